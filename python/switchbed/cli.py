@@ -128,7 +128,11 @@ def cli(context: click.Context) -> None:
 @cli.command()
 @scenario_argument
 @SETS
-@click.option("--seed", type=options.Whole(0, 2**63 - 1), help="Replace the seed of the file.")
+@click.option(
+    "--seed",
+    type=options.Whole(0, 2**63 - 1, instead=" (switchbed sweep --seeds runs several)"),
+    help="Replace the seed of the file.",
+)
 @options.JSON
 @click.option(
     "--out", type=file_argument, metavar="DIR", help="Write tables, summary and manifest."

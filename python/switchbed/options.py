@@ -19,12 +19,17 @@ Command = Callable[..., Any]
 
 
 class Whole(click.IntRange):
-    """A whole number in ASCII digits, from `min` to `max`."""
+    """A whole number in ASCII digits, from `min` to `max`; `instead` is what to write for more."""
+
+    def __init__(self, least: int, most: int | None = None, instead: str = "") -> None:
+        super().__init__(least, most)
+        self.instead = instead
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         found = foreign.whole(value) if isinstance(value, str) else value
         if found is None:
-            self.fail(f"{foreign.shown(value)} is no whole number, as 12", param, ctx)
+            message = f"{foreign.shown(value)} is no whole number, as 12{self.instead}"
+            self.fail(message, param, ctx)
         return super().convert(found, param, ctx)
 
 

@@ -195,6 +195,18 @@ impl<'a> Expansion<'a> {
         let key = key.trim();
         let wrong = |message: String| self.origin.mistake(at, key, message);
         let value = parse_value(value, at).map_err(wrong)?;
+        if let ("compare", Data::Table(table)) = (key, &value.data) {
+            let keys = &table.entries;
+            return keys.iter().try_for_each(|each| {
+                self.put(&format!("compare.{}", each.key), each.value.clone(), at)
+            });
+        }
+        self.put(key, value, at)
+    }
+
+    /// Sets a key in every run, or makes it what runs differ by (`compare.KEY`).
+    fn put(&mut self, key: &str, value: Node, at: At) -> Result<(), Mistake> {
+        let wrong = |message: String| self.origin.mistake(at, key, message);
         let compared = key.strip_prefix("compare.");
         let targets = places(&self.root, compared.unwrap_or(key)).map_err(wrong)?;
         let same = |axis: &Axis| places(&self.root, &axis.key).is_ok_and(|other| other == targets);
@@ -329,8 +341,10 @@ fn flatten(
             Ok(())
         }
         _ => {
-            let form =
-                if key.is_empty() { "a table, [compare]" } else { "a list of values, [ … ]" };
+            let form = match key {
+                "" => "a table, [compare]".to_owned(),
+                key => format!("a list of values: write {key} = [{node}]"),
+            };
             Err(origin.mistake(node.at, path, format!("is {node}: it must be {form}")))
         }
     }

@@ -516,7 +516,7 @@ fn comparisons() {
 load = [0.1 -> load = [1.1
     21: traffic.load is 1.1: a load over 1 never drains; write overload = true to mean it
 load = [0.1, 0.6] -> load = 0.1
-    21: compare.load is 0.1: it must be a list of values, [ … ]
+    21: compare.load is 0.1: it must be a list of values: write load = [0.1]
 load = [0.1, 0.6] -> load = []
     21: compare.load is []: it must list at least one value
 load = [0.1, 0.6] -> load = [0.1,\n0.1]
@@ -559,6 +559,10 @@ fn overrides() {
             "compare.load is 0.3: it must be a list of values: write compare.load=[0.3]",
         ),
         ("compare=3", "compare names no key: write compare.load=[0.1, 0.5]"),
+        (
+            "compare={load=0.3}",
+            "compare.load is 0.3: it must be a list of values: write compare.load=[0.3]",
+        ),
         ("threshold=30pkt", "threshold is unknown: did you mean scheme.params.threshold?"),
         (
             "scheme.params.threshold=400KB",

@@ -763,6 +763,12 @@ impl Simulation {
         self.stalls.as_ref()?.found()
     }
 
+    /// Looks for a stall after this long, where a run waits as long as its senders retry.
+    #[cfg(test)]
+    pub(crate) fn look_after(&mut self, every: Span) {
+        self.stalls.as_mut().expect("a scenario without run.until").look_after(every);
+    }
+
     /// The port that has dropped most, or else holds packets that cannot leave, and its queue.
     pub fn refusing(&self) -> Option<(LinkId, QueueId, Refusal)> {
         stall::refuses(&self.network, &[], self.now)

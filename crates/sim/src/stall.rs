@@ -102,6 +102,12 @@ impl Stalls {
         })
     }
 
+    /// Looks after this long, and so long after each look.
+    #[cfg(test)]
+    pub(crate) fn look_after(&mut self, every: Span) {
+        (self.every, self.next) = (every, Time::ZERO + every);
+    }
+
     /// When it looks next.
     pub(crate) fn next(&self) -> Time {
         self.next
