@@ -3,8 +3,9 @@
 `fct[class=1,size<=100KB].p99.9_us`, `slowdown[src=3].mean`, `query.p99_us` are of flows;
 `queue[port=switch:8].mean_kb`, `goodput[class=0].mean_gbps` and `share[class=0].mean_pct` (of all
 goodput) of series, `utilisation.max` of switches' ports. Tables can be asked for a window of time.
-A `query` is a round of an incast, from its start to its last flow's end, or a request with its
-answer.
+`job.mean_us`, `busbw[traffic=1].mean_gbps` are of collectives: the time of a repetition and the
+bandwidth that it comes to. A `query` is a round of an incast, from its start to its last flow's
+end, or a request with its answer.
 """
 
 import math
@@ -36,6 +37,9 @@ COMPARED: dict[str, Callable[[Any, Any], Any]] = {
 UNITS = {
     "fct": {"us": 1e6, "ms": 1e3, "s": 1.0},
     "query": {"us": 1e6, "ms": 1e3, "s": 1.0},
+    "job": {"us": 1e6, "ms": 1e3, "s": 1.0},
+    "busbw": {"bps": 1.0, "mbps": 1e-6, "gbps": 1e-9},
+    "algbw": {"bps": 1.0, "mbps": 1e-6, "gbps": 1e-9},
     "slowdown": {"": 1.0},
     "queue": {"bytes": 1.0, "kb": 1e-3, "pkt": 1.0},
     "goodput": {"bps": 1.0, "mbps": 1e-6, "gbps": 1e-9},
@@ -44,9 +48,13 @@ UNITS = {
 }
 """What each may be measured in, the first being what it is in without a word for it."""
 FLOWS = ("traffic", "class", "src", "dst", "size")
+JOBS = ("traffic", "operation", "algorithm", "ranks")
 COLUMNS = {
     "fct": FLOWS,
     "query": FLOWS,
+    "job": JOBS,
+    "busbw": JOBS,
+    "algbw": JOBS,
     "slowdown": FLOWS,
     "queue": ("port", "queue"),
     "goodput": ("class",),
@@ -57,6 +65,9 @@ COLUMNS = {
 WORDS = {
     "fct": "FCT",
     "query": "query completion time",
+    "job": "time of a collective",
+    "busbw": "bus bandwidth",
+    "algbw": "algorithm bandwidth",
     "slowdown": "slowdown",
     "queue": "queue",
     "goodput": "goodput",
@@ -303,7 +314,22 @@ def _busy(metric: Metric, run: "Result", window: Window) -> list[float]:
     return list(_chosen(ports, metric, run)["utilisation"])
 
 
+def _jobs(metric: Metric, run: "Result", window: Window) -> list[float]:
+    """Of collectives of which a repetition was completed."""
+    import polars as pl
+
+    jobs = run.table("jobs")
+    if jobs.is_empty():
+        raise Mistake(f"--metric {metric.text}: {run} has no collective among its traffic")
+    column = {"job": "time_s", "busbw": "busbw_bps", "algbw": "algbw_bps"}[metric.of]
+    found = jobs.filter(pl.col(column).is_not_null())
+    return list(_within(_chosen(found, metric, run), "start_s", window)[column])
+
+
 READERS = {
+    "job": _jobs,
+    "busbw": _jobs,
+    "algbw": _jobs,
     "query": _queries,
     "queue": _lengths,
     "goodput": _rates,

@@ -58,6 +58,7 @@ def headline(summary: dict[str, Any]) -> list[str]:
         shares = (f"{c['goodput_bps'] / 1e6:.4g} Mbps of class {c['class']}" for c in classes)
         lines.append(f"goodput: {', '.join(shares)}")
     lines += map(_transport, summary.get("by_transport", []))
+    lines += map(_job, summary.get("jobs", []))
     lines += map(_probes, summary["probes"])
     lines += map(_load, summary["offered"])
     if "pauses" in summary:
@@ -116,6 +117,12 @@ def measured(rows: Sequence[comparing.Row]) -> dict[str, Callable[[comparing.Row
         whose = "query" if len(incasts) == 1 else f"query, traffic {place},"
         for field in ("mean_us", "p99_us"):
             columns[f"{whose} {field.removesuffix('_us')}"] = partial(_query_cell, place, field)
+    jobs = sorted({job["traffic"] for summary in summaries for job in summary.get("jobs", ())})
+    for place in jobs:
+        whose = "" if len(jobs) == 1 else f", traffic {place}"
+        columns[f"time{whose}"] = partial(_job_cell, place, "time_us")
+        columns[f"busbw{whose} Gbps"] = partial(_job_cell, place, "busbw_bps")
+        columns[f"over ideal{whose}"] = partial(_job_cell, place, "slowdown")
     if any(summary["endless"] for summary in summaries):
         columns["goodput by class"] = _goodput_cell
         if all(s["bottleneck"] and s["bottleneck"]["mean_bytes"] is not None for s in summaries):
@@ -130,6 +137,27 @@ def measured(rows: Sequence[comparing.Row]) -> dict[str, Callable[[comparing.Row
 
 def _fct_cell(statistic: tuple[str, str], row: comparing.Row) -> str:
     return _estimate(row.mean(*statistic))
+
+
+def _job(job: dict[str, Any]) -> str:
+    """A collective's time and bandwidth."""
+    of = f"{job['operation']} ({job['algorithm']}, {job['ranks']} ranks)"
+    if job["time_us"] is None:
+        return f"{of}: not completed"
+    return (
+        f"{of}: {duration(job['time_us'])}, {job['slowdown']:.3f} of the ideal; busbw "
+        f"{job['busbw_bps'] / 1e9:.4g} Gbps, algbw {job['algbw_bps'] / 1e9:.4g} Gbps"
+    )
+
+
+def _job_cell(place: int, field: str, row: comparing.Row) -> str:
+    """Mean over the seeds that completed it."""
+    jobs = (job for run in row.runs for job in run.summary.get("jobs", ()))
+    found = [job[field] for job in jobs if job["traffic"] == place and job[field] is not None]
+    if field == "time_us":
+        return _estimate(comparing.over_seeds(found))
+    mean = comparing.over_seeds(value / (1e9 if field == "busbw_bps" else 1) for value in found)
+    return "–" if mean is None else f"{mean.estimate:.4g}"
 
 
 def queries(summary: dict[str, Any]) -> dict[int, dict[str, Any]]:

@@ -13,6 +13,8 @@ pub(crate) struct Paths {
     pub(crate) graph: Graph,
     pub(crate) protocols: Protocols,
     pub(crate) fct_end: FctEnd,
+    /// Traffic entries whose flows end with the ACK whatever `fct_end` says: programs.
+    pub(crate) acked: Vec<u32>,
     /// Paths between two switches, by those that were asked for.
     pub(crate) between: Mutex<Between>,
 }
@@ -23,9 +25,19 @@ impl Paths {
     /// What ends a traffic entry's flows of a class: without ACKs their arrival.
     pub(crate) fn end(&self, entry: u32, class: u8) -> FctEnd {
         match self.protocols.get(entry, class).is_reliable() {
+            true if self.acked.contains(&entry) => FctEnd::Acked,
             true => self.fct_end,
             false => FctEnd::Received,
         }
+    }
+
+    /// How long a flow's packets keep its sender's line.
+    pub(crate) fn occupies(&self, src: HostId, (entry, class): (u32, u8), size: Bytes) -> Span {
+        let (mss, header) = self.protocols.get(entry, class).framing();
+        let rate = self.graph.hosts[src.index()].rate;
+        let (packets, rest) = (size.get() / mss.get(), size.get() % mss.get());
+        let full = rate.tx_time((mss + header).get() as u32) * packets;
+        if rest == 0 { full } else { full + rate.tx_time((rest + header.get()) as u32) }
     }
 
     /// The time of a flow of a traffic entry and class: its packets back to back over its path, and its last one's ACK where

@@ -19,12 +19,15 @@
 #![deny(unsafe_code)]
 #![deny(unreachable_pub)]
 
+mod course;
 mod deadlock;
 mod deployed;
 mod empty_network;
 mod engine;
 mod flow;
+mod ideal;
 pub mod ids;
+mod jobs;
 mod lookahead;
 pub mod network;
 mod node;
@@ -44,6 +47,7 @@ pub mod transport;
 
 pub use deadlock::Deadlock;
 pub use flow::FlowRecord;
+pub use jobs::Job;
 pub use network::Division;
 pub use node::host::ProbeSample;
 pub use observe::capture::Capture;
@@ -71,5 +75,6 @@ pub fn monitored_tables() -> impl Iterator<Item = &'static str> {
         "paused_flows",
         "storms",
         "deadlocks",
+        "jobs",
     ])
 }

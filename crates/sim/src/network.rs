@@ -6,7 +6,7 @@ use crate::flow::{Counts, FlowRecord};
 use crate::ids::{HostId, LinkId, LocalLink, NodeId, Rank, ShardId, SwitchId};
 use crate::lookahead::Beats;
 use crate::node::fabric::{Built, Fabric};
-use crate::node::host::Host;
+use crate::node::host::{Host, Round};
 use crate::node::notice::Notice;
 use crate::node::{Cause, Frames, Shared, host};
 use crate::observe::convergence::Underway;
@@ -325,6 +325,12 @@ impl Network {
             worlds.flat_map(|world| std::mem::take(&mut world.log.finished)).collect();
         finished.sort_by_key(|&(number, record)| (record.end.or(record.failed), number));
         finished
+    }
+
+    /// Repetitions of programs that ranks have done since the last call.
+    pub(crate) fn take_rounds(&mut self) -> impl Iterator<Item = Round> {
+        let worlds = self.engine.shards.iter_mut().map(|shard| &mut shard.world);
+        worlds.flat_map(|world| std::mem::take(&mut world.log.rounds))
     }
 
     /// The run is over: hosts hear of the flows' ends that they had no word of yet.

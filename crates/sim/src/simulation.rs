@@ -13,9 +13,10 @@ use crate::engine::Ran;
 use crate::engine::phases::Phases;
 use crate::flow::{Counts, FlowRecord};
 use crate::ids::{HostId, LinkId, SwitchId};
+use crate::jobs::{Job, Jobs};
 use crate::lookahead::Lookahead;
 use crate::network::{Division, Network, Plan};
-use crate::node::host::{self, Carrier, ProbeSample};
+use crate::node::host::{self, Carrier, ProbeSample, Programs};
 use crate::node::{self, Frames};
 use crate::observe::capture::{Capture, Captures};
 use crate::observe::goodput::{GoodputSample, Goodputs};
@@ -35,6 +36,7 @@ use crate::transport::tcp::{BadSetting, Config};
 use crate::transport::{Kind, datagram, roce};
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 use switchbed_qdisc::memory::pfc::Input;
 use switchbed_qdisc::port::view::Counters;
 use switchbed_qdisc::{PauseFrames, PortState, QueueId};
@@ -162,6 +164,8 @@ pub struct Simulation {
     last_start: Time,
     ended: u64,
     total: u64,
+    programs: Arc<Programs>,
+    jobs: Jobs,
     /// Looks, and changes of the network.
     others: u64,
     /// How many arrivals of packets took about as long as they did.
@@ -227,6 +231,7 @@ impl Simulation {
             (&traffic.source, traffic::Hosts::of(scenario, &protocols, entry as u32))
         });
         let mut flows = Flows::new(sources, run.seed).map_err(BuildError::Traffic)?;
+        let programs = Arc::new(Programs::new(flows.take_programs()));
         let graph = scenario.graph();
         let ports = ports::of(&graph);
         let timeline = Timeline::new(scenario, |name| ports::find(&ports, name));
@@ -247,7 +252,12 @@ impl Simulation {
         let phases = Phases::new(least, beats.longest());
         let plan = Plan {
             graph: &graph,
-            settings: host::Settings::new(scenario, protocols.clone(), carriers, word),
+            settings: host::Settings::new(
+                scenario,
+                protocols.clone(),
+                carriers,
+                (programs.clone(), word),
+            ),
             frames,
             routing: scenario.routing.clone(),
             pfc: switch.pfc.clone(),
@@ -294,13 +304,14 @@ impl Simulation {
         Ok(Simulation {
             network,
             upcoming: flows.next(),
-            total: flows.total(),
+            total: flows.total() + programs.flows(),
             offered: flows.offered().to_vec(),
             flows,
             paths: Paths {
                 graph,
                 protocols,
                 fct_end: measure.fct_end,
+                acked: programs.each().map(|(entry, _)| entry).collect(),
                 between: Default::default(),
             },
             deadlocks: switch.pfc.as_ref().map(|pfc| Deadlocks::new(pfc, &ports)),
@@ -321,6 +332,8 @@ impl Simulation {
             timeline,
             finished: Vec::new(),
             started: 0,
+            programs,
+            jobs: Jobs::default(),
             last_start: Time::ZERO,
             ended: 0,
             others: 0,
@@ -469,6 +482,7 @@ impl Simulation {
             self.ended += 1;
             self.finished.push(record);
         }
+        self.jobs.take(self.network.take_rounds());
         let unsent = self.network.take_unsent();
         self.each(self.now, |observer, view| observer.follow(&unsent, view));
     }
@@ -602,6 +616,10 @@ impl Simulation {
     /// What the traffic offers.
     pub fn offered(&self) -> &[traffic::Offered] {
         &self.offered
+    }
+    /// What programs took; none where no traffic is one.
+    pub fn jobs(&self, scenario: &Scenario) -> Vec<Job> {
+        self.jobs.all(&scenario.traffic, &self.programs, &self.paths)
     }
     /// The ports by link.
     pub fn ports(&self) -> &[PortInfo] {

@@ -7,6 +7,7 @@
 //! same sizes and receivers in the same rows, start at half the time (but for two that
 //! meet in one picosecond, which go by their senders).
 
+use super::program::Program;
 use super::{Connections, ListError, Offered, OneHost, Traffic};
 use crate::Scenario;
 use crate::protocols::Protocols;
@@ -80,6 +81,13 @@ pub enum ConnectionUse {
     /// The pair's connection with this key, opened by its first flow; flows of one key
     /// follow each other.
     Keyed(u64),
+    /// The one of a program's connections that has this number through all programs, and this channel.
+    Program {
+        /// Its number.
+        number: u32,
+        /// Its channel, which its path is drawn by.
+        channel: u32,
+    },
     /// The pair's and class's only one of this kind; flows follow each other.
     Single,
 }
@@ -235,6 +243,8 @@ pub struct Flows {
     row: u64,
     total: u64,
     offered: Vec<Offered>,
+    /// By entry.
+    programs: Vec<Option<Program>>,
 }
 
 impl Flows {
@@ -255,12 +265,15 @@ impl Flows {
             row: 0,
             total: 0,
             offered: Vec::new(),
+            programs: Vec::new(),
         };
         for (entry, (traffic, hosts)) in traffic.into_iter().enumerate() {
-            let begun = traffic.flows(hosts, seed, entry).map_err(|wrong| match wrong {
+            let wrong = |wrong| match wrong {
                 Wrong::Entry(what) => TrafficError::Entry { entry, what },
                 Wrong::List(error) => TrafficError::List(error),
-            })?;
+            };
+            let begun = traffic.flows(hosts, seed, entry).map_err(wrong)?;
+            flows.programs.push(traffic.program(seed, entry).map_err(wrong)?);
             flows.sources.push(begun.flows);
             flows.offered.extend(begun.offered);
             flows.total = flows.total.saturating_add(begun.total);
@@ -277,6 +290,11 @@ impl Flows {
     /// many as are to be expected).
     pub fn total(&self) -> u64 {
         self.total
+    }
+
+    /// What hosts do beside them, by entry.
+    pub fn take_programs(&mut self) -> Vec<Option<Program>> {
+        std::mem::take(&mut self.programs)
     }
 
     /// What each entry with a load offers.

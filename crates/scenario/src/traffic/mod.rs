@@ -9,6 +9,7 @@ macro_rules! key {
 }
 
 mod arrivals;
+mod collective;
 pub mod flows;
 mod incast;
 mod keys;
@@ -21,6 +22,7 @@ mod on_off;
 mod overload;
 mod poisson;
 mod probe;
+pub mod program;
 mod request_response;
 mod seconds;
 use crate::Run;
@@ -31,6 +33,7 @@ use crate::topology::graph::Graph;
 use crate::topology::rates::HostRates;
 use crate::transport::Transport;
 pub use arrivals::Load;
+pub use collective::{Algorithm, Collective, Operation, Placement};
 use flows::{Begun, Wrong};
 pub use flows::{ConnectionUse, FlowStart, Flows, Hosts, TrafficError};
 pub use incast::Incast;
@@ -45,6 +48,7 @@ pub use offered::{Offered, TableOffered};
 pub use on_off::{Off, OnOff};
 pub use poisson::Poisson;
 pub use probe::Probe;
+use program::Program;
 pub use request_response::RequestResponse;
 use std::ops::{Deref, DerefMut};
 use switchbed_config::mistake::{Mistake, Origin};
@@ -73,6 +77,8 @@ kinds! {
         OnOff(OnOff) = "on-off",
         /// flows that send as long as they run.
         LongLived(LongLived) = "long-lived",
+        /// a collective operation over ranks, as NCCL and MPI have them.
+        Collective(Collective) = "collective",
         /// small packets that come back at once and tell the round-trip time.
         Probe(Probe) = "probe",
         /// flows from a CSV file.
@@ -136,6 +142,16 @@ pub trait Source {
     /// # Errors
     /// What is wrong, and what would be right.
     fn flows(&self, hosts: Hosts, seed: u64, place: usize) -> Result<Begun, Wrong>;
+
+    /// What hosts send of it once they have received or done something else; its flows are those that a time
+    /// starts. `seed` and `place` as for [`Source::flows`].
+    ///
+    /// # Errors
+    /// What is wrong, and what would be right.
+    fn program(&self, seed: u64, place: usize) -> Result<Option<Program>, Wrong> {
+        let _ = (seed, place);
+        Ok(None)
+    }
 
     /// What it comes to, as far as can be told beforehand.
     fn expected(&self, around: &Around<'_>) -> Expected;

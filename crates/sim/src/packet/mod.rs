@@ -73,6 +73,9 @@ pub const PROBES: FlowId = FlowId(u32::MAX - 1);
 /// That of pause frames.
 pub const PAUSES: FlowId = FlowId(u32::MAX - 2);
 
+/// The last row whose connection has a name of its own.
+pub const LAST_ROW: u64 = (1 << 31) - 3;
+
 /// What a connection that flow number `row` opened is called: the direction of the flow's data,
 /// or that of the requests for it.
 pub fn flow_id(row: u64, requests: bool) -> FlowId {

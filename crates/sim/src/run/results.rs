@@ -1,6 +1,7 @@
 //! What a run leaves: tables of flows, queues and ports, and a summary.
 
 use crate::flow::FlowRecord;
+use crate::jobs::{self, JobTimes};
 use crate::node::host::ProbeSample;
 use crate::observe::capture::Capture;
 use crate::observe::interference::Interference;
@@ -55,6 +56,9 @@ impl Results {
         let paused = simulation.paused(flows);
         summary.pauses = paused.as_ref().map(|paused| PauseCounts::of(simulation, paused));
         summary.warnings.extend(crate::run::deadlocks::deadlocks(scenario, simulation));
+        let jobs = simulation.jobs(scenario);
+        summary.jobs = jobs.iter().map(JobTimes::from).collect();
+        summary.warnings.extend(jobs::warnings(&jobs));
         let captures = simulation.captures();
         for Capture { name, packets, missed, .. } in captures.iter().filter(|c| c.missed > 0) {
             summary.warnings.push(format!(
@@ -80,6 +84,7 @@ impl Results {
             monitors: {
                 let mut tables = simulation.take_monitored();
                 tables.extend(simulation.pauses().map(|table| ("pauses", table)));
+                tables.extend((!jobs.is_empty()).then(|| ("jobs", jobs::table(&jobs))));
                 tables.extend(paused.iter().flat_map(|paused| simulation.pause_tables(paused)));
                 tables
             },

@@ -3,6 +3,7 @@
 
 use crate::flow::FlowRecord;
 use crate::ids::LinkId;
+use crate::jobs::JobTimes;
 use crate::node::host::ProbeSample;
 use crate::observe::interference::Interference;
 use crate::pauses::{Pause, Waited};
@@ -397,7 +398,10 @@ pub struct Summary {
     /// The same by transport; only where flows have more than one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_transport: Vec<TransportTimes>,
-    /// The same by what flows met of giant ones; null without `measure.giant`.
+    /// What collectives took; only where there are any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub jobs: Vec<JobTimes>,
+    /// FCTs by what flows met of giant ones; null without `measure.giant`.
     pub fct_by_met: Option<ByInterference<BySize<Fct>>>,
     /// FCT over the ideal one: packets back to back at the line's rate, without handshake or window.
     pub slowdown: BySize<Slowdown>,
@@ -582,6 +586,7 @@ impl Summary {
             fct: BySize { all: all.0, small: small_flows.0, medium: medium.0, large: large.0 },
             by_traffic: SourceTimes::of(&scenario.traffic, &counted, &timed),
             by_transport: TransportTimes::of(scenario, simulation, flows, elapsed),
+            jobs: Vec::new(),
             fct_by_met,
             slowdown: BySize { all: all.1, small: small_flows.1, medium: medium.1, large: large.1 },
             slowdown_over: ideal(),

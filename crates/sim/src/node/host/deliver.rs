@@ -2,6 +2,7 @@
 
 use super::halves::{Expected, append};
 use super::intake::{BUDGET, Frame, GRO_MAX, Merged};
+use super::program::is_programs;
 use super::{Cx, Host, Net, Settings, Timer, probes, through};
 use crate::flow::FlowRecord;
 use crate::ids::{ConnId, Maybe};
@@ -166,6 +167,7 @@ impl Host {
                 self.senders[answers].keys[0] = record.key;
                 self.write(answers, number, *record, record.size, cx, now);
             }
+            _ if is_programs(number) => self.got(number, cx, now),
             _ if cx.settings.ends_acked() && !half.receiving.unanswered() => {}
             _ => {
                 let what = What::Received { sender: half.peer, at, received };

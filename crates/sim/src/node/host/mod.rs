@@ -8,6 +8,7 @@
 //! | `intake` | what happens to a frame before that |
 //! | `card` | a card that asks for packets, where rates are limited |
 //! | `probes` | sources of probes |
+//! | `program` | operations that wait for each other |
 //! | `timers` | what it wants to be woken for |
 
 mod card;
@@ -16,11 +17,13 @@ mod halves;
 mod intake;
 mod open;
 mod probes;
+mod program;
 mod settings;
 mod timers;
 
 pub(crate) use card::{Card, Polled};
 pub use probes::ProbeSample;
+pub(crate) use program::{Programs, Round};
 pub(crate) use settings::{Carrier, Settings};
 
 use crate::engine::prefetch::prefetch_lines;
@@ -35,6 +38,7 @@ use halves::{Expected, ReceiveHalf, Running, SendHalf, Table, append};
 use intake::Intake;
 use open::Shared;
 use probes::Probes;
+use program::{Part, is_programs};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use switchbed_qdisc::fq::Terms;
 use switchbed_qdisc::{FlowId, Packet};
@@ -100,8 +104,8 @@ impl Sent {
 pub(crate) struct Log {
     /// Flows that ended, by their numbers in the run.
     pub(crate) finished: Vec<(u64, FlowRecord)>,
-    /// Flows that have started or are to, and sources of probes with an end of their own, that
-    /// are not through.
+    /// Flows that have started or are to, sources of probes with an end of their own, and hosts' parts of
+    /// programs, that are not through.
     pub(crate) running: u64,
     /// When the last of them was.
     pub(crate) last: Time,
@@ -109,11 +113,20 @@ pub(crate) struct Log {
     pub(crate) open: u64,
     /// Connections that have something to send from now on, or no longer, where that is asked.
     pub(crate) unsent: Vec<Unsent>,
+    /// Repetitions of programs that ranks have done.
+    pub(crate) rounds: Vec<Round>,
 }
 
 impl Log {
     pub(crate) fn new() -> Log {
-        Log { finished: Vec::new(), running: 0, last: Time::ZERO, open: 0, unsent: Vec::new() }
+        Log {
+            finished: Vec::new(),
+            running: 0,
+            last: Time::ZERO,
+            open: 0,
+            unsent: Vec::new(),
+            rounds: Vec::new(),
+        }
     }
 
     /// A flow is through, or a source of probes.
@@ -151,6 +164,7 @@ pub(crate) struct Host {
     /// The connections that flows share.
     shared: BTreeMap<Shared, Vec<ConnId>>,
     probes: Vec<Probes>,
+    parts: Vec<Part>,
     /// Payload that was taken, by class, where that is asked; requests not counted.
     taken: Vec<u64>,
     /// The ways of connections with something to send, where that is asked.
@@ -184,6 +198,7 @@ impl Host {
             intake: settings.intake.map(|_| Box::new(Intake::new(rank, settings.seed))),
             ends_acked: settings.ends_acked(),
             probes: Vec::new(),
+            parts: Vec::new(),
             taken: Vec::new(),
             unsent: BTreeMap::new(),
             left_armed: Time::NEVER,
@@ -195,6 +210,7 @@ impl Host {
             host.wake(source.start, Timer::Probe(host.probes.len() as u32));
             host.probes.push(Probes::new(number as u32, settings.probe_samples));
         }
+        host.join(&settings.programs, &mut log.running);
         host
     }
 
@@ -350,6 +366,8 @@ impl Host {
             Timer::Probe(nth) => self.probe(nth, cx, now),
             Timer::Card => self.card_due(cx, now),
             Timer::Left => self.left_due(cx, now),
+            Timer::Begin(nth) => self.begin(nth, cx, now),
+            Timer::Calculated { part, number } => self.calculated(part, number, cx, now),
         }
     }
 
@@ -623,28 +641,38 @@ impl Host {
         }
     }
 
-    /// Ends the flows whose last byte is acknowledged, where that ends them; closes a connection
-    /// that has nothing more to do.
+    /// Ends flows that are acknowledged; closes a connection that has nothing more to do.
     #[inline]
     fn finish<N: Net>(&mut self, conn: ConnId, cx: &mut Cx<N>, now: Time) {
-        let half = &mut self.senders[conn];
-        if half.sending.acked() >= half.due && cx.settings.ends_acked() && !half.asks {
-            while let Some(flow) = half.running.front()
-                && half.sending.acked() >= flow.until
-            {
-                let received = Bytes::new(flow.until - flow.from);
-                let record = FlowRecord { end: Some(now), received, ..half.record(flow) };
-                let number = flow.number;
-                half.running.pop_front();
-                half.set_due();
-                through(half.dst, half.flow, number, record, cx, now);
-            }
+        let half = &self.senders[conn];
+        if half.sending.acked() >= half.due && !half.asks {
+            self.end_acked(conn, cx, now);
         }
         let half = &mut self.senders[conn];
         if half.fresh && half.open && half.running.is_empty() && !half.joined {
             let through = half.sending.idle() || half.sending.failed();
             if through {
                 self.close(conn, cx, now);
+            }
+        }
+    }
+
+    /// Ends the flows whose last byte is acknowledged, where that ends them.
+    fn end_acked<N: Net>(&mut self, conn: ConnId, cx: &mut Cx<N>, now: Time) {
+        loop {
+            let half = &mut self.senders[conn];
+            let Some(flow) = half.running.front() else { return };
+            let (number, ends) = (flow.number, half.sending.acked() >= flow.until);
+            if !ends || !cx.settings.ends_acked() && !is_programs(number) {
+                return;
+            }
+            let received = Bytes::new(flow.until - flow.from);
+            let record = FlowRecord { end: Some(now), received, ..half.record(flow) };
+            half.running.pop_front();
+            half.set_due();
+            through(half.dst, half.flow, number, record, cx, now);
+            if is_programs(number) {
+                self.gave(number, cx, now);
             }
         }
     }
@@ -701,7 +729,7 @@ impl Host {
                 flow: half.flow,
                 from: flow.from,
                 until: flow.until,
-                acked: self.ends_acked && !half.sending.unanswered(),
+                acked: (self.ends_acked || is_programs(flow.number)) && !half.sending.unanswered(),
             })
         })
     }

@@ -6,7 +6,7 @@ use super::{Cx, Host, Net, Settings, through};
 use crate::flow::FlowRecord;
 use crate::ids::{ConnId, GroupId, HostId, Maybe};
 use crate::node::notice::{Answers, What};
-use crate::packet::{Payload, flow_id};
+use crate::packet::{LAST_ROW, Payload, flow_id};
 use crate::topology::Hop;
 use crate::transport::{Opening, Outgoing, Receiving, Sending};
 use std::collections::VecDeque;
@@ -35,6 +35,8 @@ enum By {
     SingleRequests(u8),
     /// A flow list's key, on one connection.
     Key(u64),
+    /// A program's connection and its channel.
+    Program { number: u32, channel: u32 },
 }
 
 impl SendHalf {
@@ -76,6 +78,7 @@ impl Host {
             ConnectionUse::Single if asks => By::SingleRequests(flow.class),
             ConnectionUse::Single => By::Single(flow.class),
             ConnectionUse::Keyed(key) => By::Key(key),
+            ConnectionUse::Program { number, channel } => By::Program { number, channel },
         };
         let peer = if asks { flow.src } else { flow.dst };
         let key = Shared { peer, by, kind };
@@ -98,6 +101,9 @@ impl Host {
             }
             By::Requests => nth,
             By::Key(key) => !key,
+            By::Program { channel, .. } => {
+                1 << 63 | u64::from(flow.traffic) << 32 | u64::from(channel)
+            }
         };
         let conn = self.open(flow, opening, Some(salt), cx);
         self.shared.entry(key).or_default().push(conn);
@@ -130,7 +136,12 @@ impl Host {
         // that of the other's ACKs.
         let [data, acks] = keys;
         let (dst, keys) = if asks { (flow.src, [acks, data]) } else { (flow.dst, keys) };
-        let id = flow_id(flow.row, asks);
+        // A program's connections are numbered from the other end of the rows.
+        let row = match flow.connection {
+            ConnectionUse::Program { number, .. } => LAST_ROW - u64::from(number),
+            _ => flow.row,
+        };
+        let id = flow_id(row, asks);
         let answers = asks.then(|| {
             let answers = flow_id(flow.row, false);
             let at = (acks, flow.class, kind);

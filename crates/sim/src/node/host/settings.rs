@@ -2,7 +2,9 @@
 
 use super::intake;
 use super::probes::{self, Source};
+use super::program::Programs;
 use crate::transport::Kind;
+use std::sync::Arc;
 use switchbed_scenario::Scenario;
 use switchbed_scenario::protocols::Protocols;
 use switchbed_scenario::traffic::FlowStart;
@@ -41,6 +43,7 @@ pub(crate) struct Settings {
     pub(crate) tells_left: bool,
     pub(super) intake: Option<intake::Settings>,
     pub(super) probes: Vec<Source>,
+    pub(super) programs: Arc<Programs>,
     /// Room for each source's samples.
     pub(super) probe_samples: u64,
     /// Somebody wants to know what each class's receivers have taken, at any time.
@@ -55,7 +58,7 @@ impl Settings {
         scenario: &Scenario,
         protocols: Protocols,
         mut carriers: Vec<Carrier>,
-        lookahead: Span,
+        (programs, lookahead): (Arc<Programs>, Span),
     ) -> Settings {
         let Scenario { host, transport, traffic, measure, run, reaction, .. } = scenario;
         let probes = probes::sources(traffic, transport.ecn, run.seed);
@@ -79,6 +82,7 @@ impl Settings {
             intake: intake::Settings::of(host),
             probe_samples: measure.samples / (probes.len() as u64).max(1),
             probes,
+            programs,
             tells_taken: measure.goodput_every.is_some(),
             tells_unsent: !measure.monitors.underflow.is_empty(),
         }

@@ -25,6 +25,10 @@ pub(super) enum Timer {
     Card,
     /// A packet has left the card.
     Left,
+    /// A program begins, by the number of the host's part.
+    Begin(u32),
+    /// An operation of a part that took its time is done.
+    Calculated { part: u32, number: u32 },
 }
 
 /// A host's timers. None is taken back: one that comes too early does nothing.

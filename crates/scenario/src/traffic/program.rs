@@ -1,0 +1,494 @@
+//! Programs of hosts: operations that wait for others at the same host. A host sends a message when what
+//! the message waits for is done there, never because of what another host has done.
+//!
+//! A message belongs to a receive before the run: the k-th send of a rank to another with a tag goes with the
+//! k-th receive there of that rank and tag, as MPI orders messages (MPI 4.1, section 3.5). So a message without a
+//! receive and operations that wait for each other are found before the run, which needs no matching.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use switchbed_units::ids::HostId;
+use switchbed_units::{Bytes, Span, Time};
+
+/// Work of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// A message, by its number in [`Program::messages`]; done with the ACK of its last byte.
+    Send(u32),
+    /// A message; done when its last byte is here.
+    Receive,
+    /// So long.
+    Calculate(Span),
+}
+
+/// An operation of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// Its work.
+    pub work: Work,
+    /// How many operations it waits for.
+    pub waits_for: u32,
+    /// The end of those that wait for it in [`Program::followers`]; they begin where those of the operation before
+    /// end.
+    until: u32,
+}
+
+/// A message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// The operation that sends it.
+    pub sent_by: u32,
+    /// The rank it goes to, and the operation there that receives it.
+    pub to: u32,
+    /// See `to`.
+    pub received_by: u32,
+    /// Payload.
+    pub bytes: Bytes,
+    /// Its connection, among the program's, and the channel that this is of.
+    pub connection: u32,
+    /// See `connection`.
+    pub channel: u32,
+}
+
+/// What the ranks of a traffic entry do, each on a host of its own. Operations are numbered through all ranks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// The hosts by rank.
+    pub hosts: Vec<HostId>,
+    /// The packets' class.
+    pub class: u8,
+    /// When every rank begins.
+    pub start: Time,
+    /// How often a rank does it all; it begins anew when all its operations are done.
+    pub repeats: u32,
+    /// How many of these are not measured.
+    pub warmup: u32,
+    /// Its messages, sent by rank and in a rank as its sends were written.
+    pub messages: Vec<Message>,
+    /// How many connections these have.
+    pub connections: u32,
+    operations: Vec<Operation>,
+    followers: Vec<u32>,
+    /// The end of each rank's operations.
+    ends: Vec<u32>,
+}
+
+impl Program {
+    /// A rank's operations: the first, and the one after the last.
+    pub fn of_rank(&self, rank: u32) -> std::ops::Range<u32> {
+        let first = rank.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
+        first..self.ends[rank as usize]
+    }
+
+    /// An operation.
+    pub fn operation(&self, number: u32) -> &Operation {
+        &self.operations[number as usize]
+    }
+
+    /// The operations that wait for one.
+    pub fn followers(&self, number: u32) -> &[u32] {
+        let first = number.checked_sub(1).map_or(0, |before| self.operation(before).until);
+        &self.followers[first as usize..self.operation(number).until as usize]
+    }
+
+    /// How many operations there are.
+    pub fn operations(&self) -> u32 {
+        self.operations.len() as u32
+    }
+
+    /// How many messages a run sends.
+    pub fn flows(&self) -> u64 {
+        self.messages.len() as u64 * u64::from(self.repeats)
+    }
+}
+
+/// Why a draft is no program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// A send without a receive.
+    Unreceived {
+        /// Who sends, and the operation's label.
+        from: (u32, String),
+        /// Where to.
+        to: u32,
+        /// With which tag.
+        tag: u32,
+        /// How many sends and receives there are of that kind.
+        counts: (usize, usize),
+    },
+    /// A receive without a send.
+    Unsent {
+        /// Who receives, and the operation's label.
+        to: (u32, String),
+        /// Where from.
+        from: u32,
+        /// With which tag.
+        tag: u32,
+        /// How many sends and receives there are of that kind.
+        counts: (usize, usize),
+    },
+    /// Operations that wait for each other, each for the next and the last for the first: ranks and labels.
+    Circle(Vec<(u32, String)>),
+    /// More operations or messages than can be numbered.
+    Many,
+}
+
+/// So many operations of a circle are named.
+const NAMED: usize = 8;
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Unreceived { from: (rank, label), to, tag, counts: (sends, receives) } => {
+                write!(
+                    f,
+                    "rank {rank}: `{label}` has no receive at rank {to} with tag {tag}: {sends} sends, {receives} \
+                 receives"
+                )
+            }
+            Fault::Unsent { to: (rank, label), from, tag, counts: (sends, receives) } => write!(
+                f,
+                "rank {rank}: `{label}` has no send at rank {from} with tag {tag}: {sends} sends, {receives} \
+                 receives"
+            ),
+            Fault::Circle(circle) => {
+                f.write_str("deadlock: ")?;
+                for (rank, label) in circle.iter().take(NAMED) {
+                    write!(f, "rank {rank} `{label}` waits for ")?;
+                }
+                if let Some(more) = circle.len().checked_sub(NAMED + 1) {
+                    write!(f, "{} more, then for ", more + 1)?;
+                }
+                let (rank, label) = &circle[0];
+                write!(f, "rank {rank} `{label}`")
+            }
+            Fault::Many => f.write_str("more than 4294967295 operations"),
+        }
+    }
+}
+impl std::error::Error for Fault {}
+
+/// An operation of a draft, by its rank and its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Step {
+    rank: u32,
+    nth: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Drafted {
+    Send { to: u32, bytes: Bytes, tag: u32, channel: u32 },
+    Receive { from: u32, tag: u32 },
+    Calculate(Span),
+}
+
+#[derive(Clone, Debug, Default)]
+struct Rank {
+    operations: Vec<(Drafted, Option<Box<str>>)>,
+    /// What waits (the second) for what.
+    edges: Vec<(u32, u32)>,
+}
+
+/// A program as it is written.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    ranks: Vec<Rank>,
+}
+
+impl Draft {
+    /// For so many ranks, without operations.
+    pub fn new(ranks: u32) -> Draft {
+        Draft { ranks: vec![Rank::default(); ranks as usize] }
+    }
+
+    fn add(&mut self, rank: u32, operation: Drafted, after: &[Step]) -> Step {
+        let of = &mut self.ranks[rank as usize];
+        let nth = of.operations.len() as u32;
+        of.operations.push((operation, None));
+        let step = Step { rank, nth };
+        after.iter().for_each(|&before| self.order(before, step));
+        step
+    }
+
+    /// A message to another rank, of a byte at least, once others at the rank are done.
+    pub fn send(
+        &mut self,
+        (rank, to): (u32, u32),
+        bytes: Bytes,
+        (tag, channel): (u32, u32),
+        after: &[Step],
+    ) -> Step {
+        let bytes = bytes.max(Bytes::new(1));
+        self.add(rank, Drafted::Send { to, bytes, tag, channel }, after)
+    }
+
+    /// A message from another rank.
+    pub fn receive(&mut self, (rank, from): (u32, u32), tag: u32, after: &[Step]) -> Step {
+        self.add(rank, Drafted::Receive { from, tag }, after)
+    }
+
+    /// So much time.
+    pub fn calculate(&mut self, rank: u32, span: Span, after: &[Step]) -> Step {
+        self.add(rank, Drafted::Calculate(span), after)
+    }
+
+    /// Has an operation wait for another of its rank, whichever was written first.
+    pub fn order(&mut self, before: Step, after: Step) {
+        debug_assert_eq!(before.rank, after.rank, "operations wait at their own host");
+        self.ranks[after.rank as usize].edges.push((before.nth, after.nth));
+    }
+
+    /// Names an operation.
+    pub fn label(&mut self, step: Step, label: &str) {
+        self.ranks[step.rank as usize].operations[step.nth as usize].1 = Some(label.into());
+    }
+
+    fn named(&self, step: Step) -> (u32, String) {
+        let (operation, label) = &self.ranks[step.rank as usize].operations[step.nth as usize];
+        let text = match (label, *operation) {
+            (Some(label), _) => label.to_string(),
+            (None, Drafted::Send { to, tag, .. }) => format!("send to {to}, tag {tag}"),
+            (None, Drafted::Receive { from, tag }) => format!("receive from {from}, tag {tag}"),
+            (None, Drafted::Calculate(span)) => format!("calculate {span}"),
+        };
+        (step.rank, text)
+    }
+
+    /// The program, which ranks run on these hosts once.
+    ///
+    /// # Errors
+    /// A message that only one side has, or operations that wait for each other.
+    pub fn finish(&self, hosts: Vec<HostId>, class: u8, start: Time) -> Result<Program, Fault> {
+        let total: usize = self.ranks.iter().map(|rank| rank.operations.len()).sum();
+        let edges: usize = self.ranks.iter().map(|rank| rank.edges.len()).sum();
+        if total.max(edges) >= u32::MAX as usize {
+            return Err(Fault::Many);
+        }
+        let mut program = Program {
+            hosts,
+            class,
+            start,
+            repeats: 1,
+            warmup: 0,
+            messages: Vec::new(),
+            connections: 0,
+            operations: Vec::with_capacity(total),
+            followers: Vec::with_capacity(edges),
+            ends: Vec::with_capacity(self.ranks.len()),
+        };
+        let mut connections = BTreeMap::new();
+        for (rank, of) in self.ranks.iter().enumerate() {
+            let first = program.operations.len() as u32;
+            let mut edges = of.edges.clone();
+            edges.sort_unstable();
+            edges.dedup();
+            let mut edge = edges.iter().peekable();
+            for (nth, (operation, _)) in (0..).zip(&of.operations) {
+                let work = match *operation {
+                    Drafted::Send { to, bytes, channel, .. } => {
+                        let next = connections.len() as u32;
+                        let connection =
+                            *connections.entry((rank as u32, to, channel)).or_insert(next);
+                        let (sent_by, received_by) = (first + nth, u32::MAX);
+                        let message =
+                            Message { sent_by, to, received_by, bytes, connection, channel };
+                        program.messages.push(message);
+                        Work::Send(program.messages.len() as u32 - 1)
+                    }
+                    Drafted::Receive { .. } => Work::Receive,
+                    Drafted::Calculate(span) => Work::Calculate(span),
+                };
+                while let Some((_, after)) = edge.next_if(|edge| edge.0 == nth) {
+                    program.followers.push(first + after);
+                }
+                let until = program.followers.len() as u32;
+                program.operations.push(Operation { work, waits_for: 0, until });
+            }
+            for &(_, after) in &edges {
+                program.operations[(first + after) as usize].waits_for += 1;
+            }
+            program.ends.push(program.operations.len() as u32);
+        }
+        program.connections = connections.len() as u32;
+        self.pair(&mut program)?;
+        self.check_order(&program)?;
+        Ok(program)
+    }
+
+    /// The operations with their numbers.
+    fn steps(&self) -> impl Iterator<Item = (Step, Drafted)> {
+        let ranks = (0..).zip(&self.ranks);
+        ranks.flat_map(|(rank, of)| {
+            let operations = (0..).zip(&of.operations);
+            operations.map(move |(nth, &(operation, _))| (Step { rank, nth }, operation))
+        })
+    }
+
+    /// Gives each message its receive.
+    fn pair(&self, program: &mut Program) -> Result<(), Fault> {
+        let mut sends: BTreeMap<(u32, u32, u32), Vec<(u32, Step)>> = BTreeMap::new();
+        let mut receives: BTreeMap<(u32, u32, u32), Vec<(u32, Step)>> = BTreeMap::new();
+        for (number, (step, operation)) in (0..).zip(self.steps()) {
+            match operation {
+                Drafted::Send { to, tag, .. } => {
+                    sends.entry((step.rank, to, tag)).or_default().push((number, step));
+                }
+                Drafted::Receive { from, tag } => {
+                    receives.entry((from, step.rank, tag)).or_default().push((number, step));
+                }
+                Drafted::Calculate(_) => {}
+            }
+        }
+        let none = Vec::new();
+        for (&(from, to, tag), sent) in &sends {
+            let received = receives.get(&(from, to, tag)).unwrap_or(&none);
+            for (nth, &(number, step)) in sent.iter().enumerate() {
+                let counts = (sent.len(), received.len());
+                let Some(&(receive, _)) = received.get(nth) else {
+                    return Err(Fault::Unreceived { from: self.named(step), to, tag, counts });
+                };
+                if let Work::Send(message) = program.operations[number as usize].work {
+                    program.messages[message as usize].received_by = receive;
+                }
+            }
+        }
+        for (&(from, _, tag), received) in &receives {
+            let sent = received.first().and_then(|&(_, step)| sends.get(&(from, step.rank, tag)));
+            let sent = sent.unwrap_or(&none).len();
+            if let Some(&(_, step)) = received.get(sent) {
+                let counts = (sent, received.len());
+                return Err(Fault::Unsent { to: self.named(step), from, tag, counts });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether all operations can be done: a receive waits for its send, too.
+    fn check_order(&self, program: &Program) -> Result<(), Fault> {
+        let total = program.operations.len();
+        let is_receive = |operation: &Operation| operation.work == Work::Receive;
+        let mut waits: Vec<u32> =
+            program.operations.iter().map(|of| of.waits_for + u32::from(is_receive(of))).collect();
+        let mut ready: Vec<u32> = (0..total as u32).filter(|&n| waits[n as usize] == 0).collect();
+        let mut done = 0;
+        while let Some(number) = ready.pop() {
+            done += 1;
+            let received = match program.operation(number).work {
+                Work::Send(message) => Some(program.messages[message as usize].received_by),
+                _ => None,
+            };
+            for after in program.followers(number).iter().copied().chain(received) {
+                waits[after as usize] -= 1;
+                if waits[after as usize] == 0 {
+                    ready.push(after);
+                }
+            }
+        }
+        if done == total { Ok(()) } else { Err(self.circle(program, &waits)) }
+    }
+
+    /// Operations that wait for each other, among those that still wait.
+    fn circle(&self, program: &Program, waits: &[u32]) -> Fault {
+        // Of what each of them waits for, the first that waits itself.
+        let mut waits_for = vec![u32::MAX; waits.len()];
+        for number in (0..waits.len() as u32).filter(|&number| waits[number as usize] > 0) {
+            let received = match program.operation(number).work {
+                Work::Send(message) => Some(program.messages[message as usize].received_by),
+                _ => None,
+            };
+            for after in program.followers(number).iter().copied().chain(received) {
+                let first = &mut waits_for[after as usize];
+                *first = number.min(*first);
+            }
+        }
+        let mut seen = vec![false; waits.len()];
+        let first = waits.iter().position(|&waits| waits > 0).unwrap_or(0);
+        let mut at = first as u32;
+        while !std::mem::replace(&mut seen[at as usize], true) {
+            at = waits_for[at as usize];
+        }
+        let steps: Vec<Step> = self.steps().map(|(step, _)| step).collect();
+        let mut circle = vec![self.named(steps[at as usize])];
+        let mut next = waits_for[at as usize];
+        while next != at {
+            circle.push(self.named(steps[next as usize]));
+            next = waits_for[next as usize];
+        }
+        Fault::Circle(circle)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hosts(count: u32) -> Vec<HostId> {
+        (0..count).map(HostId).collect()
+    }
+
+    fn finished(draft: &Draft, ranks: u32) -> Result<Program, Fault> {
+        draft.finish(hosts(ranks), 0, Time::ZERO)
+    }
+
+    #[test]
+    fn messages_go_with_receives_in_the_order_of_writing() {
+        let mut draft = Draft::new(2);
+        let kb = |n: u64| Bytes::new(n * 1000);
+        // The receive written first takes the message written first, whatever waits for what.
+        let second = draft.receive((1, 0), 7, &[]);
+        let first = draft.receive((1, 0), 7, &[]);
+        draft.order(first, second);
+        draft.send((0, 1), kb(1), (7, 0), &[]);
+        draft.send((0, 1), kb(2), (7, 1), &[]);
+        draft.send((0, 1), Bytes::ZERO, (8, 0), &[]);
+        draft.receive((1, 0), 8, &[]);
+        let program = finished(&draft, 2).unwrap();
+        let pairs: Vec<_> = program.messages.iter().map(|m| (m.sent_by, m.received_by)).collect();
+        assert_eq!(pairs, [(0, 3), (1, 4), (2, 5)]);
+        assert_eq!(program.messages[2].bytes, Bytes::new(1));
+        assert_eq!(program.connections, 2);
+        let connections: Vec<_> = program.messages.iter().map(|m| m.connection).collect();
+        assert_eq!(connections, [0, 1, 0]);
+        assert_eq!((program.of_rank(0), program.of_rank(1)), (0..3, 3..6));
+        assert_eq!((program.followers(4), program.operation(3).waits_for), (&[3][..], 1));
+        assert_eq!(program.flows(), 3);
+    }
+
+    #[test]
+    fn a_message_that_one_side_lacks_is_named_by_rank_and_operation() {
+        let mut draft = Draft::new(3);
+        let sent = draft.send((2, 1), Bytes::new(5), (4, 0), &[]);
+        draft.label(sent, "s9");
+        let fault = finished(&draft, 3).unwrap_err();
+        let expected = "rank 2: `s9` has no receive at rank 1 with tag 4: 1 sends, 0 receives";
+        assert_eq!(fault.to_string(), expected);
+        draft.receive((1, 2), 4, &[]);
+        draft.receive((1, 2), 4, &[]);
+        let fault = finished(&draft, 3).unwrap_err();
+        let expected =
+            "rank 1: `receive from 2, tag 4` has no send at rank 2 with tag 4: 1 sends, 2 receives";
+        assert_eq!(fault.to_string(), expected);
+    }
+
+    #[test]
+    fn operations_that_wait_for_each_other_are_named() {
+        // Each sends once it has received, behind something that waits in vain, too.
+        let mut draft = Draft::new(2);
+        for rank in 0..2 {
+            let got = draft.receive((rank, 1 - rank), 0, &[]);
+            draft.send((rank, 1 - rank), Bytes::new(1), (0, 0), &[got]);
+            draft.calculate(rank, Span::from_ns(1), &[got]);
+        }
+        let fault = finished(&draft, 2).unwrap_err();
+        let expected = "deadlock: rank 0 `receive from 1, tag 0` waits for rank 1 `send to 0, tag 0` waits for \
+                        rank 1 `receive from 0, tag 0` waits for rank 0 `send to 1, tag 0` waits for rank 0 \
+                        `receive from 1, tag 0`";
+        assert_eq!(fault.to_string(), expected);
+        let mut draft = Draft::new(1);
+        let [a, b] = [(); 2].map(|()| draft.calculate(0, Span::ZERO, &[]));
+        draft.order(a, b);
+        assert!(finished(&draft, 1).is_ok());
+        draft.order(b, a);
+        assert!(matches!(finished(&draft, 1), Err(Fault::Circle(circle)) if circle.len() == 2));
+    }
+}

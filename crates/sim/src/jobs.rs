@@ -1,0 +1,242 @@
+//! Jobs: what programs took as a whole.
+
+use crate::empty_network::Paths;
+use crate::ideal::ideal;
+use crate::node::host::{Programs, Round};
+use crate::table::{Names, Table, Values};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use switchbed_scenario::Traffic;
+use switchbed_scenario::traffic::Entry;
+use switchbed_units::{Bytes, Time};
+
+/// A repetition through all ranks.
+#[derive(Clone, Copy, Debug)]
+struct Repetition {
+    /// When the first rank began it.
+    began: Time,
+    /// When the last of those that have done it had.
+    ended: Time,
+    /// How many have.
+    ranks: u32,
+}
+
+/// What has been done of each program, by traffic entry and repetition.
+#[derive(Debug, Default)]
+pub(crate) struct Jobs {
+    done: BTreeMap<(u32, u32), Repetition>,
+}
+
+/// A program and what it took.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Job {
+    /// Its place among the scenario's traffic, from 0.
+    pub traffic: u32,
+    /// What is done and how.
+    pub operation: &'static str,
+    /// See `operation`.
+    pub algorithm: &'static str,
+    /// How many ranks take part.
+    pub ranks: u32,
+    /// Its data as nccl-tests counts them.
+    pub bytes: Bytes,
+    /// Repetitions that all ranks have done, those that are not measured left out.
+    pub repetitions: u32,
+    /// When the first rank began the first of these, and when the last rank had done the last.
+    pub start: Option<Time>,
+    /// See `start`; `None`: none was done by all.
+    pub end: Option<Time>,
+    /// Seconds that a repetition took, and would have taken in an empty network.
+    pub time_s: f64,
+    /// See `time_s`.
+    pub ideal_s: f64,
+    /// Bus bandwidth over algorithm bandwidth.
+    pub bus_factor: f64,
+    /// Whether all repetitions were done.
+    pub done: bool,
+}
+
+impl Job {
+    /// Algorithm bandwidth in bit/s.
+    pub fn algorithm_bps(&self) -> f64 {
+        8.0 * self.bytes.as_f64() / self.time_s
+    }
+    /// Bus bandwidth in bit/s.
+    pub fn bus_bps(&self) -> f64 {
+        self.algorithm_bps() * self.bus_factor
+    }
+}
+
+/// What a program took, as summaries have it.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct JobTimes {
+    /// Its place among the scenario's traffic, from 0.
+    pub traffic: u32,
+    /// The collective, and the schedule of its messages.
+    pub operation: Cow<'static, str>,
+    /// See `operation`.
+    pub algorithm: Cow<'static, str>,
+    /// How many ranks take part.
+    pub ranks: u32,
+    /// Its data as nccl-tests counts them.
+    pub bytes: u64,
+    /// Measured repetitions that all ranks completed.
+    pub repetitions: u32,
+    /// Time of one of these; null without any.
+    pub time_us: Option<f64>,
+    /// The same in an empty network.
+    pub ideal_us: f64,
+    /// Time over the ideal one.
+    pub slowdown: Option<f64>,
+    /// Algorithm bandwidth: bytes over time.
+    pub algbw_bps: Option<f64>,
+    /// Bus bandwidth: the same times nccl-tests' factor of the operation.
+    pub busbw_bps: Option<f64>,
+}
+
+impl From<&Job> for JobTimes {
+    fn from(job: &Job) -> JobTimes {
+        let known = |value: f64| Some(value).filter(|value| value.is_finite());
+        JobTimes {
+            traffic: job.traffic,
+            operation: job.operation.into(),
+            algorithm: job.algorithm.into(),
+            ranks: job.ranks,
+            bytes: job.bytes.get(),
+            repetitions: job.repetitions,
+            time_us: known(job.time_s * 1e6),
+            ideal_us: job.ideal_s * 1e6,
+            slowdown: known(job.time_s / job.ideal_s),
+            algbw_bps: known(job.algorithm_bps()),
+            busbw_bps: known(job.bus_bps()),
+        }
+    }
+}
+
+/// What is said of jobs that were not completed.
+pub(crate) fn warnings(jobs: &[Job]) -> impl Iterator<Item = String> {
+    jobs.iter().filter(|job| !job.done).map(|job| {
+        format!(
+            "traffic.{}: only {} repetitions of its {} were completed by all ranks: its time is of these alone",
+            job.traffic, job.repetitions, job.operation
+        )
+    })
+}
+
+impl Jobs {
+    /// Takes in what ranks have done.
+    pub(crate) fn take(&mut self, rounds: impl Iterator<Item = Round>) {
+        for Round { entry, nth, began, ended } in rounds {
+            let repetition = Repetition { began, ended, ranks: 0 };
+            let of = self.done.entry((entry, nth)).or_insert(repetition);
+            (of.began, of.ended) = (of.began.min(began), of.ended.max(ended));
+            of.ranks += 1;
+        }
+    }
+
+    /// The jobs by entry.
+    pub(crate) fn all(&self, traffic: &[Entry], programs: &Programs, paths: &Paths) -> Vec<Job> {
+        let job = |(entry, program): (u32, &switchbed_scenario::traffic::program::Program)| {
+            let Traffic::Collective(of) = &traffic[entry as usize].source else { return None };
+            let ranks = program.hosts.len() as u32;
+            let measured = self.done.range((entry, program.warmup)..(entry + 1, 0));
+            let done: Vec<_> =
+                measured.map(|(_, of)| of).take_while(|of| of.ranks == ranks).collect();
+            let (start, end) = (done.first().map(|of| of.began), done.last().map(|of| of.ended));
+            let repetitions = program.repeats - program.warmup;
+            let each = |took: f64| took / f64::from(done.len() as u32);
+            let time_s = match (start, end) {
+                (Some(start), Some(end)) => each(end.since(start).as_secs_f64()),
+                _ => f64::NAN,
+            };
+            let ideal_s = ideal(program, entry, paths).as_secs_f64() / f64::from(repetitions);
+            Some(Job {
+                traffic: entry,
+                operation: of.operation.word(),
+                algorithm: of.schedule().word(),
+                ranks,
+                bytes: of.bytes,
+                repetitions: done.len() as u32,
+                start,
+                end,
+                time_s,
+                ideal_s,
+                bus_factor: of.operation.bus_factor(ranks),
+                done: done.len() as u32 == repetitions,
+            })
+        };
+        programs.each().filter_map(job).collect()
+    }
+}
+
+/// The table `jobs`: a row a job.
+pub(crate) fn table(jobs: &[Job]) -> Table {
+    let f64s = |of: &dyn Fn(&Job) -> f64| Values::F64(jobs.iter().map(of).collect());
+    let u32s = |of: &dyn Fn(&Job) -> u32| Values::U32(jobs.iter().map(of).collect());
+    let names =
+        |of: fn(&Job) -> &'static str| Values::Names(jobs.iter().map(of).collect::<Names>());
+    let seconds = |at: Option<Time>| at.map_or(f64::NAN, Time::as_secs_f64);
+    Table::new([
+        ("traffic", "", "its place among `[[traffic]]`, from 0", u32s(&|job| job.traffic)),
+        ("operation", "", "the collective", names(|job| job.operation)),
+        ("algorithm", "", "the schedule of its messages", names(|job| job.algorithm)),
+        ("ranks", "", "how many ranks take part", u32s(&|job| job.ranks)),
+        (
+            "bytes",
+            "bytes",
+            "its data as nccl-tests counts them",
+            Values::U64(jobs.iter().map(|job| job.bytes.get()).collect()),
+        ),
+        (
+            "repetitions",
+            "",
+            "measured repetitions that all ranks completed",
+            u32s(&|job| job.repetitions),
+        ),
+        (
+            "start_s",
+            "s",
+            "when the first rank began the first of these; null: there is none",
+            f64s(&|job| seconds(job.start)),
+        ),
+        (
+            "end_s",
+            "s",
+            "when the last rank completed the last of these",
+            f64s(&|job| seconds(job.end)),
+        ),
+        (
+            "time_s",
+            "s",
+            "time of a repetition: end less start, over repetitions",
+            f64s(&|job| job.time_s),
+        ),
+        (
+            "algbw_bps",
+            "bit/s",
+            "algorithm bandwidth: bytes over time",
+            f64s(&|job| job.algorithm_bps()),
+        ),
+        (
+            "busbw_bps",
+            "bit/s",
+            "bus bandwidth: algorithm bandwidth times nccl-tests' factor of the operation",
+            f64s(&|job| job.bus_bps()),
+        ),
+        (
+            "ideal_s",
+            "s",
+            "time of a repetition in an empty network: each message takes what a flow takes there, and the \
+             messages that a host sends, or receives, follow each other on its line",
+            f64s(&|job| job.ideal_s),
+        ),
+        ("slowdown", "", "time over the ideal one", f64s(&|job| job.time_s / job.ideal_s)),
+        (
+            "done",
+            "",
+            "whether all repetitions were completed",
+            Values::Bool(jobs.iter().map(|job| job.done).collect()),
+        ),
+    ])
+}

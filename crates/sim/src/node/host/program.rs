@@ -1,0 +1,202 @@
+//! What a host does for its programs: an operation begins once those that it waits for are done here.
+
+use super::{Cx, Host, Net, Timer};
+use crate::course::Course;
+use crate::ids::HostId;
+use switchbed_scenario::traffic::program::{Program, Work};
+use switchbed_scenario::traffic::{ConnectionUse, FlowStart};
+use switchbed_units::{Span, Time};
+
+/// The numbers of programs' flows have this bit; below it the traffic entry's place, and below that the
+/// message's number through all repetitions.
+const MARK: u64 = 1 << 63;
+const ENTRY: u32 = 40;
+
+/// Whether a program sends a flow of this number.
+#[inline]
+pub(super) fn is_programs(number: u64) -> bool {
+    number & MARK != 0
+}
+
+/// The programs of a run, by traffic entry.
+#[derive(Debug)]
+pub(crate) struct Programs {
+    /// Each with the number of its first connection.
+    of: Vec<Option<(Program, u32)>>,
+}
+
+impl Programs {
+    pub(crate) fn new(programs: Vec<Option<Program>>) -> Programs {
+        let mut connections = 0;
+        let numbered = |program: Program| {
+            let first = connections;
+            connections += program.connections;
+            (program, first)
+        };
+        let mut numbered = numbered;
+        Programs { of: programs.into_iter().map(|of| of.map(&mut numbered)).collect() }
+    }
+
+    /// With their entries.
+    pub(crate) fn each(&self) -> impl Iterator<Item = (u32, &Program)> {
+        let entries = (0..).zip(&self.of);
+        entries.filter_map(|(entry, of)| Some((entry, &of.as_ref()?.0)))
+    }
+
+    /// How many flows they have.
+    pub(crate) fn flows(&self) -> u64 {
+        self.each().map(|(_, program)| program.flows()).sum()
+    }
+
+    fn get(&self, entry: u32) -> Option<&(Program, u32)> {
+        self.of.get(entry as usize)?.as_ref()
+    }
+
+    /// The entry of a flow, and its message.
+    fn message(&self, number: u64) -> Option<(u32, u32)> {
+        let entry = (number & !MARK) >> ENTRY;
+        let (program, _) = self.get(entry as u32)?;
+        let nth = number & ((1 << ENTRY) - 1);
+        Some((entry as u32, (nth % program.messages.len() as u64) as u32))
+    }
+}
+
+/// A program that a host takes part in.
+#[derive(Debug)]
+pub(super) struct Part {
+    entry: u32,
+    course: Course,
+}
+
+/// A repetition that a rank has done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Round {
+    /// The program's traffic entry.
+    pub(crate) entry: u32,
+    /// Which one, from 0.
+    pub(crate) nth: u32,
+    pub(crate) began: Time,
+    pub(crate) ended: Time,
+}
+
+impl Host {
+    /// Takes up its parts of programs.
+    pub(super) fn join(&mut self, programs: &Programs, running: &mut u64) {
+        for (entry, program) in programs.each() {
+            let Some(rank) = program.hosts.iter().position(|&host| host == self.id) else {
+                continue;
+            };
+            *running += 1;
+            self.wake(program.start, Timer::Begin(self.parts.len() as u32));
+            self.parts.push(Part { entry, course: Course::new(program, rank as u32) });
+        }
+    }
+
+    /// A program begins.
+    pub(super) fn begin<N: Net>(&mut self, nth: u32, cx: &mut Cx<N>, now: Time) {
+        let part = &mut self.parts[nth as usize];
+        if let Some((program, _)) = cx.settings.programs.get(part.entry) {
+            part.course.begin(program, now);
+            self.go_on(nth, cx, now);
+        }
+    }
+
+    /// A program's flow has arrived here whole.
+    #[cold]
+    pub(super) fn got<N: Net>(&mut self, number: u64, cx: &mut Cx<N>, now: Time) {
+        let Some((nth, message)) = self.part_of(number, cx) else { return };
+        let part = &mut self.parts[nth as usize];
+        if let Some((program, _)) = cx.settings.programs.get(part.entry) {
+            part.course.arrive(program.messages[message as usize].received_by);
+            self.go_on(nth, cx, now);
+        }
+    }
+
+    /// A program's flow from here is acknowledged.
+    #[cold]
+    pub(super) fn gave<N: Net>(&mut self, number: u64, cx: &mut Cx<N>, now: Time) {
+        let Some((nth, message)) = self.part_of(number, cx) else { return };
+        if let Some((program, _)) = cx.settings.programs.get(self.parts[nth as usize].entry) {
+            self.did(nth, program.messages[message as usize].sent_by, cx, now);
+            self.go_on(nth, cx, now);
+        }
+    }
+
+    /// An operation that took its time is done.
+    pub(super) fn calculated<N: Net>(&mut self, nth: u32, number: u32, cx: &mut Cx<N>, now: Time) {
+        self.did(nth, number, cx, now);
+        self.go_on(nth, cx, now);
+    }
+
+    /// The part here that a program's flow belongs to, and its message.
+    fn part_of<N: Net>(&self, number: u64, cx: &Cx<N>) -> Option<(u32, u32)> {
+        let (entry, message) = cx.settings.programs.message(number)?;
+        let nth = self.parts.iter().position(|part| part.entry == entry)?;
+        Some((nth as u32, message))
+    }
+
+    /// An operation is done, and perhaps a repetition with it.
+    fn did<N: Net>(&mut self, nth: u32, number: u32, cx: &mut Cx<N>, now: Time) {
+        let Part { entry, course } = &mut self.parts[nth as usize];
+        let Some((program, _)) = cx.settings.programs.get(*entry) else { return };
+        if !course.done(program, number) {
+            return;
+        }
+        let (entry, began) = (*entry, course.began);
+        cx.log.rounds.push(Round { entry, nth: course.round(), began, ended: now });
+        match course.is_over(program) {
+            true => cx.log.through(now),
+            false => course.begin(program, now),
+        }
+    }
+
+    /// Does what waits for nothing.
+    fn go_on<N: Net>(&mut self, nth: u32, cx: &mut Cx<N>, now: Time) {
+        let settings = cx.settings;
+        while let Some(number) = self.parts[nth as usize].course.next() {
+            let part = &self.parts[nth as usize];
+            let Some((program, connection)) = settings.programs.get(part.entry) else { return };
+            match program.operation(number).work {
+                Work::Send(message) => {
+                    let place = (part.entry, part.course.round());
+                    let flow = flow(program, message, place, (self.id, *connection), now);
+                    cx.log.running += 1;
+                    self.start(&flow, cx);
+                }
+                Work::Receive | Work::Calculate(Span::ZERO) => self.did(nth, number, cx, now),
+                Work::Calculate(span) => {
+                    self.wake(now + span, Timer::Calculated { part: nth, number });
+                }
+            }
+        }
+    }
+}
+
+/// A message as a flow.
+fn flow(
+    program: &Program,
+    nth: u32,
+    (entry, round): (u32, u32),
+    (src, first): (HostId, u32),
+    now: Time,
+) -> FlowStart {
+    let message = &program.messages[nth as usize];
+    let row = u64::from(round) * program.messages.len() as u64 + u64::from(nth);
+    FlowStart {
+        row: MARK | u64::from(entry) << ENTRY | row,
+        traffic: entry,
+        start: now,
+        src,
+        dst: program.hosts[message.to as usize],
+        class: program.class,
+        size: Some(message.bytes),
+        request: None,
+        stop: None,
+        connection: ConnectionUse::Program {
+            number: first + message.connection,
+            channel: message.channel,
+        },
+        path: None,
+        list_row: Some(row),
+    }
+}

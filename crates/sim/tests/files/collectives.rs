@@ -1,0 +1,337 @@
+//! Collectives against their closed forms, worked out by hand.
+//!
+//! On a star a message of k full packets is there after D = (k + 1)·tx + 2·delay, and its sender knows after
+//! B = 2·ack + 2·delay more. A rank acknowledges before it sends on what it has received: that costs an ACK's time.
+
+use super::division::divided;
+use proptest::prelude::*;
+use std::path::Path;
+use switchbed_scenario::Scenario;
+use switchbed_scenario::build::Nothing;
+use switchbed_scenario::plans_of;
+use switchbed_scenario::protocols::Protocols;
+use switchbed_sim::{Division, Job, Simulation, Status};
+use switchbed_units::{Rate, Span};
+
+const DELAY: Span = Span::from_us(1);
+const RATE: Rate = Rate::from_gbps(100);
+
+fn plan(ranks: u32, entry: &str) -> Scenario {
+    let text = format!(
+        r#"
+        [topology]
+        kind = "star"
+        hosts = {ranks}
+        rate = "100Gbps"
+        delay = "1us"
+        [switch]
+        buffer = "100MB"
+        [scheme]
+        name = "none"
+        [host]
+        profile = "linux-6.x"
+        delay = "0us"
+        [transport]
+        kind = "roce"
+        [measure]
+        queues = "off"
+        [[traffic]]
+        kind = "collective"
+        {entry}
+        "#
+    );
+    let plans = plans_of("test.toml", &text, Path::new("."), &[], None);
+    plans.unwrap_or_else(|mistake| panic!("{mistake}"))[0].scenario.clone()
+}
+
+fn refused(ranks: u32, entry: &str) -> String {
+    let text = format!(
+        "topology = {{ kind = \"star\", hosts = {ranks}, rate = \"10Gbps\", delay = \"1us\" }}\n\
+         switch.buffer = \"1MB\"\nscheme.name = \"none\"\n[transport]\nkind = \"dctcp\"\n[[traffic]]\nkind = \"collective\"\n{entry}\n"
+    );
+    let plans = plans_of("test.toml", &text, Path::new("."), &[], None);
+    plans.expect_err("refused").to_string()
+}
+
+fn job(scenario: &Scenario) -> (Job, Simulation) {
+    let mut simulation = Simulation::new(scenario).expect("builds");
+    while simulation.advance(1 << 40) == Status::Running {}
+    let jobs = simulation.jobs(scenario);
+    assert!(jobs[0].done, "{jobs:?}");
+    (jobs[0].clone(), simulation)
+}
+
+/// A full packet's payload, its time on a line, and an ACK's.
+fn packet(scenario: &Scenario) -> (u64, Span, Span) {
+    let protocols = Protocols::of(scenario);
+    let protocol = protocols.get(0, 0);
+    let (mss, header) = protocol.framing();
+    let wire = (mss + header).get() as u32;
+    (mss.get(), RATE.tx_time(wire), RATE.tx_time(protocol.ack_bytes()))
+}
+
+/// `packets` full packets in each message, which is a `share`-th of the data.
+fn of_packets(ranks: u32, entry: &str, packets: u64, share: u64) -> Scenario {
+    let (mss, ..) = packet(&plan(ranks, &format!("{entry}\nbytes = \"1B\"")));
+    plan(ranks, &format!("{entry}\nbytes = \"{}B\"", mss * packets * share))
+}
+
+fn took(job: &Job) -> Span {
+    job.end.expect("done").since(job.start.expect("begun"))
+}
+
+const RANKS: [u32; 5] = [2, 3, 8, 13, 16];
+
+#[test]
+fn a_ring_of_single_packets_takes_its_steps_with_an_ack_ahead_of_each() {
+    for n in RANKS {
+        for (operation, rounds) in [("all-reduce", 2), ("reduce-scatter", 1), ("all-gather", 1)] {
+            let entry = format!("operation = \"{operation}\"");
+            let scenario = of_packets(n, &entry, 1, n.into());
+            let (_, tx, ack) = packet(&scenario);
+            let (there, back) = (tx * 2 + DELAY * 2, ack * 2 + DELAY * 2);
+            let steps = u64::from(rounds * (n - 1));
+            let (job, _) = job(&scenario);
+            assert_eq!(took(&job), there * steps + ack * (steps - 1) + back, "{operation} {n}");
+            let ideal = (there * steps + back).as_secs_f64();
+            assert!((job.ideal_s / ideal - 1.0).abs() < 1e-12, "{operation} {n}");
+        }
+    }
+}
+
+#[test]
+fn a_ring_of_many_packets_loses_no_more_than_the_acks_share() {
+    for (n, packets) in [(2, 100), (8, 50), (16, 20), (5, 33)] {
+        let scenario = of_packets(n, "operation = \"all-reduce\"", packets, n.into());
+        let (mss, tx, ack) = packet(&scenario);
+        let steps = u64::from(2 * (n - 1));
+        let least = (tx * (packets + 1) + DELAY * 2) * steps;
+        let most = ((tx + ack) * (packets + 2) + DELAY * 2) * steps + ack * 2 + DELAY * 2;
+        let (job, _) = job(&scenario);
+        assert!((least..=most).contains(&took(&job)), "{n}: {least} {} {most}", took(&job));
+        // Bus bandwidth: of S bytes a rank 2(n − 1)/n cross its line.
+        let moved = (steps * packets * mss) as f64;
+        assert!((job.bus_bps() / (8.0 * moved / job.time_s) - 1.0).abs() < 1e-9);
+        assert!((job.algorithm_bps() * job.time_s / 8.0 / job.bytes.as_f64() - 1.0).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn a_chain_passes_all_on_from_rank_to_rank() {
+    for n in RANKS {
+        for packets in [1, 7, 40] {
+            for operation in ["broadcast", "reduce"] {
+                let entry = format!("operation = \"{operation}\"\nalgorithm = \"chain\"");
+                let scenario = of_packets(n, &entry, packets, 1);
+                let (_, tx, ack) = packet(&scenario);
+                let (there, back) = (tx * (packets + 1) + DELAY * 2, ack * 2 + DELAY * 2);
+                let hops = u64::from(n - 1);
+                let (job, _) = job(&scenario);
+                assert_eq!(took(&job), there * hops + ack * (hops - 1) + back, "{operation} {n}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_reduction_takes_its_time_at_every_rank() {
+    // 8 bits a picosecond and a half: far longer than the ACK takes back.
+    let entry = "operation = \"reduce\"\nalgorithm = \"chain\"\nreduction = \"1Gbps\"";
+    for n in RANKS {
+        let scenario = of_packets(n, entry, 4, 1);
+        let (mss, tx, _) = packet(&scenario);
+        let there = tx * 5 + DELAY * 2 + Span::from_ns(8 * 4 * mss);
+        assert_eq!(took(&job(&scenario).0), there * u64::from(n - 1), "{n}");
+    }
+}
+
+#[test]
+fn a_tree_takes_as_many_rounds_as_its_root_has_messages() {
+    for n in RANKS {
+        let entry = "operation = \"broadcast\"";
+        let scenario = of_packets(n, entry, 6, 1);
+        let (_, tx, ack) = packet(&scenario);
+        let round = tx * 7 + DELAY * 4 + ack * 2;
+        let rounds = u64::from(n.next_power_of_two().trailing_zeros());
+        let (job, _) = job(&scenario);
+        assert_eq!(took(&job), round * rounds, "{n}");
+        assert!((job.ideal_s - (round * rounds).as_secs_f64()).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn exchanges_of_single_packets_take_log_n_steps() {
+    for n in [2, 8, 16] {
+        let entry = "operation = \"all-reduce\"\nalgorithm = \"recursive-doubling\"";
+        let scenario = of_packets(n, entry, 1, 1);
+        let (_, tx, ack) = packet(&scenario);
+        let (there, back) = (tx * 2 + DELAY * 2, ack * 2 + DELAY * 2);
+        let steps = u64::from(n.ilog2());
+        assert_eq!(took(&job(&scenario).0), there * steps + ack * (steps - 1) + back, "{n}");
+    }
+}
+
+#[test]
+fn pairs_of_an_all_to_all_wait_for_both_ends_of_a_step() {
+    for n in RANKS {
+        let entry = "operation = \"all-to-all\"\nalgorithm = \"pairwise\"";
+        let scenario = of_packets(n, entry, 1, n.into());
+        let (_, tx, ack) = packet(&scenario);
+        let step = tx * 2 + ack * 2 + DELAY * 4;
+        assert_eq!(took(&job(&scenario).0), step * u64::from(n - 1), "{n}");
+    }
+}
+
+/// What every rank sends in all, in bytes: all data cross the network once, whatever the order.
+#[test]
+fn every_algorithm_moves_as_much_as_it_must() {
+    let bytes = 1_000_003;
+    let n = 8;
+    let ring = bytes * u64::from(n - 1);
+    for (operation, algorithm, moved) in [
+        ("all-reduce", "ring", 2 * ring),
+        ("all-reduce", "halving-doubling", 2 * ring),
+        ("all-reduce", "recursive-doubling", 3 * u64::from(n) * bytes),
+        ("all-reduce", "tree", 2 * ring),
+        ("all-reduce", "chain", 2 * ring),
+        ("reduce-scatter", "ring", ring),
+        ("reduce-scatter", "halving-doubling", ring),
+        ("reduce-scatter", "pairwise", ring),
+        ("all-gather", "direct", ring),
+        ("all-gather", "halving-doubling", ring),
+        ("broadcast", "tree", ring),
+        ("reduce", "tree", ring),
+        ("all-to-all", "direct", ring),
+    ] {
+        for more in ["", "\nchunks = 3", "\nchannels = 2", "\nchunks = 2\nchannels = 3"] {
+            let entry = format!(
+                "operation = \"{operation}\"\nalgorithm = \"{algorithm}\"\nbytes = \"{bytes}B\"{more}"
+            );
+            let (job, mut simulation) = job(&plan(n, &entry));
+            let flows = simulation.take_finished();
+            let sum: u64 = flows.iter().filter_map(|flow| flow.size).map(|size| size.get()).sum();
+            assert_eq!(sum, moved, "{entry}");
+            assert!(job.time_s >= job.ideal_s * 0.5 && job.time_s < job.ideal_s * 4.0, "{job:?}");
+        }
+    }
+}
+
+#[test]
+fn repetitions_follow_each_other_and_the_first_may_not_count() {
+    let entry = "operation = \"all-reduce\"\nstart = \"5us\"";
+    let scenario = |more: &str| of_packets(4, &format!("{entry}{more}"), 3, 4);
+    let one = took(&job(&scenario("")).0);
+    let (job, mut simulation) = job(&scenario("\nrepetitions = 3\nwarmup_repetitions = 2"));
+    assert_eq!((job.repetitions, job.ranks), (3, 4));
+    assert_eq!(simulation.take_finished().len(), 5 * 4 * 6);
+    assert!(job.start.unwrap().since(switchbed_units::Time::ZERO) > one * 2);
+    // A rank begins anew when its own part is done, so that repetitions overlap.
+    assert!(took(&job) <= one * 3 && took(&job) > one * 2, "{one} {}", took(&job));
+}
+
+#[test]
+fn messages_have_a_byte_at_least() {
+    for algorithm in ["ring", "halving-doubling", "recursive-doubling", "tree", "chain"] {
+        for n in [2, 3, 7, 8] {
+            let entry =
+                format!("operation = \"all-reduce\"\nalgorithm = \"{algorithm}\"\nbytes = \"1B\"");
+            let (_, mut simulation) = job(&plan(n, &entry));
+            assert!(simulation.take_finished().iter().all(|flow| flow.size.unwrap().get() == 1));
+        }
+    }
+}
+
+#[test]
+fn over_tcp_and_when_flows_end_with_their_arrival_jobs_are_done_too() {
+    for (kind, more) in [("dctcp", ""), ("roce", ""), ("cubic", "fct_end = \"received\"")] {
+        let text = format!(
+            "topology = {{ kind = \"star\", hosts = 4, rate = \"10Gbps\", delay = \"1us\" }}\n\
+             switch.buffer = \"1MB\"\nscheme.name = \"none\"\n[transport]\nkind = \"{kind}\"\n[measure]\n{more}\n[[traffic]]\n\
+             kind = \"collective\"\noperation = \"all-reduce\"\nbytes = \"100KB\"\n"
+        );
+        let plans = plans_of("test.toml", &text, Path::new("."), &[], None).expect("right");
+        let (_, mut simulation) = job(&plans[0].scenario);
+        let flows = simulation.take_finished();
+        assert_eq!(flows.len(), 4 * 6, "{kind}");
+        // One connection a pair, which the first of its flows opens.
+        let opened = flows.iter().filter(|flow| flow.handshake).count();
+        assert_eq!(opened, 4, "{kind}");
+    }
+}
+
+#[test]
+fn jobs_are_the_same_however_the_work_is_divided() {
+    let entry = "operation = \"all-reduce\"\nbytes = \"300KB\"\nchannels = 2\nchunks = 2\nreduction = \"1Tbps\"\n\
+                 placement = \"random\"\nrepetitions = 2\n[[traffic]]\nkind = \"collective\"\noperation = \"all-to-all\"\n\
+                 ranks = \"2-6\"\nbytes = \"200KB\"\nstart = \"3us\"";
+    let scenario = plan(9, entry);
+    let (flows, ..) = divided(&scenario);
+    assert_eq!(flows.len(), 9 * 16 * 4 * 2 + 5 * 4);
+    let jobs = |threads, shards| {
+        let division = Division { threads, shards, worthwhile: 0 };
+        let mut simulation = Simulation::with(&scenario, &Nothing, division).expect("builds");
+        while simulation.advance(1 << 40) == Status::Running {}
+        simulation.jobs(&scenario)
+    };
+    let whole = jobs(1, 1);
+    assert_eq!(whole.len(), 2);
+    assert!(
+        [(1, 2), (1, 5), (2, 3)]
+            .into_iter()
+            .all(|(threads, shards)| jobs(threads, shards) == whole)
+    );
+}
+
+#[test]
+fn what_is_no_collective_is_refused_by_key() {
+    for (ranks, entry, expected) in [
+        (
+            4,
+            "operation = \"broadcast\"\nalgorithm = \"ring\"\nbytes = \"1KB\"",
+            "broadcast has tree, chain",
+        ),
+        (
+            6,
+            "operation = \"all-gather\"\nalgorithm = \"halving-doubling\"\nbytes = \"1KB\"",
+            "has 2, 4, 8, … ranks, and there are 6",
+        ),
+        (4, "operation = \"reduce\"\nbytes = \"0B\"", "at least 1 byte"),
+        (4, "operation = \"reduce\"\nbytes = \"1KB\"\nranks = [2]", "at least 2 ranks"),
+        (4, "operation = \"reduce\"\nbytes = \"1KB\"\nranks = [2, 1, 2]", "host 2"),
+        (4, "operation = \"reduce\"\nbytes = \"1KB\"\nreduction = \"0Gbps\"", "traffic.reduction"),
+        (
+            512,
+            "operation = \"all-to-all\"\nbytes = \"1KB\"\nchunks = 100",
+            "26163200 messages a repetition; at most 16777216",
+        ),
+        (4, "operation = \"reduce\"\nbytes = \"1KB\"\ntransport = \"udp\"", "traffic.transport"),
+    ] {
+        let message = refused(ranks, entry);
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn any_collective_is_done(
+        ranks in 2u32..12, of in 0usize..6, nth in 0usize..5, bytes in 1u64..200_000, chunks in 1u32..4,
+        channels in 1u32..3, repetitions in 1u32..3,
+    ) {
+        let (operation, algorithms): (&str, &[&str]) = [
+            ("all-reduce", &["ring", "halving-doubling", "recursive-doubling", "tree", "chain"][..]),
+            ("reduce-scatter", &["ring", "pairwise", "direct"]),
+            ("all-gather", &["ring", "pairwise", "direct"]),
+            ("broadcast", &["tree", "chain"]),
+            ("reduce", &["tree", "chain"]),
+            ("all-to-all", &["pairwise", "direct"]),
+        ][of];
+        let algorithm = algorithms[nth % algorithms.len()];
+        let entry = format!(
+            "operation = \"{operation}\"\nalgorithm = \"{algorithm}\"\nbytes = \"{bytes}B\"\nchunks = {chunks}\n\
+             channels = {channels}\nrepetitions = {repetitions}\nplacement = \"random\""
+        );
+        let (job, _) = job(&plan(ranks, &entry));
+        prop_assert!(job.repetitions == repetitions && job.time_s > 0.0);
+    }
+}

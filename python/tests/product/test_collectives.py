@@ -1,0 +1,91 @@
+"""Collectives: the table of jobs, what is printed of them, and metrics of comparisons."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import switchbed as sb
+from switchbed import printing
+from switchbed.cli import main
+from switchbed.measured import Metric
+
+FILE = """
+title = "Two all-reduces beside each other"
+topology = { kind = "star", hosts = 6, rate = "10Gbps", delay = "1us" }
+switch.buffer = "1MB"
+scheme.name = "none"
+[transport]
+kind = "dctcp"
+[[traffic]]
+kind = "collective"
+operation = "all-reduce"
+ranks = "0-3"
+bytes = "60KB"
+repetitions = 2
+warmup_repetitions = 1
+[[traffic]]
+kind = "collective"
+operation = "broadcast"
+ranks = [5, 4]
+bytes = "60KB"
+[compare]
+traffic.0.algorithm = ["ring", "tree"]
+"""
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> list[sb.Result]:
+    file = tmp_path_factory.mktemp("collectives") / "jobs.toml"
+    file.write_text(FILE)
+    return list(sb.Scenario.from_file(file).run_all())
+
+
+def test_jobs_have_their_bandwidth_as_nccl_tests_counts_it(results: list[sb.Result]) -> None:
+    for result, algorithm in zip(results, ["ring", "tree"], strict=True):
+        reduce, broadcast = result.table("jobs").iter_rows(named=True)
+        assert (reduce["algorithm"], broadcast["algorithm"]) == (algorithm, "tree")
+        assert (reduce["ranks"], reduce["repetitions"], reduce["done"]) == (4, 2, True)
+        took = (reduce["end_s"] - reduce["start_s"]) / 2
+        assert reduce["time_s"] == pytest.approx(took)
+        assert reduce["algbw_bps"] == pytest.approx(8 * 60_000 / took)
+        assert reduce["busbw_bps"] == pytest.approx(reduce["algbw_bps"] * 2 * 3 / 4)
+        assert broadcast["busbw_bps"] == broadcast["algbw_bps"]
+        assert reduce["slowdown"] == pytest.approx(reduce["time_s"] / reduce["ideal_s"])
+        assert broadcast["slowdown"] >= 1
+        [first, second] = result.summary()["jobs"]
+        assert first["time_us"] == pytest.approx(1e6 * took)
+        assert second["operation"] == "broadcast"
+
+
+def test_metrics_are_of_jobs(results: list[sb.Result]) -> None:
+    ring = results[0]
+    jobs = ring.table("jobs")
+    assert Metric.read("job[traffic=1].mean_us").value(ring) == 1e6 * jobs["time_s"][1]
+    assert Metric.read("busbw[operation=all-reduce].max_gbps").value(ring) == (
+        jobs["busbw_bps"][0] / 1e9
+    )
+    assert Metric.read("algbw.n").value(ring) == 2
+    with pytest.raises(sb.Mistake, match="has no collective among its traffic"):
+        Metric.read("job.mean_us").value(
+            next(iter(sb.Scenario.from_file("@incast").with_({"flows_each": 1}).run_all()))
+        )
+
+
+def test_a_run_prints_a_line_for_each(results: list[sb.Result]) -> None:
+    lines = printing.headline(results[0].summary())
+    [first, second] = [line for line in lines if "busbw" in line]
+    assert first.startswith("all-reduce (ring, 4 ranks): ")
+    assert second.startswith("broadcast (tree, 2 ranks): ")
+
+
+def test_jobs_are_written_and_read(tmp_path: Path, results: list[sb.Result]) -> None:
+    file = tmp_path / "jobs.toml"
+    file.write_text(FILE.split("[compare]", maxsplit=1)[0])
+    out = tmp_path / "out"
+    with pytest.raises(SystemExit) as ended:
+        main(["run", str(file), "--out", str(out), "--json", str(tmp_path / "summary.json")])
+    assert not ended.value.code
+    assert (out / "jobs.parquet").exists()
+    assert sb.Result.load(out).table("jobs").equals(results[0].table("jobs"))
+    assert json.loads((tmp_path / "summary.json").read_text())["jobs"][0]["ranks"] == 4
