@@ -1,10 +1,12 @@
 //! A topology from a file: nodes, and the links between them, each with its rate and delay. `table` reads our own form,
-//! `hpcc` that of HPCC's simulator and those made from it.
+//! `hpcc` that of HPCC's simulator and those made from it (SimAI's among them), `htsim` that of htsim.
 //!
 //! Hosts and switches are numbered in the order of the file, and so are a switch's ports. Packets take a shortest path,
 //! by links ([`super::tables`]).
 
+mod fields;
 mod hpcc;
+mod htsim;
 mod table;
 
 use super::graph::{self, Cable, Graph, Tier};
@@ -12,6 +14,7 @@ use super::rates::HostRates;
 use super::tables::Tables;
 use super::{MAX_HOSTS, MAX_WAY, Shape, SwitchGroup};
 use crate::file::FILE;
+use hpcc::Head;
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
@@ -30,6 +33,10 @@ words! {
         Table = "table",
         /// As HPCC's simulator reads it.
         Hpcc = "hpcc",
+        /// As SimAI reads it.
+        SimAi = "simai",
+        /// The `.topo` of htsim.
+        Htsim = "htsim",
     }
 }
 
@@ -40,7 +47,9 @@ params! {
         path: Read;
         /// The file's form. table: CSV, a line "node,tier" and each node with its tier (host: a host), then a line
         /// "from,to,rate,delay" (also count and mtu) and the links. hpcc: that of HPCC's simulator, "nodes switches
-        /// links", then the switches, then "src dst rate delay error_rate". auto: what the first line shows.
+        /// links", then the switches, then "src dst rate delay error_rate". simai: SimAI's, "nodes gpus_per_server
+        /// nvswitches switches links gpu_type", the rest likewise. htsim: its .topo, "Nodes", "Tiers", "Podsize" and a
+        /// block for each tier. auto: what the first line shows.
         format: Format = "auto";
     }
 }
@@ -194,13 +203,24 @@ impl Described {
     fn parse(text: &str, format: Format) -> Result<Described, Wrong> {
         match format {
             Format::Table => table::parse(text),
-            Format::Hpcc => hpcc::parse(text),
-            Format::Auto if table::is_one(text) => table::parse(text),
-            Format::Auto if hpcc::is_one(text) => hpcc::parse(text),
-            Format::Auto => Err(Wrong::file(
-                "its first line is neither \"node,tier\" (format = \"table\") nor three whole numbers, \
-                 nodes switches links (format = \"hpcc\")",
-            )),
+            Format::Hpcc => hpcc::parse(text, Head::Hpcc),
+            Format::SimAi => hpcc::parse(text, Head::SimAi),
+            Format::Htsim => htsim::parse(text),
+            Format::Auto => {
+                let begins = [
+                    (Format::Table, table::is_one(text)),
+                    (Format::Hpcc, Head::Hpcc.begins(text)),
+                    (Format::SimAi, Head::SimAi.begins(text)),
+                    (Format::Htsim, htsim::is_one(text)),
+                ];
+                match begins.into_iter().find(|&(_, begins)| begins) {
+                    Some((format, _)) => Described::parse(text, format),
+                    None => Err(Wrong::file(
+                        "its first line is none of \"node,tier\" (format = \"table\"), nodes switches links, three \
+                         whole numbers (\"hpcc\"), five and a GPU's name (\"simai\"), \"Nodes\" and a number (\"htsim\")",
+                    )),
+                }
+            }
         }
     }
 
