@@ -10,6 +10,7 @@ mod htsim;
 mod table;
 
 use super::graph::{self, Cable, Graph, Tier};
+use super::map::{Map, MapLink, MapNode};
 use super::rates::HostRates;
 use super::tables::Tables;
 use super::{MAX_HOSTS, MAX_WAY, Shape, SwitchGroup};
@@ -133,6 +134,11 @@ impl Wrong {
     fn file(what: impl Into<String>) -> Wrong {
         Wrong { line: None, column: None, what: what.into() }
     }
+    fn of(self, file: String) -> Mistake {
+        let Wrong { line, column, what } = self;
+        let key = column.map_or(String::new(), |column| format!("column {column}:"));
+        Mistake { file, line, key, message: what }
+    }
 }
 
 /// Whether a name can stand in a scenario, beside numbers, ranges and ports.
@@ -150,13 +156,7 @@ impl FromFile {
     pub(super) fn load(&mut self, mtu: Bytes) -> Result<(), Mistake> {
         let path = self.path.path.clone();
         let network = Network::read(Path::new(&path), self.format, mtu);
-        let network = network.map_err(|Wrong { line, column, what }| Mistake {
-            file: path,
-            line,
-            key: column.map_or(String::new(), |column| format!("column {column}:")),
-            message: what,
-        })?;
-        self.path.network = Arc::new(network);
+        self.path.network = Arc::new(network.map_err(|wrong| wrong.of(path))?);
         Ok(())
     }
 
@@ -169,6 +169,16 @@ impl FromFile {
         let path = Read { path: path.display().to_string(), network: Arc::default() };
         let mut file = FromFile { path, format };
         file.load(Bytes::new(1)).map(|()| file)
+    }
+
+    /// The nodes and links in a file, whose hosts may have several links.
+    ///
+    /// # Errors
+    /// As of [`FromFile::read`].
+    pub fn map(path: &Path, format: &str) -> Result<Map, Mistake> {
+        let format = Format::from_value(Value::Word(format.to_owned())).unwrap_or(Format::Auto);
+        let described = Described::read(path, format, Bytes::new(1));
+        described.map(Described::into_map).map_err(|wrong| wrong.of(path.display().to_string()))
     }
 
     /// The rates of its links, or of hosts' alone, each once, rising.
@@ -186,10 +196,8 @@ impl FromFile {
 
 impl Network {
     fn read(path: &Path, format: Format, mtu: Bytes) -> Result<Network, Wrong> {
-        let text = text::read(path)
-            .map_err(|error| Wrong::file(format!("cannot read the topology: {error}")))?;
-        let described = Described::parse(&text, format)?;
-        described.check(mtu)?;
+        let described = Described::read(path, format, mtu)?;
+        described.check_hosts()?;
         let graph = described.graph();
         if let Some(error) = described.unconnected(&graph) {
             return Err(error);
@@ -200,6 +208,27 @@ impl Network {
 }
 
 impl Described {
+    fn read(path: &Path, format: Format, mtu: Bytes) -> Result<Described, Wrong> {
+        let text = text::read(path)
+            .map_err(|error| Wrong::file(format!("cannot read the topology: {error}")))?;
+        let described = Described::parse(&text, format)?;
+        described.check(mtu).map(|()| described)
+    }
+
+    fn into_map(self) -> Map {
+        let node = |Node { name, tier, .. }| MapNode { name, tier };
+        let link = |Link { ends, rate, delay, mtu, .. }| MapLink {
+            ends,
+            rate_bps: rate.as_bps(),
+            delay_ps: delay.as_ps(),
+            mtu_bytes: mtu.map(Bytes::get),
+        };
+        Map {
+            nodes: self.nodes.into_iter().map(node).collect(),
+            links: self.links.into_iter().map(link).collect(),
+        }
+    }
+
     fn parse(text: &str, format: Format) -> Result<Described, Wrong> {
         match format {
             Format::Table => table::parse(text),
@@ -267,22 +296,33 @@ impl Described {
             }
             link.ends.iter().for_each(|&end| links[end as usize] += 1);
         }
-        for (node, &links) in self.nodes.iter().zip(&links) {
-            let kind = if node.tier.is_none() { "host" } else { "switch" };
-            match (links, &node.tier) {
-                (0, _) => {
-                    let what = format!("the {kind} {} has no link", node.name);
-                    return Err(Wrong::line(node.line, what));
-                }
-                (2.., None) => {
-                    let what =
-                        format!("the host {} has {links} links: one is supported", node.name);
-                    return Err(Wrong::line(node.line, what));
-                }
-                _ => {}
+        match self.nodes.iter().zip(&links).find(|&(_, &links)| links == 0) {
+            Some((node, _)) => {
+                let kind = if node.tier.is_none() { "host" } else { "switch" };
+                Err(Wrong::line(node.line, format!("the {kind} {} has no link", node.name)))
             }
+            None => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Refuses hosts with several links.
+    fn check_hosts(&self) -> Result<(), Wrong> {
+        let mut links = vec![0u32; self.nodes.len()];
+        for link in &self.links {
+            link.ends.iter().for_each(|&end| links[end as usize] += 1);
+        }
+        let several = |&(node, links): &(&Node, &u32)| node.tier.is_none() && *links > 1;
+        match self.nodes.iter().zip(&links).find(several) {
+            Some((node, links)) => Err(Wrong::line(
+                node.line,
+                format!(
+                    "the host {} has {links} links: one is supported (`switchbed topology convert` has --nics and \
+                     --without)",
+                    node.name
+                ),
+            )),
+            None => Ok(()),
+        }
     }
 
     /// The graph. Every host has one link.
