@@ -37,6 +37,7 @@ from switchbed.sweeps import options as engines
 from switchbed.tables import FORMATS, Format
 from switchbed.terminal import say
 from switchbed.theory.command import theory
+from switchbed.topology.commands import topology
 
 if TYPE_CHECKING:
     from switchbed.alone import Over
@@ -708,6 +709,7 @@ cli.add_command(exchange.import_)
 cli.add_command(live)
 cli.add_command(plot)
 cli.add_command(theory)
+cli.add_command(topology)
 
 
 def main() -> NoReturn:

@@ -135,6 +135,18 @@ fn link_rates(path: PathBuf, form: &str, hosts: bool) -> PyResult<Vec<u64>> {
     Ok(file.rates(hosts).into_iter().map(|rate| rate.as_bps()).collect())
 }
 
+/// The nodes and links in a topology's file as JSON; with a packet's bytes, what they come to, too.
+#[pyfunction]
+#[pyo3(signature = (path, form, packet_bytes = None))]
+fn topology(path: PathBuf, form: &str, packet_bytes: Option<u64>) -> PyResult<String> {
+    let map = scenario::FromFile::map(&path, form);
+    let map = map.map_err(|mistake| Mistake::new_err(mistake.to_string()))?;
+    Ok(match packet_bytes {
+        Some(bytes) => json(&map.measured(scenario::Bytes::new(bytes))),
+        None => json(&map),
+    })
+}
+
 /// A size such as `300KB`, in bytes; `65pkt` where a packet's size is given.
 #[pyfunction]
 #[pyo3(signature = (text, packet_bytes = None))]
@@ -164,7 +176,7 @@ mod _native {
     use super::{
         Mistake, Plan, Progress, Results, Table, check_summary, chips, link_rates, migrated,
         monitored_tables, plans, plans_of, policies, profile, profiles, rate_bps, reference,
-        schema, schemes, size_bytes, sizes, time_ps,
+        schema, schemes, size_bytes, sizes, time_ps, topology,
     };
     use pyo3::panic::PanicException;
     use pyo3::prelude::*;

@@ -12,6 +12,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use switchbed_scenario as scenario;
+use switchbed_scenario::topology::map::Map;
 use switchbed_sim::{Division, Unfinished};
 
 /// One simulation, resolved and ready to run.
@@ -73,6 +74,12 @@ impl Plan {
     #[getter]
     fn host_count(&self) -> u32 {
         self.plan.scenario.topology.hosts()
+    }
+    /// Its network's nodes and links as JSON, and what they come to.
+    #[getter]
+    fn topology(&self) -> String {
+        let scenario = &self.plan.scenario;
+        json(&Map::of(&scenario.graph()).measured(scenario.host.mtu))
     }
     /// The memory that it will take, part by part, as JSON: `what`, `count`, bytes of `each`.
     #[getter]
