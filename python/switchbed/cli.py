@@ -75,7 +75,6 @@ class Percent(click.ParamType[float]):
     name = "PERCENT"
 
     def convert(self, value: str, param: object, ctx: object) -> float:
-        """The fraction."""
         text = str(value)
         try:
             part = foreign.real(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
@@ -93,7 +92,6 @@ class Minutes(click.ParamType[float]):
     name = "MIN"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: object) -> float:
-        """The number."""
         try:
             found = foreign.real(str(value))
             if found > 0:
@@ -707,7 +705,7 @@ cli.add_command(theory)
 
 
 def main() -> NoReturn:
-    """The program."""
+    """Run the program and end the process with its exit code."""
     # Closed by whoever began us: what is opened next would take their numbers.
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
