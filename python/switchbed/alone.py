@@ -29,7 +29,7 @@ LONGEST_S = 1000
 
 
 class Lone(NamedTuple):
-    """A flow alone."""
+    """A flow that has the network to itself."""
 
     traffic: int
     src: int

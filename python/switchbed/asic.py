@@ -25,8 +25,8 @@ POWERS = range(-8, 8)
 
 
 def alphas(chip: Mapping[str, Any]) -> dict[int, float]:
-    """What a lossy queue's α comes to by its `dynamic_th`. Where it multiplies with its port's
-    (Spectrum 4 and later): what has the same effect on a queue that has its port alone."""
+    """Return the α of a lossy queue for each `dynamic_th`. On chips that multiply it with the
+    port's (Spectrum 4 and later), the α with the same effect on a queue that has its port alone."""
     powers = {n: 2.0**n for n in POWERS}
     if chip["alpha_port_log2"] is None:
         return powers
@@ -35,7 +35,7 @@ def alphas(chip: Mapping[str, Any]) -> dict[int, float]:
 
 
 def print_list(chips: Sequence[Mapping[str, Any]]) -> None:
-    """A line each."""
+    """Print the chips, one line each."""
     width = max(len(chip["name"]) for chip in chips)
     for chip in chips:
         seen = "" if chip["observed"] else "; unverified"
@@ -46,7 +46,7 @@ def print_list(chips: Sequence[Mapping[str, Any]]) -> None:
 
 
 def print_chip(chip: Mapping[str, Any]) -> None:
-    """What is known, what follows, what was seen."""
+    """Print a chip's sizes, their consequences, and measurements on switches."""
     say(f"{chip['name']}: {chip['switch']}")
     for title, value in _known(chip):
         say(f"  {title:26} {'not known' if value is None else value}")

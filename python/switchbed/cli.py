@@ -76,7 +76,6 @@ class Percent(click.ParamType[float]):
     name = "PERCENT"
 
     def convert(self, value: str, param: object, ctx: object) -> float:
-        """The fraction."""
         text = str(value)
         try:
             part = foreign.real(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
@@ -94,7 +93,6 @@ class Minutes(click.ParamType[float]):
     name = "MIN"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: object) -> float:
-        """The number."""
         try:
             found = foreign.real(str(value))
             if found > 0:
@@ -713,7 +711,7 @@ cli.add_command(topology)
 
 
 def main() -> NoReturn:
-    """The program."""
+    """Run the program and end the process with its exit code."""
     # Closed by whoever began us: what is opened next would take their numbers.
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:

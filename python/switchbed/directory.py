@@ -304,7 +304,7 @@ MOST_NAMED = 5
 
 
 def _manifest(path: Path) -> dict[str, Any] | None:
-    """That of a result directory of ours."""
+    """Return the manifest of a result directory, or `None` if Switchbed did not write it."""
     try:
         manifest = files.read_json(path / MANIFEST)
     except Mistake:
@@ -344,7 +344,7 @@ def write_json(path: Path, value: object) -> None:
 
 
 def head() -> dict[str, Any]:
-    """What every manifest begins with."""
+    """Return the entries that every manifest begins with."""
     return {
         "format": FORMAT,
         "schema_version": SCHEMA_VERSION,

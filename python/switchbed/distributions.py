@@ -41,7 +41,7 @@ def _within(freedom: int, angle: float) -> float:
 
 
 def _student_of_many(freedom: int, p: float) -> float:
-    """Abramowitz and Stegun, 26.7.5."""
+    """Quantile by Abramowitz and Stegun, 26.7.5."""
     z = NORMAL.inv_cdf(p)
     corrections = (
         (z**3 + z) / 4,

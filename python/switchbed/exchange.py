@@ -265,7 +265,6 @@ def scenario(given: library.Given, sets: Sequence[str]) -> dict[str, Any]:
 
 
 def chosen(instead: Sequence[str]) -> dict[str, str]:
-    """`scheme=per-queue-min` each."""
     found = {}
     for text in instead:
         key, _, value = text.partition("=")

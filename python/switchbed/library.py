@@ -1,4 +1,4 @@
-"""What comes with the program, and where a scenario is read from: a file, `@NAME`, or `-`."""
+"""Files that come with the program, and reading of a scenario from a file, `@NAME` or `-`."""
 
 import json
 import os
@@ -29,7 +29,7 @@ PAPERS = {
     "red-": "RED (Floyd, Jacobson; 1993)",
     "s-ecn-": "S-ECN (Wang, Han, Zhuang, Xue, Sun, Lu)",
 }
-"""Whose idea a scenario shows, by how its name begins."""
+"""Authors of a scenario's idea, by the beginning of its name."""
 
 
 def names() -> list[str]:
@@ -113,21 +113,21 @@ class Given:
     """A scenario as a command was given it."""
 
     name: str
-    """What messages call it."""
+    """Name of the scenario in messages."""
     path: Path | None = None
-    """Its file, if it has one."""
+    """Path of the file, if there is one."""
     text: str | None = None
-    """What is in it; `None`: it is read when it is planned."""
+    """Text of the file; `None`: it is read when it is planned."""
 
     @property
     def stem(self) -> str:
-        """What a sweep of it is called."""
+        """Return the name of a sweep of this scenario."""
         if self.path is None:
             raise Mistake(f"{self.name} names no sweep: give it a --name")
         return self.path.stem
 
     def plans(self, sets: Sequence[str] = (), seed: int | None = None) -> list[Plan]:
-        """Its runs under `--set` and `--seed`."""
+        """Return the runs of the scenario under `--set` and `--seed`."""
         folder = Path() if self.path is None else self.path.parent
         if self.text is None:
             return _native.plans(self.name, sets, seed)
@@ -138,7 +138,7 @@ class Given:
 
 
 def given(file: str | os.PathLike[str]) -> Given:
-    """What a command's FILE means: a file, `@NAME` for one that comes with the program, `-` for
+    """Interpret a command's FILE: a file, `@NAME` for one that comes with the program, `-` for
     standard input."""
     name = os.fspath(file)
     if name == STDIN:
@@ -153,7 +153,7 @@ def given(file: str | os.PathLike[str]) -> Given:
 
 
 def shipped(name: str) -> Path:
-    """The file of `@NAME`."""
+    """Return the path of a shipped scenario, without its `@`."""
     wanted = name.removeprefix("@").removesuffix(".toml")
     if wanted not in names():
         import difflib

@@ -1,4 +1,4 @@
-"""What `--metric` names: a figure of a run's summary by its dotted name, or one of its tables.
+"""Metrics of `--metric`: a figure of a run's summary by its dotted name, or one of its tables.
 
 `fct[class=1,size<=100KB].p99.9_us`, `slowdown[src=3].mean`, `query.p99_us` are of flows;
 `queue[port=switch:8].mean_kb`, `goodput[class=0].mean_gbps` and `share[class=0].mean_pct` (of all
@@ -46,7 +46,7 @@ UNITS = {
     "share": {"": 1.0, "pct": 100.0},
     "utilisation": {"": 1.0, "pct": 100.0},
 }
-"""What each may be measured in, the first being what it is in without a word for it."""
+"""Units of each quantity. The first is used where none is named."""
 FLOWS = ("traffic", "class", "src", "dst", "size")
 JOBS = ("traffic", "operation", "algorithm", "ranks")
 COLUMNS = {
@@ -61,7 +61,7 @@ COLUMNS = {
     "share": ("class",),
     "utilisation": ("port", "to"),
 }
-"""What each may be asked for."""
+"""Columns that each table may be filtered by."""
 WORDS = {
     "fct": "FCT",
     "query": "query completion time",
@@ -100,7 +100,7 @@ class Metric:
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """What an option gave."""
+        """Read the text of an option."""
         found = GRAMMAR.fullmatch(text)
         whole = found is not None and found[1] in UNITS
         if found is None or not whole:
@@ -147,7 +147,7 @@ class Metric:
 
     @property
     def quantity(self) -> str:
-        """What is measured, in words: `FCT`."""
+        """Name of the quantity in words: `FCT`."""
         return WORDS[self.of] if self.of else _of_summary(self.text)[0]
 
     @property
@@ -166,7 +166,7 @@ class Metric:
 
     @property
     def shown_in(self) -> str:
-        """Its unit."""
+        """Unit in which it is shown."""
         if self.statistic == "n":
             return ""
         unit = self.unit if self.of else _of_summary(self.text)[2]
@@ -197,7 +197,6 @@ def _statistic(values: Sequence[float], name: str) -> float:
 
 
 def _chosen(frame: "pl.DataFrame", metric: Metric, run: "Result") -> "pl.DataFrame":
-    """The rows that fit."""
     import polars as pl
 
     for key, sign, text in metric.conditions:
@@ -340,7 +339,7 @@ READERS = {
 
 
 def _percentile(statistic: str) -> str:
-    """`99.9th percentile`, `average`."""
+    """Name of a statistic in words: `99.9th percentile`, `average`."""
     if not statistic.startswith("p"):
         return {"mean": "average", "max": "longest", "min": "least", "n": "number"}[statistic]
     share = "99.9" if statistic == "p999" else statistic[1:]

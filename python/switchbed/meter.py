@@ -16,7 +16,7 @@ PATIENCE_S = 2.0
 
 
 class Silent:
-    """No terminal, no progress."""
+    """Meter that shows nothing, for output that is no terminal."""
 
     def __enter__(self) -> Self:
         return self
@@ -25,7 +25,7 @@ class Silent:
         return
 
     def show(self, tracks: Sequence[Progress]) -> None:
-        """Says nothing."""
+        """Ignore the progress."""
 
 
 class Bar:

@@ -63,7 +63,6 @@ def forcing(command: Command) -> Command:
 
 
 def _free(_: click.Context, option: click.Parameter, value: Any) -> Any:
-    """Before anything has run."""
     if value is not None and str(value) != STDOUT:
         files.free(Path(value), option.opts[-1])
     return value
@@ -111,7 +110,7 @@ def write(text: str, to: str) -> None:
 
 
 def write_json(found: object, to: str) -> None:
-    """Readable JSON, likewise."""
+    """Write readable JSON to a file, or to standard output for `-`."""
     write(json.dumps(found, indent=2, allow_nan=False) + "\n", to)
 
 

@@ -1,4 +1,4 @@
-"""What a run measured: its summary, and its tables as data frames."""
+"""Result of a run: its summary, and its tables as data frames."""
 
 import json
 import os
@@ -52,7 +52,7 @@ class Result:
         """The version and build of Switchbed that ran it."""
         self._folder = folder
         self.over = "ideal"
-        """What its slowdowns are over: `ideal`, or `alone` (`switchbed.alone`)."""
+        """Divisor of its slowdowns: `ideal`, or `alone` (`switchbed.alone`)."""
 
     def with_flows(self, outcome: Outcome, flows: "pl.DataFrame", over: str) -> Self:
         """The run with another table of flows and what follows from it."""
@@ -66,7 +66,7 @@ class Result:
 
     @classmethod
     def of_run(cls, plan: Plan, results: Results, outcome: Outcome) -> Self:
-        """What a run left, in memory."""
+        """Make a result in memory from a run that has finished."""
         native = tables.of(results)
 
         def read(name: str) -> "pl.DataFrame | None":
@@ -334,7 +334,7 @@ def _known(name: str) -> str:
 
 
 def read_summary(place: Path) -> dict[str, Any]:
-    """That of a run's result directory."""
+    """Return the summary in a run's result directory."""
     path = place / "summary.json"
     with _told(place):
         text = files.read_text(path)
@@ -379,12 +379,12 @@ KINDS: dict[str, type] = {
     "scenario.measure": dict,
     **{f"tables.{name}": list for name in tables.ALWAYS},
 }
-"""What every manifest has."""
+"""Type of each entry that every manifest has."""
 
 
 @contextmanager
 def _told(place: Path) -> Iterator[None]:
-    """What is damaged, with what can be done about it."""
+    """Add advice to the message of a damaged file."""
     try:
         yield
     except Mistake as error:

@@ -13,7 +13,7 @@ from switchbed._native import Mistake, Plan
 SHARE = 0.8
 """Of the memory that there is, what runs may take; the rest is for what nobody foresees."""
 LARGE = 1_000_000_000
-"""What a run says that it will take."""
+"""Bytes from which on a run says how much it will take."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Need:
 
     @property
     def bytes(self) -> int:
-        """In all."""
+        """Bytes needed by all parts."""
         return _bytes(self.parts)
 
     def __str__(self) -> str:
@@ -92,7 +92,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def amount(size: float) -> str:
-    """`1.2 GB`."""
+    """Format a size for people: `1.2 GB`."""
     if size >= 1e9:
         return f"{size / 1e9:,.1f} GB"
     return f"{size / 1e6:,.0f} MB" if size >= 1e6 else f"{size / 1e3:,.0f} KB"

@@ -17,18 +17,17 @@ TICK_S = 0.1
 """How often the main thread wakes. It has to: Polars replaces the handler of SIGINT by one
 that restarts system calls, so a wait without end would not notice Ctrl-C."""
 PATIENCE_S = 0.5
-"""What runs under way get to end once a signal has cancelled them: more than they need, unless
-they write large tables."""
+"""Seconds that cancelled runs get to end after a signal. Enough unless they write large tables."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A run that finished."""
+    """Result of a run that finished."""
 
     index: int
-    """Its place among the plans."""
+    """Position of the run among the plans."""
     settings: dict[str, Any]
-    """Its coordinates in `[compare]`; empty without. A scheme's is its label."""
+    """Coordinates in `[compare]`, empty without. A scheme is given by its label."""
     scheme: str
     """The scheme's name in the registry."""
     summary: dict[str, Any]
@@ -45,13 +44,13 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Sweep:
-    """What became of the plans."""
+    """Result of running all plans."""
 
     planned: int
     outcomes: list[Outcome]
-    """Those that finished, in the plans' order whatever the threads did."""
+    """Outcomes of finished runs in the plans' order, whatever the order of the threads."""
     stopped_by: BaseException | None
-    """What ended the sweep early."""
+    """Exception that ended the sweep early."""
 
 
 class Meter(Protocol):

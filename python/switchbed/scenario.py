@@ -81,7 +81,7 @@ class Scenario:
 
     @property
     def name(self) -> str:
-        """What messages call it: its file, if it has one."""
+        """Name in messages: the file's, if there is one."""
         return self._name
 
     @property

@@ -1,4 +1,4 @@
-"""What seeds tell: means and tails with their intervals, paired comparisons, convergence.
+"""Statistics over seeds: means and tails with their intervals, paired comparisons, convergence.
 
 Seeds are independent repetitions, so an interval over seeds needs no assumption about what
 happens inside a run. Flows and samples of one run are not independent (a queue hits them
@@ -24,7 +24,7 @@ LEVEL = 0.95
 WIDEST = 10.0
 """Ends that are further apart than this factor do not say how large a positive quantity is."""
 FEW = "not enough seeds"
-"""What stands in the place of a figure whose interval is wider."""
+"""Text in place of a figure whose interval would be too wide."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Interval:
     low: float | None
     high: float | None
     n: int
-    """Values behind it."""
+    """Number of values behind it."""
     level: float = LEVEL
 
     @property
@@ -146,7 +146,7 @@ class Change:
 
 
 def seeds(n: int) -> str:
-    """`1 seed`, `3 seeds`."""
+    """Format a number of seeds: `1 seed`, `3 seeds`."""
     return f"{n} seed{'s' * (n != 1)}"
 
 

@@ -31,9 +31,9 @@ pub struct Forwarder<C> {
 
 struct Attached {
     device: AnyDevice,
-    /// It failed and is left alone until then.
+    /// End of the rest that a device gets after an error.
     rests_until: Time,
-    /// Its descriptor had nothing to read.
+    /// Whether the descriptor had nothing to read.
     silent: bool,
     errors: u64,
     gone: bool,
@@ -67,7 +67,7 @@ impl<C: Clock> Forwarder<C> {
         }
     }
 
-    /// What the switch is set to.
+    /// Returns the settings in force.
     pub fn live(&self) -> &Live {
         self.switch.live()
     }
@@ -89,7 +89,7 @@ impl<C: Clock> Forwarder<C> {
         (0..self.devices.len()).filter(|&port| self.devices[port].gone).collect()
     }
 
-    /// The time it is.
+    /// Returns the time since the start.
     pub fn now(&mut self) -> Time {
         self.clock.now()
     }

@@ -26,7 +26,7 @@ pub struct Stations {
 const SWEEP: Span = Span::from_ms(1000);
 
 impl Stations {
-    /// Those that are set, and whether others are learnt at so many ports.
+    /// Makes a table of fixed addresses. It learns others at `ports` ports if `learns` is set.
     pub fn new(set: impl IntoIterator<Item = (Mac, u16)>, ports: usize, learns: bool) -> Stations {
         Stations {
             set: set.into_iter().collect(),

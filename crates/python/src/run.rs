@@ -91,7 +91,7 @@ impl Plan {
     fn offered(&self) -> String {
         json(&self.plan.offered())
     }
-    /// What there is to be said of it before it runs.
+    /// Returns the remarks to print before the run.
     #[getter]
     fn cautions(&self) -> Vec<String> {
         self.plan.cautions()
@@ -209,7 +209,7 @@ impl Progress {
     fn flows_total(&self) -> u64 {
         self.0.flows_total.load(Relaxed)
     }
-    /// Simulated time in picoseconds.
+    /// Simulated time in picoseconds since the start.
     #[getter]
     fn now_ps(&self) -> u64 {
         self.0.now_ps.load(Relaxed)
@@ -294,10 +294,10 @@ impl Columns {
     }
 }
 
-/// What a run measured.
+/// Measurements of a finished run.
 #[pyclass(frozen, get_all, module = "switchbed._native")]
 pub struct Results {
-    /// JSON.
+    /// Summary as a JSON text.
     summary: String,
     flows: Py<Table>,
     queues: Py<Table>,

@@ -21,7 +21,7 @@ use switchbed_sim::table::{Column, Names, Values};
 pub struct Table(RecordBatch);
 
 impl Table {
-    /// Takes the columns over.
+    /// Takes over the columns of a simulator table.
     pub fn new(table: switchbed_sim::table::Table) -> PyResult<Self> {
         let column = |c: Column| arrow(c.name, c.unit, c.meaning, c.values);
         Self::of(table.columns.into_iter().map(column))

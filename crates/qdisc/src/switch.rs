@@ -24,7 +24,7 @@ pub struct Switch {
     pub queues: u16,
     /// Which queue a packet joins.
     pub classify: Classify,
-    /// Who goes next among the queues below the strict-priority ones.
+    /// Scheduler of the queues below the strict-priority ones.
     pub discipline: Discipline,
     /// How many of the first queues are strict-priority queues above the rest
     /// (queue 0 first).
@@ -42,13 +42,13 @@ pub struct Switch {
     /// The memory that all ports of a switch share, where the policy or the scheme reads it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pool: Option<Bytes>,
-    /// Dynamic thresholds' α.
+    /// Factor α of dynamic thresholds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alpha: Option<f64>,
-    /// What other policies go by.
+    /// Settings of the buffer policies other than dynamic thresholds.
     #[serde(flatten)]
     pub sharing: Sharing,
-    /// What becomes of an arrival that is to be marked and cannot be.
+    /// Treatment of an arrival that is to be marked but is not ECN-capable.
     pub unmarkable: Unmarkable,
     /// Which classes pause before they lose.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,13 +58,13 @@ pub struct Switch {
     pub queue: Vec<QueueRules>,
 }
 
-/// What only some policies go by.
+/// Settings that only some buffer policies use.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Sharing {
     /// Flows that have sent less are young.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub young: Option<Bytes>,
-    /// Their α.
+    /// Factor α of young flows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alpha_young: Option<f64>,
     /// A queue of this length is congested.
@@ -76,12 +76,12 @@ pub struct Sharing {
     /// At which packets are expelled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expulsion: Option<Rate>,
-    /// Whose memory it is.
+    /// Chip whose memory is modelled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asic: Option<Asic>,
 }
 
-/// `[switch]`.
+/// Declaration of the section `[switch]`.
 pub const SECTION: SectionSpec = SectionSpec {
     name: "switch",
     repeated: false,
@@ -221,7 +221,7 @@ impl Switch {
         Switch { buffer: self.port_memory(ports), memory: None, ..self.clone() }
     }
 
-    /// A port's own classifier.
+    /// Builds the classifier of a port.
     pub fn classifier(&self) -> Box<dyn Classifier + Send> {
         match self.classify {
             Classify::Single => Box::new(Single),
@@ -244,7 +244,8 @@ impl Switch {
         Cells::first_lossless(place, pfc, memory, inputs)
     }
 
-    /// What a lossless group may hold before its neighbour is paused; `None` without such groups.
+    /// Returns the bytes that a lossless group may hold before its neighbour is paused; `None`
+    /// without such groups.
     pub fn group_may(&self, inputs: Inputs) -> Option<GroupMay> {
         let pfc = self.pfc.as_ref()?;
         let memory = (self.sharing.asic.map(|Asic(chip)| chip), self.pool.unwrap_or(Bytes::ZERO));
@@ -314,7 +315,7 @@ impl Switch {
         }
     }
 
-    /// A port's own scheduler.
+    /// Builds the scheduler of a port.
     pub fn scheduler(&self) -> Box<dyn Scheduler + Send> {
         let queues = usize::from(self.queues);
         let base: Box<dyn Scheduler + Send> = match self.discipline {
@@ -347,7 +348,7 @@ fn with_numbers<S: Serializer>(rules: &[QueueRules], serializer: S) -> Result<S:
     serializer.collect_seq(rules.iter().enumerate().map(entry))
 }
 
-/// What all queues have alike once, else a list.
+/// Writes one value where all queues have the same, and otherwise a list.
 fn one_or_each<S: Serializer>(each: &[Bytes], serializer: S) -> Result<S::Ok, S::Error> {
     match each {
         [first, rest @ ..] if rest.iter().all(|other| other == first) => {
@@ -358,7 +359,7 @@ fn one_or_each<S: Serializer>(each: &[Bytes], serializer: S) -> Result<S::Ok, S:
 }
 
 words! {
-    /// Classifier.
+    /// Rule that assigns packets to queues.
     pub enum Classify {
         /// Everything into queue 0.
         Single = "single",
@@ -372,7 +373,7 @@ words! {
 }
 
 words! {
-    /// Scheduler.
+    /// Scheduler of a port, by name.
     pub enum Discipline {
         /// First come first served over all queues.
         Fifo = "fifo",
@@ -388,7 +389,7 @@ words! {
 }
 
 impl BufferPolicy {
-    /// Queues have an α.
+    /// Returns whether queues have an α.
     pub fn has_alpha(self) -> bool {
         use BufferPolicy::*;
         matches!(self, Dynamic | Abm | Fab | Occamy | Asic)
@@ -396,19 +397,19 @@ impl BufferPolicy {
 }
 
 impl Discipline {
-    /// It serves the queues in rounds, by quanta.
+    /// Returns whether it serves the queues in rounds, by quanta.
     pub fn has_rounds(self) -> bool {
         matches!(self, Discipline::Wrr | Discipline::Dwrr)
     }
 
-    /// Its queues have weights.
+    /// Returns whether its queues have weights.
     pub fn has_weights(self) -> bool {
         self.has_rounds() || self == Discipline::Wfq
     }
 }
 
 words! {
-    /// Buffer.
+    /// Buffer policy of a switch, by name.
     pub enum BufferPolicy {
         /// All queues share the port's memory, first come first served; tail drop.
         Shared = "shared",
@@ -416,35 +417,37 @@ words! {
         Static = "static",
         /// A queue may hold α times what the switch's pool has left; tail drop.
         Dynamic = "dynamic",
-        /// That, by how many queues are congested and how fast this one drains; tail drop.
+        /// Dynamic thresholds, scaled by the number of congested queues and the drain rate of this
+        /// one; tail drop.
         Abm = "abm",
-        /// That, with a larger α for flows that have sent little; tail drop.
+        /// Dynamic thresholds, with a larger α for flows that have sent little; tail drop.
         Fab = "fab",
         /// The longest queue of the switch loses its last packet.
         Lqd = "lqd",
-        /// That with a large α, and queues that are over it lose packets from their head.
+        /// Dynamic thresholds with a large α; queues over their threshold lose packets from the
+        /// head.
         Occamy = "occamy",
         /// As a switch chip's memory is shared; tail drop.
         Asic = "asic",
     }
 }
 
-/// What a policy says of itself, as a scheme does.
+/// Description of a buffer policy, like a scheme's [`About`](crate::schemes::definition::About).
 #[derive(Clone, Copy, Debug)]
 pub struct PolicyInfo {
-    /// It.
+    /// Policy that the entry describes.
     pub policy: BufferPolicy,
-    /// The paper.
+    /// Citation of the paper.
     pub paper: &'static str,
     /// The rule, in a line.
     pub summary: &'static str,
-    /// Where it is from.
+    /// Section or algorithm of the paper.
     pub source: &'static str,
-    /// Its keys of `[switch]`.
+    /// Keys of `[switch]` that the policy uses.
     pub keys: &'static [&'static str],
 }
 
-/// Every policy.
+/// Every buffer policy, in the order of the documentation.
 pub const POLICIES: &[PolicyInfo] = &[
     PolicyInfo {
         policy: BufferPolicy::Shared,
@@ -520,11 +523,11 @@ impl BufferPolicy {
 }
 
 words! {
-    /// What becomes of an arrival that is to be marked and is not ECN-capable.
+    /// Treatment of an arrival that is to be marked but is not ECN-capable.
     pub enum Unmarkable {
-        /// It is dropped (RFC 3168, section 5).
+        /// Drop it (RFC 3168, section 5).
         Drop = "drop",
-        /// It goes on; `unmarkable_packets` counts it.
+        /// Store it unmarked; `unmarkable_packets` counts it.
         Pass = "pass",
     }
 }

@@ -18,7 +18,7 @@ from switchbed._native import Mistake
 SMALL, LARGE = "small_p99_us", "large_mean_us"
 """The measures; less is better in both."""
 MARGIN = 0.02
-"""What counts as no worse."""
+"""Relative difference that still counts as no worse."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Standing:
     """The schemes of a cell beside each other."""
 
     table: pl.DataFrame
-    """As `experiment.row` has it."""
+    """Rows as `experiment.row` returns them."""
 
     @cached_property
     def labels(self) -> list[str]:
@@ -55,7 +55,7 @@ class Standing:
 
     @cached_property
     def middles(self) -> dict[tuple[str, str], float]:
-        """What `middle` has found so far, by label and column."""
+        """Cache of `middle`, by label and column."""
         return {}
 
     def values(self, label: str, column: str) -> list[float]:
@@ -66,7 +66,7 @@ class Standing:
         return found.to_list()
 
     def mean(self, label: str, column: str) -> float:
-        """Over the seeds."""
+        """Return the mean over the seeds."""
         return stats.mean(self.values(label, column)).estimate
 
     def against(self, label: str, base: str, column: str) -> stats.Change:

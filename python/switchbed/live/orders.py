@@ -1,4 +1,4 @@
-"""What the hosts of a lab are told: the flows that the simulation started, and probes."""
+"""Instructions to the hosts of a lab: the flows that the simulation started, and probes."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ ENDS = ("poisson", "log-normal", "request-response", "incast", "on-off", "list")
 FIRST_PORT = 5201
 """iperf3's own; a server serves one flow."""
 Source = dict[str, Any]
-"""A resolved `[[traffic]]`."""
+"""Table `[[traffic]]` as resolved."""
 
 
 def check(file: Path, traffic: Sequence[Source]) -> None:

@@ -97,7 +97,7 @@ def ip_batch(lines: Iterable[str], *, netns: str | None = None) -> None:
 
 
 def ip_json(*words: str, netns: str | None = None) -> list[dict[str, Any]]:
-    """What `ip -json` says."""
+    """Return the output of `ip -json`."""
     text = ip("-json", "-details", *words, netns=netns).strip()
     found: list[dict[str, Any]] = json.loads(text) if text else []
     return [entry for entry in found if entry]

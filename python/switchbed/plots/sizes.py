@@ -21,7 +21,7 @@ FEWEST = 20
 """Flows in a bin at least: a 95th percentile of fewer is the slowest."""
 PERCENTILES = (50, 95, 99)
 MOST = 18
-"""Panels in one figure."""
+"""Greatest number of panels in one figure."""
 
 
 def figure(drawn: Sequence[Line], title: str, bins: int = BINS) -> "Figure":

@@ -100,7 +100,7 @@ def over_time(
 
 
 MOST = 8
-"""Panels in one figure."""
+"""Greatest number of panels in one figure."""
 MOST_IN_GRID = 16
 """The same beside each other."""
 

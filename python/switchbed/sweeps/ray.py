@@ -28,7 +28,7 @@ Files = dict[str, bytes]
 
 @dataclass(frozen=True)
 class Failed:
-    """What a worker sends of a run that fails by its own fault."""
+    """Message of a worker whose run failed by its own fault."""
 
     message: str
 
@@ -74,7 +74,6 @@ class Ray:
             _ray().shutdown()
 
     def run(self, jobs: Sequence[Job], ledger: Ledger, meter: Meter) -> BaseException | None:
-        """As `Engine` says."""
         ray = _ray()
         execute_there = ray.remote(max_retries=RETRIES, num_cpus=1)(execute)
         waiting, running, done = deque(jobs), dict[Any, Job](), 0
@@ -104,7 +103,7 @@ class Ray:
 
 
 def execute(task: Task) -> Files | Failed:
-    """What a worker does: the run's files, as the store keeps them."""
+    """Run on a worker, and return the files as the store keeps them."""
     plan = task.job.plan
     try:
         results, outcome = runner.run_one(0, plan, Progress())

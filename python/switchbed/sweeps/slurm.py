@@ -44,7 +44,7 @@ class Slurm:
     more: Mapping[str, str | bool] = field(default_factory=dict)
     """Further options of sbatch, such as `{"account": "net", "mem": "4G"}`."""
     cluster: str = "slurm"
-    """What submitit calls it: with `local` jobs are processes of this machine."""
+    """Executor name in submitit; with `local`, jobs are processes of this machine."""
 
     def __post_init__(self) -> None:
         _submitit()
@@ -58,7 +58,6 @@ class Slurm:
         return
 
     def run(self, jobs: Sequence[Job], ledger: Ledger, meter: Meter) -> BaseException | None:
-        """As `Engine` says."""
         folder = ledger.store.path.absolute() / ".slurm" / str(time.time_ns())
         for job in jobs:
             ledger.store.forget_failure(job.key)  # what is there later is new
@@ -166,7 +165,7 @@ class _Array:
 
 @dataclass(frozen=True)
 class Worker:
-    """What a job does."""
+    """Task that a Slurm job runs."""
 
     store: Path
     threads: int
@@ -185,7 +184,8 @@ class Worker:
             raise stopped
 
     def checkpoint(self, tasks: Sequence[Task]) -> "DelayedSubmission":
-        """What submitit queues again when the job is preempted or out of time: the same."""
+        """Return the same task for submitit to queue again, when the job is preempted or out of
+        time."""
         from submitit.helpers import DelayedSubmission
 
         return DelayedSubmission(self, tasks)

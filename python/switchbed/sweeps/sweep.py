@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 STORE = "switchbed-store"
 MAX_SEEDS = 30
 MOST_SHOWN = 15
-"""Settings that `print` lists."""
+"""Greatest number of settings that `print` lists."""
 WIDE = 78
 """Columns of a line of `print`."""
 
@@ -44,7 +44,7 @@ class Entry:
     seed: int
     scheme: str
     summary: dict[str, Any] | None
-    """`None`: it failed."""
+    """Headline figures; `None` if the run failed."""
     message: str | None = None
 
 
@@ -173,7 +173,7 @@ def run(
     retry: bool = False,
     quiet: bool = False,
 ) -> SweepResult:
-    """What both faces share. A sweep that was stopped says so in `stopped_by`."""
+    """Run the sweep for the command and the API; `stopped_by` says what stopped it early."""
     todo = plans(None)
     if seeds is not None:
         first = min(_seed(plan) for plan in todo)
@@ -211,7 +211,7 @@ def enter(
 
 
 def _entry(store: Store, name: str, plan: Plan) -> Entry | None:
-    """What the store knows of a run; `None` if it was not reached."""
+    """Return the store's entry of a run; `None` if it was not reached."""
     scenario = json.loads(plan.scenario)
     settings = dict(json.loads(plan.settings))
     scheme, seed = scenario["scheme"]["name"], scenario["run"]["seed"]
@@ -245,7 +245,7 @@ def _more(plans: Plans, found: SweepResult, rule: Rule) -> Iterator[Plan]:
 
 
 def rows(found: SweepResult) -> list[dict[str, Any]]:
-    """A sweep's table."""
+    """Return a sweep's table, one row a run."""
     columns = directory.columns([entry.settings for entry in found.entries])
     return [
         {"sweep": found.name, "run": entry.key, "seed": entry.seed}

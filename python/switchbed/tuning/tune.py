@@ -42,7 +42,7 @@ RESAMPLES = 999
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked."""
+    """Question to the tuner: the scenario and its options."""
 
     params: Sequence[str] = ()
     objective: str = DEFAULT
@@ -52,7 +52,7 @@ class Question:
     budget: float = BUDGET
     """Minutes of a core, for runs that the store has not."""
     delta: float | None = None
-    """What counts as equal, as a part. `None`: 5 % of a tail, 1 % of a mean."""
+    """Difference that counts as equal, as a fraction. `None`: 5 % of a tail, 1 % of a mean."""
     weights: Mapping[str, float] = field(default_factory=dict)
     """Of scenes, by `load=0.8`: the weighted mean counts then, in place of the worst regret."""
     seeds: int = SEEDS
@@ -119,8 +119,8 @@ def run(
     tell: Callable[[str], None] = lambda _: None,
     device: Device | None = None,
 ) -> Advice:
-    """What both faces share; `tell` is given the price before the race goes on, `device` is the
-    switch that the scenario was imported from."""
+    """Tune for the command and the API. `tell` is given the price before the race goes on. `device`
+    is the switch that the scenario was imported from."""
     held = target.of(asked.target)
     kept = Field(plans, store, name, engine, quiet)
     with kept:
@@ -273,7 +273,7 @@ class _Tuning:
         ]
 
     def _usual_guard(self) -> None:
-        """It is taken where runs have large flows and the user has named no other."""
+        """Add the usual guard where runs have large flows and the user has named no other."""
         if self.asked.guards is not None:
             return
         usual = Guard.parse(GUARD)
@@ -452,7 +452,6 @@ class _Tuning:
         )
 
     def _objectives(self, point: Point, blocks: int) -> list[list[float]]:
-        """A list a scene."""
         return [
             [
                 self.objective.of(self.place.summaries[point, scene, self.seed + n])
@@ -504,7 +503,7 @@ class _Tuning:
         )
 
     def _lost(self, point: Point, seeds: Sequence[int]) -> str:
-        """What a static setting costs beside the scheme that the target lacks."""
+        """State the cost of a static setting against the scheme that the target lacks."""
         if self.lacking is None:
             return ""
         ratio = self._fresh(self.lacking, point, seeds, 1).overall

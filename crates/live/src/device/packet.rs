@@ -54,7 +54,7 @@ sockopt_impl!(
 /// A packet socket on an interface.
 pub struct PacketSocket {
     socket: OwnedFd,
-    /// What a batch is read into.
+    /// Space that a batch is read into, one buffer a frame.
     buffers: Vec<Vec<u8>>,
     /// The frames of the batch that were not handed over yet: each one's buffer.
     batch: VecDeque<(usize, Got)>,
@@ -71,7 +71,7 @@ pub struct PacketSocket {
 /// A frame that was read.
 struct Got {
     length: usize,
-    /// It did not fit the buffer.
+    /// Whether the frame was longer than its buffer.
     cut: bool,
     tag: Option<[u8; 4]>,
 }
@@ -142,7 +142,6 @@ impl PacketSocket {
         })
     }
 
-    /// Reads a batch.
     fn read(&mut self) -> io::Result<()> {
         self.batch.clear();
         let aux = cmsg_space!(libc::tpacket_auxdata);

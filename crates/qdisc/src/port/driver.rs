@@ -16,11 +16,11 @@ use crate::schemes::fairness::Share;
 use std::hint::select_unpredictable;
 use switchbed_units::{Rate, Time};
 
-/// What is behind a port: where its packets go and what they are kept in.
+/// Environment of a port: where its packets go and which arena holds them.
 pub trait Wire {
-    /// What a port's operation at a time works with.
+    /// Returns the context for an operation of the port at time `now`.
     fn cx(&mut self, now: Time) -> Cx<'_>;
-    /// What the last operation left besides its verdict.
+    /// Returns the dropped packets and messages that the last operation left besides its verdict.
     fn outcome(&mut self) -> &mut Outcome;
     /// A packet's transmission takes from `now` until `until`; `marked`: its scheme marked it. Its
     /// slot is the wire's.
@@ -47,12 +47,11 @@ pub struct Driver {
     /// something has changed.
     wake: Time,
     port: Box<dyn Qdisc>,
-    /// Packets queued.
     queued: u32,
     up: bool,
     watched: bool,
     measured: bool,
-    /// Its peer has paused queues of it.
+    /// Whether the peer may pause queues: such a port never takes the short way through.
     pausable: bool,
 }
 
@@ -64,7 +63,7 @@ impl Driver {
         Driver { busy_until, wake, port, queued: 0, up: true, watched, measured, pausable }
     }
 
-    /// The port.
+    /// Borrows the driven port.
     #[inline]
     pub fn port(&self) -> &dyn Qdisc {
         &*self.port
@@ -76,13 +75,13 @@ impl Driver {
         self.busy_until
     }
 
-    /// Whether packets wait.
+    /// Returns whether packets wait in its queues.
     #[inline]
     pub fn backlogged(&self) -> bool {
         self.queued > 0
     }
 
-    /// Packets that wait.
+    /// Number of packets in its queues.
     #[inline]
     pub fn queued(&self) -> u32 {
         self.queued
@@ -170,7 +169,7 @@ impl Driver {
         }
     }
 
-    /// What the switch is to expel since a packet came here.
+    /// Names a packet that some port of the switch is to lose since a packet came here.
     pub fn expels(&mut self, wire: &mut impl Wire, now: Time) -> Option<Expulsion> {
         self.port.expels(&mut wire.cx(now))
     }
@@ -249,7 +248,7 @@ impl Driver {
         wire.sent(slot, false, start, self.busy_until);
     }
 
-    /// What the port's memory wants a neighbour to be told.
+    /// Names a pause or resume that the port's memory wants a neighbour to receive.
     pub fn signal(&mut self) -> Option<Signal> {
         self.port.signal()
     }

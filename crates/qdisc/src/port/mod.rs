@@ -29,17 +29,17 @@ use crate::schemes::fairness::Share;
 use switchbed_units::random::Random;
 use switchbed_units::{Rate, Span, Time};
 
-/// What an operation works with besides the port itself.
+/// Context of an operation: everything it uses besides the port itself.
 pub struct Cx<'a> {
     /// The time of the operation; never earlier than the port's last one.
     pub now: Time,
-    /// The packets.
+    /// Slots of the queued packets.
     pub arena: &'a mut Arena,
     /// The switch's shared memory; every port of the switch counts into it.
     pub pool: &'a mut Pool,
-    /// Randomness.
+    /// Source of random numbers.
     pub rng: &'a mut dyn Random,
-    /// What the caller must hear of besides the verdict.
+    /// Drops and messages of the operation that its verdict does not cover.
     pub out: &'a mut Outcome,
 }
 
@@ -49,18 +49,18 @@ pub struct Cx<'a> {
 pub struct Outcome {
     /// Packets dropped that had been queued.
     pub dropped: Vec<Dropped>,
-    /// Messages to sources.
+    /// Messages to the sources of packets.
     pub feedback: Vec<Feedback>,
 }
 
 /// A queued packet that was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dropped {
-    /// Its slot, the caller's again.
+    /// Slot of the packet, which is the caller's again.
     pub slot: SlotId,
     /// The queue it was in.
     pub queue: QueueId,
-    /// Why.
+    /// Reason why the packet was dropped.
     pub why: DropReason,
 }
 
@@ -87,7 +87,7 @@ pub enum Dequeued {
         /// Whether this port marked it.
         marked: bool,
     },
-    /// Nothing to send.
+    /// No packet is queued.
     Empty,
     /// Nothing may be sent before this time.
     NotBefore(Time),
@@ -129,8 +129,8 @@ pub trait Qdisc: Send {
     /// Offers a packet to a port that is empty and whose line is free, and sends it on if
     /// that needs no scheduling: what `enqueue` and then `dequeue` would do, in one.
     fn pass(&mut self, slot: SlotId, cx: &mut Cx) -> Passed;
-    /// What the switch is to expel, of whichever port, since a packet came here ([`Qdisc::expel`]). Where
-    /// the pool is read it asks after each arrival, until there is nothing.
+    /// Names a packet that some port is to lose since a packet came here ([`Qdisc::expel`]). Where
+    /// the pool is read, the switch asks after each arrival until the answer is `None`.
     fn expels(&mut self, _cx: &mut Cx) -> Option<Expulsion> {
         None
     }
@@ -140,14 +140,15 @@ pub trait Qdisc: Send {
     fn dequeue_unpaused(&mut self, cx: &mut Cx) -> Dequeued {
         self.dequeue(cx)
     }
-    /// Its peer pauses a queue, from a time on until another; a port without classes does not heed it.
+    /// Pauses a queue for its peer from one time until another. A port without classes ignores it.
     fn pause(&mut self, _queue: QueueId, _from: Time, _until: Time, _now: Time) {}
     /// Has so many times that each queue is held remembered.
     fn remember(&mut self, _holds: usize) {}
     /// Has a watchdog look on its pauses; a port without classes has none.
     fn guard(&mut self, _guard: Guard) {}
-    /// What the port's memory wants its switch to tell a neighbour, since packets came and went. Where
-    /// [`crate::switch::Switch::pfc`] is on, it asks after each operation, until there is nothing.
+    /// Names a pause or resume for a neighbour, since packets came and went. Where
+    /// [`crate::switch::Switch::pfc`] is on, the switch asks after each operation until the answer
+    /// is `None`.
     fn signal(&mut self) -> Option<Signal> {
         None
     }
@@ -158,14 +159,14 @@ pub trait Qdisc: Send {
     }
     /// Runs the ticks that are due by `cx.now`, so that probes see the state at that time.
     fn settle(&mut self, cx: &mut Cx);
-    /// Queues and line.
+    /// Borrows the queues and the line.
     fn state(&self) -> &PortState;
     /// Changes the line rate; a transmission under way keeps its end. Ticks that are due
     /// still see the old rate.
     fn set_rate(&mut self, rate: Rate, cx: &mut Cx);
     /// Changes a class's weight and cap. Ticks that are due see them as they were.
     fn set_share(&mut self, class: u8, share: Share, cx: &mut Cx);
-    /// What the caller must provide.
+    /// States which facilities the caller must provide.
     fn needs(&self) -> Needs;
     /// The threshold in force for a queue in bytes, for probes.
     fn threshold_bytes(&self, now: Time, arena: &Arena, pool: &Pool, queue: QueueId)
@@ -182,7 +183,7 @@ pub struct Port<S> {
 }
 
 impl<S: Scheme> Port<S> {
-    /// An idle port.
+    /// Makes an idle port from its queues and scheme.
     pub fn new(state: PortState, scheme: S) -> Self {
         Port { state, scheme }
     }
@@ -271,7 +272,7 @@ impl<S: Scheme> Port<S> {
         self.stored(slot, arrival, cx);
     }
 
-    /// What the one queue holds that holds anything.
+    /// Contents of the only queue that is not empty.
     #[inline(always)]
     fn only(&mut self, queue: QueueId, list: List, packets: u32, bytes: u64) {
         let q = &mut self.state.queues[queue as usize];
@@ -339,7 +340,6 @@ impl<S: Scheme> Port<S> {
         cx.pool.used -= switchbed_units::Bytes::new(len);
     }
 
-    /// Drops a queued packet.
     #[cold]
     fn drop_queued(&mut self, slot: SlotId, why: DropReason, cx: &mut Cx) {
         let queue = self.remove(slot, why, cx);
@@ -362,7 +362,7 @@ impl<S: Scheme> Port<S> {
         queue
     }
 
-    /// What is queued is what the queues hold.
+    /// Checks that the port's totals equal the sums over its queues.
     fn conserved(&self) -> bool {
         let PortState { queues, packets, bytes, .. } = &self.state;
         *packets == queues.iter().map(|q| q.packets).sum::<u32>()

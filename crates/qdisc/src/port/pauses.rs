@@ -17,7 +17,7 @@ use switchbed_units::{Span, Time};
 /// How many of its holds a queue remembers at most.
 pub const MOST: usize = 100_000;
 
-/// What ends storms, and when.
+/// Settings of the PFC watchdog: how it acts in a storm, and when a storm begins and ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Guard {
     /// In a storm the queue's packets are dropped; otherwise they are sent.
@@ -28,20 +28,20 @@ pub struct Guard {
     pub restoration: Span,
 }
 
-/// What the watchdog has seen of a queue.
+/// Storms that the watchdog has seen on a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Storms {
-    /// How many began.
+    /// Number of storms that began.
     pub count: u64,
-    /// When the first did.
+    /// Beginning of the first storm.
     pub first: Option<Time>,
-    /// How long they lasted.
+    /// Sum of the storms' durations.
     pub total: Span,
-    /// Packets dropped in them.
+    /// Packets dropped during the storms.
     pub dropped: u64,
 }
 
-/// One queue's pauses.
+/// Pauses of one queue.
 #[derive(Clone, Debug)]
 struct Paused {
     queue: QueueId,
@@ -53,7 +53,7 @@ struct Paused {
     /// When it was held before, each time without a break; so many at most.
     holds: Vec<(Time, Time)>,
     most: usize,
-    /// Those that will take its place, each from a time on.
+    /// Frames on the way: each takes the place of the pause in force at its start, until its end.
     next: VecDeque<(Time, Time)>,
     /// How long it was held before that one.
     total: Span,
@@ -82,7 +82,7 @@ impl Paused {
         turn.unwrap_or(Time::NEVER)
     }
 
-    /// What has taken effect by now.
+    /// Applies the frames and the watchdog's turns that are due by `now`, in order of time.
     fn advance(&mut self, guard: Option<Guard>, now: Time) {
         loop {
             let frame = self.next.front().map_or(Time::NEVER, |next| next.0);
@@ -114,7 +114,7 @@ impl Paused {
         self.hold(from, until);
     }
 
-    /// It is held no longer.
+    /// Ends the hold under way, if there is one, and records it.
     fn close(&mut self, now: Time) {
         let hold = self.since.take().map(|since| (since, now));
         self.holds.extend(hold.filter(|_| self.holds.len() < self.most));
@@ -144,7 +144,7 @@ impl Paused {
     }
 }
 
-/// A port's.
+/// Pauses of all queues of a port.
 #[derive(Clone, Debug, Default)]
 pub struct Pauses {
     queues: Vec<Paused>,
@@ -260,7 +260,7 @@ impl Pauses {
         holds
     }
 
-    /// What the watchdog has seen of a queue by now.
+    /// Returns the storms that the watchdog has seen on a queue by `now`.
     pub fn storms(&self, queue: QueueId, now: Time) -> Storms {
         let Some(paused) = self.at(queue, now) else { return Storms::default() };
         let lasts = paused.storm.map_or(Span::ZERO, |(began, _)| now.since(began));

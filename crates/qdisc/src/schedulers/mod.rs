@@ -1,4 +1,4 @@
-//! Schedulers: who goes next.
+//! Schedulers: they choose the queue whose head leaves next.
 
 mod fifo;
 mod round;

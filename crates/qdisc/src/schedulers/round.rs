@@ -28,11 +28,11 @@ struct Entry {
     deficit: u64,
     prev: QueueId,
     next: QueueId,
-    /// It is in the round.
+    /// Whether the queue is in the round.
     listed: bool,
     /// The quantum of the current visit has been added.
     visited: bool,
-    /// It has sent in the current visit.
+    /// Whether the queue has sent a packet in the current visit.
     sent: bool,
 }
 

@@ -42,7 +42,7 @@ pub struct Strict<S, L = QueueId> {
 }
 
 impl<S, L> Strict<S, L> {
-    /// Strict-priority queues above `below`.
+    /// Adds strict-priority queues above the scheduler `below`.
     pub fn new(levels: L, below: S) -> Self {
         Strict { levels, below }
     }

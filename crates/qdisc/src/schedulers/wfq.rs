@@ -12,7 +12,7 @@ use crate::port::packet::{Packet, QueueId};
 use crate::port::view::{DropReason, View};
 use switchbed_units::Time;
 
-/// Self-clocked fair queueing.
+/// Self-clocked fair queueing (Golestani, INFOCOM 1994).
 #[derive(Clone, Debug)]
 pub struct Wfq {
     /// The start tag of each queue's head, or of the next packet to come, in bytes a byte of

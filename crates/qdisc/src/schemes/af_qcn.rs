@@ -44,7 +44,7 @@ params! {
         beta: f64 = "0.125" as PORTION;
         /// Only who sends more than this in an interval has a share.
         active_threshold: Bytes = "20KB";
-        /// Who shares.
+        /// Parties that share, with their weights and caps.
         sharing: ShareParams;
         /// QCN's measure may be negative in equation 4, and then outweigh unfairness; otherwise it
         /// is at least 0.
@@ -110,10 +110,10 @@ impl Definition for AfQcn {
     }
 }
 
-/// AF-QCN's settings beside QCN's.
+/// Settings of AF-QCN besides those of QCN.
 #[derive(Clone, Debug)]
 pub struct AfQcnSettings {
-    /// QCN's.
+    /// Settings of QCN's congestion point.
     pub qcn: QcnSettings,
     /// α: the fairness controller's part in the feedback, in (0, 1).
     pub alpha: f64,
@@ -121,9 +121,9 @@ pub struct AfQcnSettings {
     pub interval: Span,
     /// β: a new interval's weight in the smoothed arrivals, in (0, 1].
     pub beta: f64,
-    /// Who sends more in an interval is active.
+    /// Bytes in an interval above which a party counts as active.
     pub active_threshold: Bytes,
-    /// Whose traffic is counted together.
+    /// Granularity of a party: a flow or a class.
     pub party: Party,
     /// Weights and caps by class.
     pub shares: Shares,
@@ -134,7 +134,7 @@ pub struct AfQcnSettings {
 }
 
 impl Default for AfQcnSettings {
-    /// The paper's, section III-B.
+    /// Returns the values of the paper, section III-B.
     fn default() -> Self {
         AfQcnSettings {
             qcn: QcnSettings::default(),
@@ -150,7 +150,7 @@ impl Default for AfQcnSettings {
     }
 }
 
-/// A queue's fairness controller.
+/// Fairness controller of one queue.
 #[derive(Clone)]
 struct Controller {
     arrivals: Arrivals,
@@ -170,7 +170,7 @@ impl Controller {
     }
 }
 
-/// AF-QCN's congestion point.
+/// Congestion point of AF-QCN.
 #[derive(Clone)]
 pub struct AfQcn {
     settings: AfQcnSettings,
@@ -190,7 +190,7 @@ impl AfQcn {
         }
     }
 
-    /// A queue's smoothed arrivals.
+    /// Returns a queue's smoothed arrivals.
     pub fn arrivals(&self, queue: QueueId) -> &Arrivals {
         &self.queues[queue as usize].arrivals
     }

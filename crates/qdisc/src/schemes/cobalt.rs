@@ -83,7 +83,7 @@ impl Definition for Cobalt {
     }
 }
 
-/// COBALT.
+/// COBALT: CoDel with BLUE for unresponsive flows.
 #[derive(Clone, Debug)]
 pub struct Cobalt {
     rule: Rule,
@@ -101,7 +101,7 @@ struct Rule {
     decrement: f64,
 }
 
-/// What is remembered of a queue.
+/// State of one queue.
 #[derive(Clone, Debug, Default)]
 struct State {
     dropping: bool,
@@ -129,7 +129,7 @@ impl Cobalt {
 }
 
 impl State {
-    /// One gap later.
+    /// Moves the time of the next drop by one gap.
     fn next(&mut self, rule: &Rule) {
         self.drop_next += self.gap(rule);
     }

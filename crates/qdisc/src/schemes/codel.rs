@@ -32,7 +32,7 @@ use switchbed_units::random::Random;
 use switchbed_units::{Bytes, Span, Time};
 
 params! {
-    /// CoDel's parameters.
+    /// Parameters of CoDel, as a scenario gives them.
     pub struct CodelParams {
         /// How long packets wait for longer than the target before one is dropped or marked: the
         /// longest round trip. In a data centre its own, such as 1ms.
@@ -113,7 +113,7 @@ impl Definition for Codel {
     }
 }
 
-/// CoDel.
+/// CoDel over all queues of a port.
 #[derive(Clone, Debug)]
 pub struct Codel {
     rule: Rule,
@@ -127,7 +127,7 @@ impl Codel {
     }
 }
 
-/// What all queues go by.
+/// Settings that all queues of a scheme share.
 #[derive(Clone, Debug)]
 pub(crate) struct Rule {
     interval: Span,
@@ -155,7 +155,7 @@ impl Rule {
     }
 }
 
-/// What is remembered of a queue. Names are the RFC's.
+/// State of CoDel on one queue. Names are the RFC's.
 #[derive(Clone, Debug)]
 pub(crate) struct Law {
     /// When the wait will have been over the target for an interval, if it is.
@@ -178,11 +178,11 @@ enum Dropped {
     No,
     /// As dropping began: the packet that leaves in its place is safe.
     First,
-    /// Later.
+    /// While already dropping: the packet that leaves in its place is judged as well.
     Again,
 }
 
-/// The largest inverse root.
+/// The largest inverse root: 1 in 2⁻¹⁶, less one step.
 const ONE: u32 = (1 << 16) - 1;
 
 impl Law {
@@ -217,7 +217,7 @@ impl Law {
         (self.first_above, self.dropping) = (None, false);
     }
 
-    /// What was dropped was the last: nothing is left to leave in its place.
+    /// Ends dropping after the queue's last packet was dropped, so that none leaves in its place.
     pub(crate) fn nothing_left(&mut self) {
         if self.dropped != Dropped::No {
             self.dropping &= self.dropped == Dropped::First;
@@ -248,7 +248,7 @@ impl Law {
         };
     }
 
-    /// So long after it comes the next one.
+    /// Time from one drop to the next: interval/√count.
     fn gap(&self, rule: &Rule) -> Span {
         let interval = rule.interval.as_ps();
         Span::from_ps(match rule.root {
@@ -355,7 +355,7 @@ impl Marker for Codel {
 mod tests {
     use super::*;
 
-    /// The RFC's settings.
+    /// Settings that RFC 8289 recommends.
     fn rule() -> Rule {
         let (interval, sqrt, next_mark) = (Span::from_ms(100), Root::Exact, NextMark::Due);
         let (target, ce_threshold) = (Some(Span::from_ms(5)), None);

@@ -27,14 +27,14 @@ use switchbed_config::params;
 use switchbed_units::random::Random;
 use switchbed_units::{Bytes, Span};
 
-/// Of E-ECN and S-ECN.
+/// Paper of E-ECN and S-ECN.
 pub(super) const PAPER: &str = "Wang, Han, Zhuang, Xue, Sun, Lu, Early Marking for Controllable \
                                 Maximum Queue Length in Data Center Networks";
 
 params! {
     /// E-ECN's parameters.
     pub struct EEcnParams {
-        /// What the queue shall not grow over. The paper's: 60pkt at 10 Gbps.
+        /// Queue length that the queue should not exceed. The paper's: 60pkt at 10 Gbps.
         threshold: Bytes as Threshold;
         /// The window of the growth.
         growth: GrowthParams;
@@ -91,11 +91,11 @@ impl Definition for EEcn {
     }
 }
 
-/// E-ECN.
+/// E-ECN's marker over all queues of a port.
 #[derive(Clone, Debug)]
 pub struct EEcn {
     threshold_bytes: f64,
-    /// T_a in picoseconds.
+    /// Prediction time T_a in picoseconds.
     ahead_ps: f64,
     growth: Growth,
 }

@@ -39,7 +39,7 @@ params! {
     pub struct FqCodelParams {
         /// Queues that flows are hashed into.
         flows: u32 = "1024" as count(1, 65_536);
-        /// What a queue sends in a turn. Default: the longest packet.
+        /// Bytes that a queue sends in a turn. Default: the longest packet.
         quantum: Option<Bytes>;
         /// The most packets of a port, which its memory limits besides.
         limit: u32 = "10240" as count(1, 10_000_000);
@@ -87,7 +87,7 @@ impl Definition for FqCodel {
     }
 }
 
-/// FQ-CoDel.
+/// FQ-CoDel: flow queues by hash, CoDel on each.
 pub struct FqCodel {
     rule: Rule,
     limit: u32,
@@ -101,7 +101,7 @@ pub struct FqCodel {
     /// Queues in turn: those that have just come, then the others.
     new: VecDeque<u32>,
     old: VecDeque<u32>,
-    /// What is being pushed out.
+    /// Queue that is losing packets for memory, while a batch lasts.
     victim: Option<Victim>,
 }
 
@@ -110,7 +110,7 @@ struct Flow {
     bytes: u64,
     /// Bytes that it may still send in this turn.
     deficit: i64,
-    /// It is among those in turn.
+    /// Whether the queue is in turn, among the new or the old.
     listed: bool,
     law: Law,
 }

@@ -85,7 +85,7 @@ impl Definition for Hcf {
     }
 }
 
-/// HCF's settings.
+/// Settings of HCF.
 #[derive(Clone, Copy, Debug)]
 pub struct HcfSettings {
     /// Bins that flows are hashed into, at least 1.
@@ -99,7 +99,7 @@ pub struct HcfSettings {
 /// HCF: which queue of two, and which goes next.
 pub struct Hcf {
     settings: HcfSettings,
-    /// Credits left, by bin.
+    /// Credits left, indexed by bin.
     left: Box<[u32]>,
     key: u32,
     key_changed: Time,

@@ -90,7 +90,7 @@ impl Definition for Pie {
     }
 }
 
-/// PIE.
+/// PIE over all queues of a port.
 #[derive(Clone, Debug)]
 pub struct Pie {
     settings: Settings,
@@ -110,14 +110,14 @@ struct Settings {
     max_burst: Span,
 }
 
-/// What is remembered of a queue.
+/// State of one queue.
 #[derive(Clone, Debug, PartialEq)]
 struct Control {
     p: f64,
     /// The wait now, and at the last update.
     wait: Span,
     before: Span,
-    /// So long nothing is marked or dropped.
+    /// Burst allowance: the time in which nothing is marked or dropped.
     burst: Span,
     /// Σ p over arrivals since the last one that was marked or dropped.
     sum: f64,

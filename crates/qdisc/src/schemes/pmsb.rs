@@ -41,7 +41,7 @@ impl Definition for Pmsb {
     }
 }
 
-/// PMSB.
+/// PMSB's marker over all queues of a port.
 #[derive(Clone, Debug)]
 pub struct Pmsb {
     port: Bytes,
