@@ -288,7 +288,7 @@ impl Map {
             [Span::ZERO, rate.tx_time(ACK), rate.tx_time(packet)].map(|tx| (tx + delay).as_ps())
         };
         // Hosts with the same links stand for each other.
-        let mut classes: BTreeMap<Vec<(u32, u64, u64)>, (u32, u32)> = BTreeMap::new();
+        let mut classes: BTreeMap<_, (u32, u32)> = BTreeMap::new();
         for &host in hosts {
             let own = ways[host as usize]
                 .iter()

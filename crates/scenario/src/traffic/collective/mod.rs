@@ -243,7 +243,7 @@ impl Source for Collective {
         let peers = match self.schedule() {
             Algorithm::Ring | Algorithm::Chain | Algorithm::Tree => 2.0,
             Algorithm::Pairwise | Algorithm::Direct => n - 1.0,
-            _ => n.log2().ceil(),
+            _ => libm::log2(n).ceil(),
         };
         let connections = n * peers * f64::from(self.channels);
         let open = match self.schedule() {
