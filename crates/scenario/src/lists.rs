@@ -4,7 +4,7 @@
 use crate::Scenario;
 use crate::protocols::Protocols;
 use crate::resolve::fields::DSCPS;
-use crate::traffic::{FlowStart, Hosts, Listed};
+use crate::traffic::{FlowStart, Hosts, ListError, Listed};
 use crate::{Classify, Traffic};
 use switchbed_config::mistake::Mistake;
 use switchbed_units::Time;
@@ -24,6 +24,18 @@ pub(crate) fn check<'a>(
         let (classes, queues) = (classes.min(dscps), classes);
         let protocols = Protocols::of(scenario);
         for (entry, traffic) in scenario.traffic.iter().enumerate() {
+            let refused = |error: ListError| Mistake {
+                file: error.file,
+                line: error.line.and_then(|line| line.try_into().ok()),
+                key: error.column.map_or(String::new(), |column| format!("column {column}:")),
+                message: error.what,
+            };
+            if let Traffic::Goal(goal) = &traffic.source {
+                let program = goal.read(scenario.run.seed, entry).map_err(refused)?;
+                let bytes = program.messages.iter().map(|message| message.bytes.get()).sum();
+                add(listed, Listed { flows: program.flows(), bytes, ..Listed::default() });
+                continue;
+            }
             let Traffic::List(list) = &traffic.source else { continue };
             let hosts = Hosts::of(scenario, &protocols, entry as u32);
             let key = (list.file.clone(), hosts.count, classes);
@@ -31,12 +43,7 @@ pub(crate) fn check<'a>(
                 add(listed, *known);
                 continue;
             }
-            let rows = list.open(hosts).map_err(|error| Mistake {
-                file: error.file,
-                line: error.line.and_then(|line| line.try_into().ok()),
-                key: error.column.map_or(String::new(), |column| format!("column {column}:")),
-                message: error.what,
-            })?;
+            let rows = list.open(hosts).map_err(refused)?;
             let mut held = Listed { flows: rows.flows(), ..Listed::default() };
             let mut at_once = (Time::ZERO, 0);
             let note = |flow: &FlowStart| {

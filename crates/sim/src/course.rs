@@ -1,8 +1,8 @@
 //! How far a rank is with its program.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use switchbed_scenario::traffic::program::{Program, Work};
-use switchbed_units::Time;
+use switchbed_units::{Span, Time};
 
 /// A rank's part of a program, and which of its operations are done.
 #[derive(Clone, Debug)]
@@ -20,6 +20,8 @@ pub(crate) struct Course {
     begun: u32,
     /// When the last of them began.
     pub(crate) began: Time,
+    /// When each of its processors is through with what it has been given.
+    processors: BTreeMap<u32, Time>,
 }
 
 impl Course {
@@ -35,6 +37,7 @@ impl Course {
             left: 0,
             begun: 0,
             began: Time::ZERO,
+            processors: BTreeMap::new(),
         }
     }
 
@@ -82,6 +85,13 @@ impl Course {
     /// The next operation to be done.
     pub(crate) fn next(&mut self) -> Option<u32> {
         self.ready.pop_front()
+    }
+
+    /// When a processor is through with something new.
+    pub(crate) fn occupy(&mut self, cpu: u32, span: Span, now: Time) -> Time {
+        let free = self.processors.entry(cpu).or_insert(now);
+        *free = now.max(*free) + span;
+        *free
     }
 
     /// An operation is done; whether the repetition is over with it.

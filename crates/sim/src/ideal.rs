@@ -75,9 +75,10 @@ pub(crate) fn ideal(program: &Program, entry: u32, paths: &Paths) -> Span {
                     });
                     sent.push((number, *message, times));
                 }
-                Work::Receive | Work::Calculate(Span::ZERO) => over(course, number),
-                Work::Calculate(span) => {
-                    to_come.push(Reverse((now + span, rank, Happens::Ends(number))));
+                Work::Receive | Work::Calculate(Span::ZERO, _) => over(course, number),
+                Work::Calculate(span, cpu) => {
+                    let at = course.occupy(cpu, span, now);
+                    to_come.push(Reverse((at, rank, Happens::Ends(number))));
                 }
             }
         }

@@ -51,16 +51,16 @@ pub struct Job {
     pub time_s: f64,
     /// See `time_s`.
     pub ideal_s: f64,
-    /// Bus bandwidth over algorithm bandwidth.
+    /// Bus bandwidth over algorithm bandwidth; NaN: neither is defined.
     pub bus_factor: f64,
     /// Whether all repetitions were done.
     pub done: bool,
 }
 
 impl Job {
-    /// Algorithm bandwidth in bit/s.
+    /// Algorithm bandwidth in bit/s; NaN without one.
     pub fn algorithm_bps(&self) -> f64 {
-        8.0 * self.bytes.as_f64() / self.time_s
+        if self.bus_factor.is_nan() { f64::NAN } else { 8.0 * self.bytes.as_f64() / self.time_s }
     }
     /// Bus bandwidth in bit/s.
     pub fn bus_bps(&self) -> f64 {
@@ -138,8 +138,17 @@ impl Jobs {
     /// The jobs by entry.
     pub(crate) fn all(&self, traffic: &[Entry], programs: &Programs, paths: &Paths) -> Vec<Job> {
         let job = |(entry, program): (u32, &switchbed_scenario::traffic::program::Program)| {
-            let Traffic::Collective(of) = &traffic[entry as usize].source else { return None };
             let ranks = program.hosts.len() as u32;
+            let (operation, algorithm, bytes, bus_factor) = match &traffic[entry as usize].source {
+                Traffic::Collective(of) => {
+                    let factor = of.operation.bus_factor(ranks);
+                    (of.operation.word(), of.schedule().word(), of.bytes, factor)
+                }
+                source => {
+                    let bytes = program.messages.iter().map(|message| message.bytes.get()).sum();
+                    (source.word(), "", Bytes::new(bytes), f64::NAN)
+                }
+            };
             let measured = self.done.range((entry, program.warmup)..(entry + 1, 0));
             let done: Vec<_> =
                 measured.map(|(_, of)| of).take_while(|of| of.ranks == ranks).collect();
@@ -151,22 +160,22 @@ impl Jobs {
                 _ => f64::NAN,
             };
             let ideal_s = ideal(program, entry, paths).as_secs_f64() / f64::from(repetitions);
-            Some(Job {
+            Job {
                 traffic: entry,
-                operation: of.operation.word(),
-                algorithm: of.schedule().word(),
+                operation,
+                algorithm,
                 ranks,
-                bytes: of.bytes,
+                bytes,
                 repetitions: done.len() as u32,
                 start,
                 end,
                 time_s,
                 ideal_s,
-                bus_factor: of.operation.bus_factor(ranks),
+                bus_factor,
                 done: done.len() as u32 == repetitions,
-            })
+            }
         };
-        programs.each().filter_map(job).collect()
+        programs.each().map(job).collect()
     }
 }
 
@@ -179,13 +188,13 @@ pub(crate) fn table(jobs: &[Job]) -> Table {
     let seconds = |at: Option<Time>| at.map_or(f64::NAN, Time::as_secs_f64);
     Table::new([
         ("traffic", "", "its place among `[[traffic]]`, from 0", u32s(&|job| job.traffic)),
-        ("operation", "", "the collective", names(|job| job.operation)),
+        ("operation", "", "the collective; else the kind of traffic", names(|job| job.operation)),
         ("algorithm", "", "the schedule of its messages", names(|job| job.algorithm)),
         ("ranks", "", "how many ranks take part", u32s(&|job| job.ranks)),
         (
             "bytes",
             "bytes",
-            "its data as nccl-tests counts them",
+            "its data as nccl-tests counts them; without a collective all messages together",
             Values::U64(jobs.iter().map(|job| job.bytes.get()).collect()),
         ),
         (
@@ -215,7 +224,7 @@ pub(crate) fn table(jobs: &[Job]) -> Table {
         (
             "algbw_bps",
             "bit/s",
-            "algorithm bandwidth: bytes over time",
+            "algorithm bandwidth of a collective: bytes over time",
             f64s(&|job| job.algorithm_bps()),
         ),
         (

@@ -8,7 +8,9 @@ use std::ops::Deref;
 use switchbed_config::param::{Field, Unfit};
 use switchbed_config::param::{ParamKind, Value};
 use switchbed_config::{params, words};
+use switchbed_units::ids::HostId;
 use switchbed_units::quantity;
+use switchbed_units::random::Stream;
 use switchbed_units::{Bytes, Span};
 
 /// Hosts that a file names.
@@ -43,6 +45,30 @@ impl HostSet {
             }
             false => Ok(()),
         }
+    }
+}
+
+words! {
+    /// How ranks are dealt to hosts.
+    pub enum Placement {
+        /// As the hosts are listed.
+        Listed = "listed",
+        /// Drawn by the seed.
+        Random = "random",
+    }
+}
+
+impl Placement {
+    /// The hosts by rank, for a seed and a traffic entry's place.
+    pub(super) fn deal(self, hosts: &[u32], (seed, place): (u64, usize)) -> Vec<HostId> {
+        let order = match self {
+            Placement::Listed => return hosts.iter().copied().map(HostId).collect(),
+            Placement::Random => {
+                let mut stream = Stream::new(seed, "collective ranks", (place as u64) << 32);
+                stream.permutation(hosts.len() as u32)
+            }
+        };
+        order.into_iter().map(|nth| HostId(hosts[nth as usize])).collect()
     }
 }
 
@@ -336,6 +362,11 @@ fn queues_for(classes: usize, site: &Site<'_>) -> Result<(), String> {
          (or write switch.classify = \"single\")",
         classes - 1
     ))
+}
+
+/// The class of all packets.
+pub(super) fn check_class(class: u8, site: &Site<'_>) -> Result<(), Unfit> {
+    queues_for(usize::from(class) + 1, site).map_err(|why| Unfit::new(key!(class), why))
 }
 
 /// Classes that are dealt in turn.

@@ -11,6 +11,7 @@ macro_rules! key {
 mod arrivals;
 mod collective;
 pub mod flows;
+mod goal;
 mod incast;
 mod keys;
 mod links;
@@ -33,12 +34,14 @@ use crate::topology::graph::Graph;
 use crate::topology::rates::HostRates;
 use crate::transport::Transport;
 pub use arrivals::Load;
-pub use collective::{Algorithm, Collective, Operation, Placement};
+pub use collective::{Algorithm, Collective, Operation};
 use flows::{Begun, Wrong};
 pub use flows::{ConnectionUse, FlowStart, Flows, Hosts, TrafficError};
+pub use goal::Goal;
 pub use incast::Incast;
 pub use keys::{
-    Carried, Connections, Deal, HostSet, OneHost, Receivers, Service, Sizes, SizesByService,
+    Carried, Connections, Deal, HostSet, OneHost, Placement, Receivers, Service, Sizes,
+    SizesByService,
 };
 pub use links::{Demand, LinkLoad, Links};
 pub use list::{List, ListError, Listed};
@@ -79,6 +82,8 @@ kinds! {
         LongLived(LongLived) = "long-lived",
         /// a collective operation over ranks, as NCCL and MPI have them.
         Collective(Collective) = "collective",
+        /// operations of ranks that wait for each other, from a file of GOAL's text.
+        Goal(Goal) = "goal",
         /// small packets that come back at once and tell the round-trip time.
         Probe(Probe) = "probe",
         /// flows from a CSV file.

@@ -17,8 +17,8 @@ pub enum Work {
     Send(u32),
     /// A message; done when its last byte is here.
     Receive,
-    /// So long.
-    Calculate(Span),
+    /// So long on a processor, one after the other.
+    Calculate(Span, u32),
 }
 
 /// An operation of a program.
@@ -179,7 +179,7 @@ pub struct Step {
 enum Drafted {
     Send { to: u32, bytes: Bytes, tag: u32, channel: u32 },
     Receive { from: u32, tag: u32 },
-    Calculate(Span),
+    Calculate(Span, u32),
 }
 
 #[derive(Clone, Debug, Default)]
@@ -187,6 +187,37 @@ struct Rank {
     operations: Vec<(Drafted, Option<Box<str>>)>,
     /// What waits (the second) for what.
     edges: Vec<(u32, u32)>,
+    /// What waits (the second) for the start of what.
+    starts: Vec<(u32, u32)>,
+}
+
+impl Rank {
+    /// Puts an operation before each whose start others wait for: it waits for all that this waits for.
+    fn add_starts(&mut self) {
+        let mut gates = BTreeMap::new();
+        for &(of, _) in &self.starts {
+            gates.entry(of).or_insert_with(|| {
+                let name = format!("{} (its start)", text(&self.operations[of as usize]));
+                self.operations.push((Drafted::Calculate(Span::ZERO, 0), Some(name.into())));
+                self.operations.len() as u32 - 1
+            });
+        }
+        let gate = |nth: u32| gates.get(&nth).copied().unwrap_or(nth);
+        self.edges.iter_mut().for_each(|(_, after)| *after = gate(*after));
+        let starts = self.starts.drain(..).map(|(of, after)| (gate(of), gate(after)));
+        self.edges.extend(starts);
+        self.edges.extend(gates.iter().map(|(&nth, &gate)| (gate, nth)));
+    }
+}
+
+/// An operation's label, or what it does.
+fn text((operation, label): &(Drafted, Option<Box<str>>)) -> String {
+    match (label, *operation) {
+        (Some(label), _) => label.to_string(),
+        (None, Drafted::Send { to, tag, .. }) => format!("send to {to}, tag {tag}"),
+        (None, Drafted::Receive { from, tag }) => format!("receive from {from}, tag {tag}"),
+        (None, Drafted::Calculate(span, _)) => format!("calculate {span}"),
+    }
 }
 
 /// A program as it is written.
@@ -227,9 +258,9 @@ impl Draft {
         self.add(rank, Drafted::Receive { from, tag }, after)
     }
 
-    /// So much time.
-    pub fn calculate(&mut self, rank: u32, span: Span, after: &[Step]) -> Step {
-        self.add(rank, Drafted::Calculate(span), after)
+    /// So much time on a processor of the rank.
+    pub fn calculate(&mut self, (rank, cpu): (u32, u32), span: Span, after: &[Step]) -> Step {
+        self.add(rank, Drafted::Calculate(span, cpu), after)
     }
 
     /// Has an operation wait for another of its rank, whichever was written first.
@@ -238,27 +269,27 @@ impl Draft {
         self.ranks[after.rank as usize].edges.push((before.nth, after.nth));
     }
 
+    /// Has an operation wait until another of its rank has started: until all that this waits for is done.
+    pub fn order_start(&mut self, before: Step, after: Step) {
+        debug_assert_eq!(before.rank, after.rank, "operations wait at their own host");
+        self.ranks[after.rank as usize].starts.push((before.nth, after.nth));
+    }
+
     /// Names an operation.
     pub fn label(&mut self, step: Step, label: &str) {
         self.ranks[step.rank as usize].operations[step.nth as usize].1 = Some(label.into());
     }
 
     fn named(&self, step: Step) -> (u32, String) {
-        let (operation, label) = &self.ranks[step.rank as usize].operations[step.nth as usize];
-        let text = match (label, *operation) {
-            (Some(label), _) => label.to_string(),
-            (None, Drafted::Send { to, tag, .. }) => format!("send to {to}, tag {tag}"),
-            (None, Drafted::Receive { from, tag }) => format!("receive from {from}, tag {tag}"),
-            (None, Drafted::Calculate(span)) => format!("calculate {span}"),
-        };
-        (step.rank, text)
+        (step.rank, text(&self.ranks[step.rank as usize].operations[step.nth as usize]))
     }
 
     /// The program, which ranks run on these hosts once.
     ///
     /// # Errors
     /// A message that only one side has, or operations that wait for each other.
-    pub fn finish(&self, hosts: Vec<HostId>, class: u8, start: Time) -> Result<Program, Fault> {
+    pub fn finish(mut self, hosts: Vec<HostId>, class: u8, start: Time) -> Result<Program, Fault> {
+        self.complete();
         let total: usize = self.ranks.iter().map(|rank| rank.operations.len()).sum();
         let edges: usize = self.ranks.iter().map(|rank| rank.edges.len()).sum();
         if total.max(edges) >= u32::MAX as usize {
@@ -296,7 +327,7 @@ impl Draft {
                         Work::Send(program.messages.len() as u32 - 1)
                     }
                     Drafted::Receive { .. } => Work::Receive,
-                    Drafted::Calculate(span) => Work::Calculate(span),
+                    Drafted::Calculate(span, cpu) => Work::Calculate(span, cpu),
                 };
                 while let Some((_, after)) = edge.next_if(|edge| edge.0 == nth) {
                     program.followers.push(first + after);
@@ -313,6 +344,16 @@ impl Draft {
         self.pair(&mut program)?;
         self.check_order(&program)?;
         Ok(program)
+    }
+
+    /// Puts in the operations that stand for starts, and one for a rank without any.
+    fn complete(&mut self) {
+        for rank in &mut self.ranks {
+            if rank.operations.is_empty() {
+                rank.operations.push((Drafted::Calculate(Span::ZERO, 0), None));
+            }
+            rank.add_starts();
+        }
     }
 
     /// The operations with their numbers.
@@ -336,7 +377,7 @@ impl Draft {
                 Drafted::Receive { from, tag } => {
                     receives.entry((from, step.rank, tag)).or_default().push((number, step));
                 }
-                Drafted::Calculate(_) => {}
+                Drafted::Calculate(..) => {}
             }
         }
         let none = Vec::new();
@@ -427,7 +468,7 @@ mod tests {
     }
 
     fn finished(draft: &Draft, ranks: u32) -> Result<Program, Fault> {
-        draft.finish(hosts(ranks), 0, Time::ZERO)
+        draft.clone().finish(hosts(ranks), 0, Time::ZERO)
     }
 
     #[test]
@@ -477,7 +518,7 @@ mod tests {
         for rank in 0..2 {
             let got = draft.receive((rank, 1 - rank), 0, &[]);
             draft.send((rank, 1 - rank), Bytes::new(1), (0, 0), &[got]);
-            draft.calculate(rank, Span::from_ns(1), &[got]);
+            draft.calculate((rank, 0), Span::from_ns(1), &[got]);
         }
         let fault = finished(&draft, 2).unwrap_err();
         let expected = "deadlock: rank 0 `receive from 1, tag 0` waits for rank 1 `send to 0, tag 0` waits for \
@@ -485,7 +526,7 @@ mod tests {
                         `receive from 1, tag 0`";
         assert_eq!(fault.to_string(), expected);
         let mut draft = Draft::new(1);
-        let [a, b] = [(); 2].map(|()| draft.calculate(0, Span::ZERO, &[]));
+        let [a, b] = [(); 2].map(|()| draft.calculate((0, 0), Span::ZERO, &[]));
         draft.order(a, b);
         assert!(finished(&draft, 1).is_ok());
         draft.order(b, a);

@@ -14,6 +14,7 @@ mod observers;
 mod pfc;
 mod population;
 mod profiles;
+mod programs;
 mod roce;
 mod routing;
 mod scenarios;

@@ -99,7 +99,7 @@ impl Sketch<'_> {
         let Some(rate) = self.reduction else { return after };
         let ps = u128::from(bytes.get()) * 8 * u128::from(PS_PER_S) / u128::from(rate.as_bps());
         let span = Span::from_ps(u64::try_from(ps).unwrap_or(u64::MAX));
-        after = vec![self.draft.calculate(rank, span, &after)];
+        after = vec![self.draft.calculate((rank, self.channel), span, &after)];
         after
     }
 

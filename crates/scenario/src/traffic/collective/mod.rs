@@ -3,13 +3,11 @@
 mod algorithms;
 
 use super::flows::{Begun, Wrong};
-use super::keys::check_classes;
+use super::keys::check_class;
 use super::program::Program;
-use super::{Around, Expected, HostSet, Hosts, Site, Source};
+use super::{Around, Expected, HostSet, Hosts, Placement, Site, Source};
 use switchbed_config::param::Unfit;
 use switchbed_config::{params, words};
-use switchbed_units::ids::HostId;
-use switchbed_units::random::Stream;
 use switchbed_units::{Bytes, Rate, Span, Time};
 
 params! {
@@ -84,16 +82,6 @@ words! {
     }
 }
 
-words! {
-    /// How ranks are dealt to hosts.
-    pub enum Placement {
-        /// As the hosts are listed.
-        Listed = "listed",
-        /// Drawn by the seed.
-        Random = "random",
-    }
-}
-
 /// So many messages a repetition has at most, and all together.
 const MOST: u64 = 1 << 24;
 
@@ -153,12 +141,6 @@ impl Collective {
     }
 
     fn check(&self, site: &Site<'_>) -> Result<(), Unfit> {
-        let mut sorted = self.ranks.to_vec();
-        sorted.sort_unstable();
-        if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-            let why = format!("host {} is there twice; a host has one rank", twice[0]);
-            return Err(Unfit::new(key!(ranks), why));
-        }
         if self.count() < 2 {
             return Err(Unfit::new(key!(ranks), "a collective has at least 2 ranks"));
         }
@@ -199,7 +181,7 @@ impl Collective {
         if let Some(until) = site.run.until.filter(|&until| self.start >= until) {
             return Err(Unfit::new(key!(start), format!("it would start after the end, {until}")));
         }
-        check_classes(&[self.class], site).map_err(|unfit| Unfit::new(key!(class), unfit.why))
+        check_class(self.class, site)
     }
 }
 
@@ -215,12 +197,7 @@ impl Source for Collective {
     }
 
     fn program(&self, seed: u64, place: usize) -> Result<Option<Program>, Wrong> {
-        let mut hosts: Vec<HostId> = self.ranks.iter().copied().map(HostId).collect();
-        if self.placement == Placement::Random {
-            let mut stream = Stream::new(seed, "collective ranks", (place as u64) << 32);
-            let order = stream.permutation(self.count());
-            hosts = order.into_iter().map(|nth| hosts[nth as usize]).collect();
-        }
+        let hosts = self.placement.deal(&self.ranks, (seed, place));
         let draft = algorithms::draft(self);
         let start = Time::ZERO + self.start;
         let mut program =

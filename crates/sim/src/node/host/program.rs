@@ -163,9 +163,10 @@ impl Host {
                     cx.log.running += 1;
                     self.start(&flow, cx);
                 }
-                Work::Receive | Work::Calculate(Span::ZERO) => self.did(nth, number, cx, now),
-                Work::Calculate(span) => {
-                    self.wake(now + span, Timer::Calculated { part: nth, number });
+                Work::Receive | Work::Calculate(Span::ZERO, _) => self.did(nth, number, cx, now),
+                Work::Calculate(span, cpu) => {
+                    let at = self.parts[nth as usize].course.occupy(cpu, span, now);
+                    self.wake(at, Timer::Calculated { part: nth, number });
                 }
             }
         }

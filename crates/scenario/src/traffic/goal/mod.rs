@@ -1,0 +1,109 @@
+//! Schedules of operations from a file of GOAL's text.
+
+mod text;
+
+use super::flows::{Begun, Wrong};
+use super::keys::check_class;
+use super::program::Program;
+use super::{Around, Expected, HostSet, Hosts, ListError, Placement, Site, Source};
+use crate::file::FILE;
+use switchbed_config::param::Unfit;
+use switchbed_config::params;
+use switchbed_units::ids::HostId;
+use switchbed_units::{Span, Time};
+
+params! {
+    /// Operations of ranks that wait for each other, from a file.
+    pub struct Goal {
+        /// The text file, found from the scenario's folder, in GOAL as LogGOPSim reads it: send, recv and calc
+        /// (in ns), requires and irequires. Every receive names its source and its tag.
+        file: String as FILE;
+        /// The ranks' hosts, rank 0 first. all: as many as the file has ranks, from host 0.
+        ranks: HostSet = "all";
+        /// How ranks are dealt to these hosts: as listed, or drawn by the seed.
+        placement: Placement = "listed";
+        /// The class of its packets.
+        class: u8 = "0";
+        /// When it starts.
+        start: Span = "0us";
+    }
+}
+
+impl Goal {
+    fn wrong(&self, line: Option<u64>, what: String) -> ListError {
+        ListError { file: self.file.clone(), line, column: None, what }
+    }
+
+    /// What the ranks do, on the hosts that a seed deals them to.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is no schedule; more ranks than hosts; a message that only one side has, or
+    /// operations that wait for each other.
+    pub fn read(&self, seed: u64, place: usize) -> Result<Program, ListError> {
+        let unreadable = |error: std::io::Error| {
+            let what = match error.kind() {
+                std::io::ErrorKind::InvalidData => "not UTF-8; a schedule is text".to_owned(),
+                _ => format!("cannot read the schedule: {error}"),
+            };
+            self.wrong(None, what)
+        };
+        let text = std::fs::read_to_string(&self.file).map_err(unreadable)?;
+        let (ranks, draft) =
+            text::read(&text).map_err(|(line, what)| self.wrong(Some(line), what))?;
+        let there = self.ranks.len();
+        if ranks as usize > there {
+            let what = format!("{ranks} ranks, and traffic.ranks are {there} hosts");
+            return Err(self.wrong(None, what));
+        }
+        let hosts = self.placement.deal(&self.ranks, (seed, place));
+        let hosts: Vec<HostId> = hosts.into_iter().take(ranks as usize).collect();
+        let program = draft.finish(hosts, self.class, Time::ZERO + self.start);
+        program.map_err(|fault| self.wrong(None, fault.to_string()))
+    }
+}
+
+impl Source for Goal {
+    fn complete(&mut self, site: &Site<'_>) -> Result<(), Unfit> {
+        self.ranks.name(site);
+        if let Some(until) = site.run.until.filter(|&until| self.start >= until) {
+            return Err(Unfit::new(key!(start), format!("it would start after the end, {until}")));
+        }
+        check_class(self.class, site)
+    }
+
+    fn flows(&self, _: Hosts, _: u64, _: usize) -> Result<Begun, Wrong> {
+        Ok(Begun::new(Vec::new().into_iter(), 0))
+    }
+
+    fn program(&self, seed: u64, place: usize) -> Result<Option<Program>, Wrong> {
+        self.read(seed, place).map(Some).map_err(Wrong::List)
+    }
+
+    fn expected(&self, around: &Around<'_>) -> Expected {
+        let flows = around.listed.flows as f64;
+        let ranks = self.ranks.len() as f64;
+        let open = flows.min(super::keys::OPEN_A_HOST * ranks);
+        Expected {
+            flows,
+            open,
+            receivers: ranks,
+            together: open,
+            mean_bytes: Some(around.listed.bytes as f64 / flows.max(1.0)),
+            connections: flows.min(ranks * (ranks - 1.0)),
+            lasts_s: around.listed.last_s.min(around.until_s),
+            ..Expected::default()
+        }
+    }
+
+    fn classes(&self) -> u16 {
+        self.class.into()
+    }
+
+    fn persists(&self) -> bool {
+        true
+    }
+
+    fn asks(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,439 @@
+//! The text of GOAL schedules (Hoefler, Siebert and Lumsdaine, ICPP 2009), as LogGOPSim's `txt2bin` reads it.
+//!
+//! ```text
+//! num_ranks 2
+//! rank 0 {
+//! a: calc 100 cpu 1
+//! b: send 8b to 1 tag 5 cpu 0 nic 0
+//! b requires a
+//! }
+//! ```
+
+use crate::traffic::program::{Draft, Step};
+use std::collections::HashMap;
+use std::iter::Peekable;
+use std::str::Chars;
+use switchbed_config::text::shown;
+use switchbed_units::{Bytes, Span};
+
+/// What is wrong, and in which line.
+pub(super) type Wrong = (u64, String);
+
+/// A calculation takes so many nanoseconds at most: 213 days, a run's longest.
+const MOST_NS: u64 = u64::MAX / 1000;
+
+/// A part of a line; [`Token::End`] ends it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Token {
+    Word(String),
+    Sign(char),
+    End,
+}
+
+impl Token {
+    fn text(&self) -> String {
+        match self {
+            Token::Word(word) => format!("`{}`", shown(word)),
+            Token::Sign(sign) => format!("`{}`", shown(&sign.to_string())),
+            Token::End => "the line's end".to_owned(),
+        }
+    }
+}
+
+struct Lexer<'a> {
+    chars: Peekable<Chars<'a>>,
+    line: u64,
+    next: Option<Token>,
+}
+
+impl Lexer<'_> {
+    /// The next part; `None` at the end.
+    fn read(&mut self) -> Result<Option<Token>, Wrong> {
+        if let Some(token) = self.next.take() {
+            return Ok(Some(token));
+        }
+        loop {
+            let Some(sign) = self.chars.next() else { return Ok(None) };
+            match sign {
+                '\n' => {
+                    self.line += 1;
+                    return Ok(Some(Token::End));
+                }
+                sign if sign.is_whitespace() => {}
+                '/' if self.chars.peek() == Some(&'/') => {
+                    while self.chars.next_if(|&sign| sign != '\n').is_some() {}
+                }
+                '/' if self.chars.next_if_eq(&'*').is_some() => self.pass_comment()?,
+                sign if is_of_word(sign) => {
+                    let mut word = String::from(sign);
+                    while let Some(sign) = self.chars.next_if(|&sign| is_of_word(sign)) {
+                        word.push(sign);
+                    }
+                    return Ok(Some(Token::Word(word)));
+                }
+                sign => return Ok(Some(Token::Sign(sign))),
+            }
+        }
+    }
+
+    fn pass_comment(&mut self) -> Result<(), Wrong> {
+        let first = self.line;
+        let mut star = false;
+        for sign in self.chars.by_ref() {
+            match sign {
+                '/' if star => return Ok(()),
+                '\n' => self.line += 1,
+                _ => {}
+            }
+            star = sign == '*';
+        }
+        Err((first, "a comment begins with /* and does not end; write */".to_owned()))
+    }
+
+    fn put_back(&mut self, token: Token) {
+        // What ended a line is in the line before.
+        self.next = Some(token);
+    }
+
+    /// What stands in place of something else.
+    fn wrong<T>(&self, found: Option<&Token>, expected: &str) -> Result<T, Wrong> {
+        let line = self.line - u64::from(found == Some(&Token::End));
+        let found = found.map_or("the file's end".to_owned(), Token::text);
+        Err((line, format!("{found} where {expected} is expected")))
+    }
+
+    fn word(&mut self, expected: &str) -> Result<String, Wrong> {
+        match self.read()? {
+            Some(Token::Word(word)) => Ok(word),
+            other => self.wrong(other.as_ref(), expected),
+        }
+    }
+
+    fn keyword(&mut self, keyword: &str) -> Result<(), Wrong> {
+        let expected = format!("`{keyword}`");
+        let word = self.word(&expected)?;
+        if word == keyword { Ok(()) } else { self.wrong(Some(&Token::Word(word)), &expected) }
+    }
+
+    fn sign(&mut self, sign: char) -> Result<(), Wrong> {
+        match self.read()? {
+            Some(Token::Sign(found)) if found == sign => Ok(()),
+            other => self.wrong(other.as_ref(), &format!("`{sign}`")),
+        }
+    }
+
+    fn number(&mut self, name: &str, most: u64) -> Result<u64, Wrong> {
+        let word = self.word(&format!("the {name}"))?;
+        self.as_number(&word, name, most)
+    }
+
+    fn as_number(&self, word: &str, name: &str, most: u64) -> Result<u64, Wrong> {
+        let digits = word.bytes().all(|byte| byte.is_ascii_digit());
+        match word.parse() {
+            Ok(number) if digits && number <= most => Ok(number),
+            _ => Err((self.line, format!("`{}` is no {name}; write 0 to {most}", shown(word)))),
+        }
+    }
+
+    /// `8b` or `8 b`.
+    fn size(&mut self) -> Result<Bytes, Wrong> {
+        let word = self.word("a size, as in 8b,")?;
+        let digits = word.strip_suffix('b').unwrap_or(&word);
+        let size = self.as_number(digits, "size in bytes", u64::MAX >> 8)?;
+        if digits.len() == word.len() {
+            self.keyword("b")?;
+        }
+        Ok(Bytes::new(size))
+    }
+
+    fn end(&mut self) -> Result<(), Wrong> {
+        match self.read()? {
+            None | Some(Token::End) => Ok(()),
+            Some(Token::Sign('}')) => {
+                self.put_back(Token::Sign('}'));
+                Ok(())
+            }
+            other => self.wrong(other.as_ref(), "the line's end"),
+        }
+    }
+}
+
+fn is_of_word(sign: char) -> bool {
+    sign.is_ascii_alphanumeric() || sign == '_' || sign == '-'
+}
+
+/// Options of an operation.
+#[derive(Clone, Copy, Debug, Default)]
+struct Options {
+    tag: u32,
+    cpu: u8,
+    nic: u8,
+}
+
+/// A rank as it is read.
+#[derive(Default)]
+struct Labels {
+    steps: HashMap<String, Step>,
+    /// Line, what waits, what for, and whether for its start.
+    waits: Vec<(u64, String, String, bool)>,
+}
+
+/// Reads a schedule: how many ranks it has, and what they do.
+///
+/// # Errors
+/// What is wrong, and in which line.
+pub(super) fn read(text: &str) -> Result<(u32, Draft), Wrong> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut lexer = Lexer { chars: text.chars().peekable(), line: 1, next: None };
+    let mut begun: Option<(u32, Draft)> = None;
+    let mut seen = Vec::new();
+    while let Some(token) = lexer.read()? {
+        match (token, &mut begun) {
+            (Token::End, _) => {}
+            (Token::Word(word), None) if word == "num_ranks" => {
+                let ranks = lexer.number("number of ranks", 1 << 20)? as u32;
+                if ranks == 0 {
+                    return Err((lexer.line, "a schedule has at least 1 rank".to_owned()));
+                }
+                seen = vec![false; ranks as usize];
+                begun = Some((ranks, Draft::new(ranks)));
+            }
+            (token, None) => return lexer.wrong(Some(&token), "`num_ranks` and their number"),
+            (Token::Word(word), Some((ranks, draft))) if word == "rank" => {
+                let rank = lexer.number("rank", u64::from(*ranks) - 1)? as u32;
+                if std::mem::replace(&mut seen[rank as usize], true) {
+                    return Err((lexer.line, format!("rank {rank} is there twice")));
+                }
+                lexer.sign('{')?;
+                read_rank(&mut lexer, rank, *ranks, draft)?;
+            }
+            (token, Some(_)) => return lexer.wrong(Some(&token), "`rank` and its number"),
+        }
+    }
+    begun.ok_or_else(|| (lexer.line, "no ranks; a schedule begins with num_ranks".to_owned()))
+}
+
+fn read_rank(lexer: &mut Lexer, rank: u32, ranks: u32, draft: &mut Draft) -> Result<(), Wrong> {
+    let mut labels = Labels::default();
+    loop {
+        match lexer.read()? {
+            Some(Token::End) => {}
+            Some(Token::Sign('}')) => break,
+            Some(Token::Word(word)) => match word.as_str() {
+                "send" | "recv" | "calc" => {
+                    read_operation(lexer, (rank, ranks), &word, draft)?;
+                }
+                _ => read_labelled(lexer, (rank, ranks), word, draft, &mut labels)?,
+            },
+            other => return lexer.wrong(other.as_ref(), "an operation, a label or `}`"),
+        }
+    }
+    for (line, waits, before, start) in labels.waits {
+        let step = |label: &str| {
+            let found = labels.steps.get(label).copied();
+            found.ok_or_else(|| (line, format!("rank {rank} has no label `{}`", shown(label))))
+        };
+        let (before, waits) = (step(&before)?, step(&waits)?);
+        match start {
+            true => draft.order_start(before, waits),
+            false => draft.order(before, waits),
+        }
+    }
+    Ok(())
+}
+
+/// `label: operation`, or `label requires label`.
+fn read_labelled(
+    lexer: &mut Lexer,
+    at: (u32, u32),
+    label: String,
+    draft: &mut Draft,
+    labels: &mut Labels,
+) -> Result<(), Wrong> {
+    let expected = "`:`, `requires` or `irequires` behind a label";
+    match lexer.read()? {
+        Some(Token::Sign(':')) => {
+            let word = lexer.word("send, recv or calc")?;
+            let line = lexer.line;
+            let step = read_operation(lexer, at, &word, draft)?;
+            draft.label(step, &label);
+            match labels.steps.insert(label.clone(), step) {
+                Some(_) => Err((line, format!("rank {} has the label `{label}` twice", at.0))),
+                None => Ok(()),
+            }
+        }
+        Some(Token::Word(word)) if word == "requires" || word == "irequires" => {
+            let before = lexer.word("the label of what comes before")?;
+            labels.waits.push((lexer.line, label, before, word == "irequires"));
+            lexer.end()
+        }
+        other => lexer.wrong(other.as_ref(), expected),
+    }
+}
+
+fn read_operation(
+    lexer: &mut Lexer,
+    (rank, ranks): (u32, u32),
+    word: &str,
+    draft: &mut Draft,
+) -> Result<Step, Wrong> {
+    match word {
+        "calc" => {
+            let span = Span::from_ns(lexer.number("time in ns", MOST_NS)?);
+            let options = read_options(lexer, &["cpu"])?;
+            Ok(draft.calculate((rank, options.cpu.into()), span, &[]))
+        }
+        "send" | "recv" => {
+            let (size, line) = (lexer.size()?, lexer.line);
+            lexer.keyword(if word == "send" { "to" } else { "from" })?;
+            let peer = lexer.word("a rank")?;
+            if peer == "-1" {
+                return Err((
+                    line,
+                    "-1 is any source, which is not matched; write the rank".into(),
+                ));
+            }
+            let peer = lexer.as_number(&peer, "rank", u64::from(ranks) - 1)? as u32;
+            if peer == rank {
+                return Err((line, format!("rank {rank} is both ends; write calc")));
+            }
+            let options = read_options(lexer, &["tag", "cpu", "nic"])?;
+            Ok(match word {
+                "send" => draft.send((rank, peer), size, (options.tag, options.nic.into()), &[]),
+                _ => draft.receive((rank, peer), options.tag, &[]),
+            })
+        }
+        _ => lexer.wrong(Some(&Token::Word(word.to_owned())), "send, recv or calc"),
+    }
+}
+
+fn read_options(lexer: &mut Lexer, may: &[&str]) -> Result<Options, Wrong> {
+    let mut options = Options::default();
+    loop {
+        match lexer.read()? {
+            Some(Token::Word(word)) if may.contains(&&*word) => match &*word {
+                "tag" => {
+                    let tag = lexer.word("a tag")?;
+                    if tag == "-1" {
+                        let why = "-1 is any tag, which is not matched; write the tag";
+                        return Err((lexer.line, why.to_owned()));
+                    }
+                    options.tag = lexer.as_number(&tag, "tag", u32::MAX.into())? as u32;
+                }
+                "cpu" => options.cpu = lexer.number("cpu", u8::MAX.into())? as u8,
+                _ => options.nic = lexer.number("nic", u8::MAX.into())? as u8,
+            },
+            Some(Token::Word(word)) => {
+                let expected = format!("{} or the line's end", may.join(", "));
+                return lexer.wrong(Some(&Token::Word(word)), &expected);
+            }
+            None => return Ok(options),
+            Some(token) => {
+                let line = lexer.line;
+                lexer.put_back(token);
+                lexer.end().map_err(|(_, what)| (line, what))?;
+                return Ok(options);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::traffic::program::{Program, Work};
+    use proptest::prelude::*;
+    use switchbed_units::Time;
+    use switchbed_units::ids::HostId;
+
+    fn program(text: &str) -> Result<Program, String> {
+        let (ranks, draft) = read(text).map_err(|(line, what)| format!("{line}: {what}"))?;
+        let hosts = (0..ranks).map(HostId).collect();
+        draft.finish(hosts, 0, Time::ZERO).map_err(|fault| fault.to_string())
+    }
+
+    #[test]
+    fn a_schedule_is_read_with_its_comments_and_options() {
+        let program = program(
+            "\u{feff}// two ranks\r\nnum_ranks 3\r\n\r\nrank 1 {\nb: recv 8 b from 0 tag 5\n/* three\nlines\n*/\n\
+             calc 12 cpu 3\nc requires b\nc: calc 7 }\nrank 0 { a: send 8b to 1 tag 5 cpu 2 nic 1\n\
+             d: send 0b to 1 nic 0\n d irequires a // behind\n}\nrank 2 {\nrecv 8b from 1\n}",
+        );
+        let expected = "rank 0: `d` has no receive at rank 1 with tag 0: 1 sends, 0 receives";
+        assert_eq!(program.unwrap_err(), expected);
+        let text = "num_ranks 2\nrank 0 {\na: send 8b to 1 tag 5 cpu 2 nic 1\nd: calc 3 cpu 9\nd requires a\n}\n\
+                    rank 1 {\nrecv 8b from 0 tag 5\n}";
+        let program = self::program(text).unwrap();
+        assert_eq!((program.operations(), program.messages.len()), (3, 1));
+        assert_eq!((program.messages[0].channel, program.messages[0].received_by), (1, 2));
+        assert_eq!(program.operation(1).work, Work::Calculate(Span::from_ns(3), 9));
+        assert_eq!(program.followers(0), [1]);
+    }
+
+    #[test]
+    fn ranks_without_operations_have_one_that_takes_no_time() {
+        let program = program("num_ranks 2\nrank 0 {\n}").unwrap();
+        assert_eq!((program.of_rank(0), program.of_rank(1)), (0..1, 1..2));
+    }
+
+    #[test]
+    fn a_start_is_waited_for_by_what_it_waits_for() {
+        // c starts with b, which waits for a; d with c.
+        let text = "num_ranks 1\nrank 0 {\na: calc 1\nb: calc 2\nb requires a\nc: calc 3\nc irequires b\n\
+                    d: calc 4\nd irequires c\n}";
+        let program = program(text).unwrap();
+        // The starts of b and of c.
+        assert_eq!(program.operations(), 6);
+        assert_eq!((program.followers(0), program.followers(4)), (&[4][..], &[1, 5][..]));
+        assert_eq!(program.followers(5), [2, 3]);
+        let circle = "num_ranks 1\nrank 0 {\na: calc 1\nb: calc 2\nb irequires a\na irequires b\n}";
+        assert!(self::program(circle).unwrap_err().starts_with("deadlock: rank 0 `"), "{circle}");
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line() {
+        for (text, expected) in [
+            ("", "1: no ranks; a schedule begins with num_ranks"),
+            ("rank 0 {\n}", "1: `rank` where `num_ranks` and their number is expected"),
+            ("num_ranks 0", "1: a schedule has at least 1 rank"),
+            ("num_ranks x", "1: `x` is no number of ranks; write 0 to 1048576"),
+            ("num_ranks 2\nrank 2 {\n}", "2: `2` is no rank; write 0 to 1"),
+            ("num_ranks 2\nrank 1 {\n}\nrank 1 {\n}", "4: rank 1 is there twice"),
+            ("num_ranks 2\nrank 1\n{\n}", "2: the line's end where `{` is expected"),
+            ("num_ranks 2\nrank 1 {\ncalc 5\n", "4: the file's end where an operation"),
+            ("num_ranks 2\nrank 1 {\ncalc 5 nic 2\n}", "3: `nic` where cpu or the line's end"),
+            ("num_ranks 2\nrank 1 {\ncalc x\n}", "3: `x` is no time in ns"),
+            ("num_ranks 2\nrank 1 {\ncalc 5 cpu 256\n}", "3: `256` is no cpu; write 0 to 255"),
+            ("num_ranks 2\nrank 1 {\nsend 5 to 0\n}", "3: `to` where `b` is expected"),
+            ("num_ranks 2\nrank 1 {\nsend 5b from 0\n}", "3: `from` where `to` is expected"),
+            ("num_ranks 2\nrank 1 {\nsend 5b to 1\n}", "3: rank 1 is both ends; write calc"),
+            ("num_ranks 2\nrank 1 {\nsend 5b to 2\n}", "3: `2` is no rank; write 0 to 1"),
+            ("num_ranks 2\nrank 1 {\nrecv 5b from -1\n}", "3: -1 is any source, which is not"),
+            ("num_ranks 2\nrank 1 {\nrecv 5b from 0 tag -1\n}", "3: -1 is any tag, which is not"),
+            ("num_ranks 2\nrank 1 {\na: calc 5\na: calc 6\n}", "4: rank 1 has the label `a` twice"),
+            ("num_ranks 2\nrank 1 {\na: calc 5\na requires b\n}", "4: rank 1 has no label `b`"),
+            ("num_ranks 2\nrank 1 {\na: calc 5\na needs a\n}", "4: `needs` where `:`, `requires`"),
+            ("num_ranks 2\nrank 1 {\na: 5\n}", "3: `5` where send, recv or calc is expected"),
+            ("num_ranks 2\nrank 1 {\n/* x\n\n", "3: a comment begins with /* and does not end"),
+            ("num_ranks 2\nrank 1 {\n%\n}", "3: `%` where an operation, a label or `}`"),
+            (
+                "num_ranks 2\nrank 1 {\ncalc 99999999999999999999\n}",
+                "3: `99999999999999999999` is no",
+            ),
+        ] {
+            let error = program(text).unwrap_err();
+            assert!(error.starts_with(expected), "{text:?}: {error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(
+            lines in "((num_ranks|rank|send|recv|calc|a:|a|requires|to|from|tag|[0-9]b?|\\{|\\}|/\\*|-1) ?\n?){0,40}",
+            any in "\\PC{0,40}",
+        ) {
+            let _ = program(&format!("num_ranks 2\nrank 0 {{\n{lines}{any}"));
+            let _ = program(&format!("{lines}{any}"));
+        }
+    }
+}

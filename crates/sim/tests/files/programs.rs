@@ -1,0 +1,305 @@
+//! Operations of hosts that wait for each other, from GOAL's text: random ones against a reference.
+
+use proptest::prelude::*;
+use std::io::Write;
+use std::path::Path;
+use switchbed_scenario::plans_of;
+use switchbed_sim::{FlowRecord, Job, Simulation, Status};
+use switchbed_units::{Span, Time};
+
+/// The jobs and flows of a schedule, or why it is refused.
+fn run(goal: &str, hosts: u32, more: &str) -> Result<(Vec<Job>, Vec<FlowRecord>), String> {
+    let mut file = tempfile::Builder::new().suffix(".goal").tempfile().expect("a file");
+    file.write_all(goal.as_bytes()).expect("written");
+    let name = file.path().to_str().expect("UTF-8").to_owned();
+    let text = format!(
+        r#"
+        switch.buffer = "100MB"
+        scheme.name = "none"
+        [topology]
+        kind = "star"
+        hosts = {hosts}
+        rate = "100Gbps"
+        delay = "1us"
+        [host]
+        profile = "linux-6.x"
+        delay = "0us"
+        [transport]
+        kind = "roce"
+        [[traffic]]
+        kind = "goal"
+        file = "{name}"
+        {more}
+        "#
+    );
+    let plans = plans_of("test.toml", &text, Path::new("."), &[], None);
+    let plans = plans.map_err(|mistake| mistake.to_string().replace(&name, "x.goal"))?;
+    let scenario = &plans[0].scenario;
+    let mut simulation = Simulation::new(scenario).map_err(|error| error.to_string())?;
+    while simulation.advance(1 << 40) == Status::Running {}
+    let mut flows = simulation.take_finished();
+    flows.sort_by_key(|flow| flow.row);
+    Ok((simulation.jobs(scenario), flows))
+}
+
+fn took(job: &Job) -> Span {
+    job.end.expect("done").since(job.start.expect("begun"))
+}
+
+#[test]
+fn loggopsim_s_binary_tree_runs() {
+    // Rank r sends to r + 2^i for all 2^i > r, once it has its own (binary_tree_32.goal).
+    let ranks = 32u32;
+    let mut text = format!("num_ranks {ranks}\n");
+    for rank in 0..ranks {
+        text += &format!("rank {rank} {{\n");
+        if rank > 0 {
+            text += &format!("l1: recv 1b from {} tag 0\n", rank - (1 << rank.ilog2()));
+        }
+        let first = if rank == 0 { 0 } else { rank.ilog2() + 1 };
+        for bit in first..5 {
+            let label = bit + 2;
+            text += &format!("l{label}: send 1b to {} tag 0\n", rank + (1 << bit));
+            if rank > 0 {
+                text += &format!("l{label} requires l1\n");
+            }
+        }
+        text += "}\n";
+    }
+    let (jobs, flows) = run(&text, 40, "").unwrap();
+    assert_eq!((flows.len(), jobs[0].ranks, jobs[0].done), (31, 32, true));
+    assert!(flows.iter().all(|flow| flow.src.0 < 32 && flow.dst.0 < 32));
+    assert_eq!((jobs[0].operation, jobs[0].bytes.get()), ("goal", 31));
+    assert!(jobs[0].algorithm_bps().is_nan() && jobs[0].bus_bps().is_nan());
+}
+
+#[test]
+fn calculations_take_turns_on_a_processor_alone() {
+    let text = |cpu| {
+        format!(
+            "num_ranks 2\nrank 0 {{\ncalc 300\ncalc 500 cpu {cpu}\na: calc 7\nb: calc 1\nb requires a\n}}\n"
+        )
+    };
+    for (cpu, expected) in [(0, 808), (1, 500)] {
+        let (jobs, _) = run(&text(cpu), 2, "start = \"4us\"").unwrap();
+        assert_eq!(took(&jobs[0]), Span::from_ns(expected));
+        assert_eq!(jobs[0].ideal_s, took(&jobs[0]).as_secs_f64());
+        assert_eq!(jobs[0].start, Some(Time::ZERO + Span::from_us(4)));
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_by_file_rank_and_label() {
+    for (text, expected) in [
+        (
+            "num_ranks 2\nrank 0 {\nx1: recv 1b from 1 tag 3\ny: send 1b to 1 tag 3\ny requires x1\n}\nrank 1 {\n\
+             r: recv 1b from 0 tag 3\ns: send 1b to 0 tag 3\ns requires r\n}\n",
+            "x.goal: deadlock: rank 0 `x1` waits for rank 1 `s` waits for rank 1 `r` waits for rank 0 `y` waits \
+             for rank 0 `x1`",
+        ),
+        (
+            "num_ranks 2\nrank 0 {\nr17: recv 1b from 1 tag 5\n}\n",
+            "x.goal: rank 0: `r17` has no send at rank 1 with tag 5: 0 sends, 1 receives",
+        ),
+        ("num_ranks 3\n", "x.goal: 3 ranks, and traffic.ranks are 2 hosts"),
+        ("num_ranks 2\nrank 0 {\nclac 5\n}\n", "x.goal:3: "),
+    ] {
+        let message = run(text, 2, "").unwrap_err();
+        assert!(message.starts_with(expected), "{message}");
+    }
+    let message = run("num_ranks 2\n", 3, "ranks = [1, 1]").unwrap_err();
+    assert!(message.contains("traffic.ranks.1 is 1: host 1 is named twice"), "{message}");
+}
+
+/// An operation of a random program.
+#[derive(Clone, Copy, Debug)]
+enum Op {
+    Send { to: usize, tag: u32 },
+    Receive { from: usize, tag: u32 },
+    Calculate(u64),
+}
+
+#[derive(Clone, Debug)]
+struct Random {
+    ranks: Vec<Vec<Op>>,
+    /// By rank: what waits (the second), for what, and whether for its start.
+    edges: Vec<Vec<(usize, usize, bool)>>,
+}
+
+impl Random {
+    fn text(&self) -> String {
+        let mut text = format!("num_ranks {}\n", self.ranks.len());
+        for (rank, ops) in self.ranks.iter().enumerate() {
+            text += &format!("rank {rank} {{\n");
+            for (nth, op) in ops.iter().enumerate() {
+                text += &match op {
+                    Op::Send { to, tag } => format!("o{nth}: send 3000b to {to} tag {tag}\n"),
+                    Op::Receive { from, tag } => {
+                        format!("o{nth}: recv 3000b from {from} tag {tag}\n")
+                    }
+                    Op::Calculate(ns) => format!("o{nth}: calc {ns} cpu {nth}\n"),
+                };
+            }
+            for (before, after, start) in &self.edges[rank] {
+                let word = if *start { "irequires" } else { "requires" };
+                text += &format!("o{after} {word} o{before}\n");
+            }
+            text += "}\n";
+        }
+        text
+    }
+
+    /// The receive of each send: the k-th with the k-th.
+    fn partner(&self, rank: usize, nth: usize) -> Option<(usize, usize)> {
+        let Op::Receive { from, tag } = self.ranks[rank][nth] else { return None };
+        let like =
+            |op: &Op| matches!(*op, Op::Receive { from: f, tag: t } if (f, t) == (from, tag));
+        let k = self.ranks[rank][..nth].iter().filter(|op| like(op)).count();
+        let sends = self.ranks[from].iter().enumerate();
+        let of = |op: &Op| matches!(*op, Op::Send { to, tag: t } if (to, t) == (rank, tag));
+        let (send, _) = sends.filter(|(_, op)| of(op)).nth(k)?;
+        Some((from, send))
+    }
+
+    /// Whether everything can be done, by going round until nothing changes.
+    fn can_be_done(&self) -> bool {
+        let mut started: Vec<Vec<bool>> =
+            self.ranks.iter().map(|ops| vec![false; ops.len()]).collect();
+        let mut done = started.clone();
+        loop {
+            let mut changed = false;
+            for rank in 0..self.ranks.len() {
+                for nth in 0..self.ranks[rank].len() {
+                    let waits = self.edges[rank].iter().filter(|edge| edge.1 == nth);
+                    let mut met =
+                        waits.map(
+                            |&(before, _, start)| {
+                                if start { started[rank][before] } else { done[rank][before] }
+                            },
+                        );
+                    let starts = met.all(|met| met);
+                    let came = self.partner(rank, nth).is_none_or(|(from, send)| done[from][send]);
+                    changed |= starts != started[rank][nth] || (starts && came) != done[rank][nth];
+                    started[rank][nth] = starts;
+                    done[rank][nth] = starts && came;
+                }
+            }
+            if !changed {
+                return done.iter().flatten().all(|&done| done);
+            }
+        }
+    }
+
+    /// Bounds of the times when operations start and end, from what the flows did.
+    fn check(&self, flows: &[FlowRecord]) {
+        let mut rows = flows.iter();
+        let sent: Vec<Vec<Option<FlowRecord>>> = self
+            .ranks
+            .iter()
+            .map(|ops| {
+                let record =
+                    |op: &Op| matches!(op, Op::Send { .. }).then(|| *rows.next().expect("a row"));
+                ops.iter().map(record).collect()
+            })
+            .collect();
+        type Bounds = (Time, Time);
+        let mut ends: Vec<Vec<Option<Bounds>>> =
+            self.ranks.iter().map(|ops| vec![None; ops.len()]).collect();
+        let mut starts = ends.clone();
+        for _ in 0..self.ranks.iter().map(Vec::len).sum() {
+            for rank in 0..self.ranks.len() {
+                for nth in 0..self.ranks[rank].len() {
+                    let waits = self.edges[rank].iter().filter(|edge| edge.1 == nth);
+                    let bounds: Option<Vec<Bounds>> = waits
+                        .map(
+                            |&(before, _, start)| {
+                                if start { starts[rank][before] } else { ends[rank][before] }
+                            },
+                        )
+                        .collect();
+                    let Some(bounds) = bounds else { continue };
+                    let low = bounds.iter().map(|of| of.0).max().unwrap_or(Time::ZERO);
+                    let high = bounds.iter().map(|of| of.1).max().unwrap_or(Time::ZERO);
+                    starts[rank][nth] = Some((low, high));
+                    ends[rank][nth] = Some(match self.ranks[rank][nth] {
+                        Op::Calculate(ns) => (low + Span::from_ns(ns), high + Span::from_ns(ns)),
+                        Op::Send { .. } => {
+                            let flow = sent[rank][nth].expect("a send");
+                            assert!(
+                                low <= flow.start && flow.start <= high,
+                                "{low} {flow:?} {high}"
+                            );
+                            let end = flow.end.expect("ended");
+                            starts[rank][nth] = Some((flow.start, flow.start));
+                            (end, end)
+                        }
+                        Op::Receive { .. } => {
+                            let (from, send) = self.partner(rank, nth).expect("a send");
+                            let flow = sent[from][send].expect("a send");
+                            // It is there after it was sent and before its ACK is back.
+                            (low.max(flow.start), high.max(flow.end.expect("ended")))
+                        }
+                    });
+                }
+            }
+        }
+        assert!(ends.iter().flatten().all(Option::is_some), "all was done");
+    }
+}
+
+/// Programs of two to four ranks: messages between them, and waits for what stands before or, now and then, behind.
+fn random() -> impl Strategy<Value = Random> {
+    let messages =
+        prop::collection::vec((0usize..4, 1usize..4, 0u32..2, 0u32..99, 0u32..99), 1..12);
+    let times = prop::collection::vec((0usize..4, 0u64..9_000, 0u32..99), 0..8);
+    let waits = prop::collection::vec((0usize..4, 0usize..99, 0usize..99, 0u32..12), 0..30);
+    (2usize..5, messages, times, waits).prop_map(|(n, messages, times, waits)| {
+        let mut placed: Vec<Vec<(u32, Op)>> = vec![Vec::new(); n];
+        for (from, apart, tag, at, there) in messages {
+            let from = from % n;
+            let to = (from + 1 + apart % (n - 1)) % n;
+            placed[from].push((at, Op::Send { to, tag }));
+            placed[to].push((there, Op::Receive { from, tag }));
+        }
+        for (rank, ns, at) in times {
+            placed[rank % n].push((at, Op::Calculate(ns)));
+        }
+        let ranks: Vec<Vec<Op>> = placed
+            .into_iter()
+            .map(|mut ops| {
+                ops.sort_by_key(|of| of.0);
+                ops.into_iter().map(|of| of.1).collect()
+            })
+            .collect();
+        let mut edges = vec![Vec::new(); n];
+        for (rank, one, other, kind) in waits {
+            let (rank, count) = (rank % n, ranks[rank % n].len());
+            if count > 1 && one % count != other % count {
+                let (low, high) = (one % count, other % count);
+                let forward = (low.min(high), low.max(high));
+                let (before, after) = if kind == 0 { (forward.1, forward.0) } else { forward };
+                edges[rank].push((before, after, kind % 3 == 1));
+            }
+        }
+        Random { ranks, edges }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    #[test]
+    fn random_programs_are_done_in_their_order_or_refused_as_deadlocks(program in random()) {
+        let ranks = program.ranks.len() as u32;
+        match run(&program.text(), ranks, "") {
+            Ok((jobs, flows)) => {
+                prop_assert!(program.can_be_done());
+                prop_assert!(jobs[0].done);
+                program.check(&flows);
+            }
+            Err(message) => {
+                prop_assert!(message.starts_with("x.goal: deadlock: rank "), "{}", message);
+                prop_assert!(!program.can_be_done(), "{}", message);
+            }
+        }
+    }
+}
