@@ -20,6 +20,16 @@ def named(name: str) -> dict[str, Any]:
     raise Mistake(f"{name}: is no chip; " + (f"did you mean {near[0]}?" if near else "asic list"))
 
 
+def of_switch(names: Sequence[str]) -> dict[str, Any] | None:
+    """The chip of a switch by what SONiC calls it (platform, hwsku); the first name that tells."""
+    for name in names:
+        plain = "".join(each for each in name.lower() if each.isalnum())
+        for chip in library.chips():
+            if any(model in plain for model in chip["models"]):
+                return chip
+    return None
+
+
 POWERS = range(-8, 8)
 """log₂ of what SONiC's `dynamic_th` can be."""
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -106,7 +107,7 @@ def export_sonic(
 
     Each key's finding is said: exact, approximated or refused."""
     from switchbed.sonic import fragment
-    from switchbed.sonic.exporting import Choices
+    from switchbed.sonic.draft import Choices
 
     findings = out and out.with_suffix(".findings.json")
     if findings:
@@ -140,29 +141,46 @@ def export_sonic(
 @options.output(
     "--out", type=PATH, metavar="FILE", help="The scenario. Default: FILE's name .toml."
 )
-@click.option(
-    "--port", "ports", multiple=True, metavar="NAME", help="Whose queues, where ports differ."
-)
+@click.option("--port", "ports", multiple=True, metavar="NAME", help="Only ports as this one.")
+@click.option("--like", metavar="SPEED", help="Only ports of this speed.")
 @click.option("--pool", metavar="SIZE", help="The memory, where the file leaves it to the switch.")
-def import_sonic(file: Path, out: Path | None, ports: Sequence[str], pool: str | None) -> None:
+def import_sonic(
+    file: Path, out: Path | None, ports: Sequence[str], like: str | None, pool: str | None
+) -> None:
     """Make a scenario of a SONiC switch's CONFIG_DB.json, and leave beside it what it does not say
-    (FILE.sonic.json), by which `export sonic` writes the switch's own names."""
+    (FILE.sonic.json), by which `export sonic` writes the switch's own names; and where ports differ
+    in speed their links (FILE.csv)."""
     from switchbed.sonic import device as devices
     from switchbed.sonic import importing
 
     config = foreign.read(file)
     if not isinstance(config, dict):
         raise Mistake(f"{file}: is no config_db.json: an object of tables is needed")
-    found = importing.load(config, str(file), ports, measured("--pool", pool, quantity.size))
-    runs(found.text, file)
     to = out or Path(f"{file.stem}.toml")
-    for path in (to, devices.beside(to)):
+    bps = measured("--like", like, quantity.rate)
+    found = importing.load(
+        config,
+        str(file),
+        ports,
+        measured("--pool", pool, quantity.size),
+        mbps=None if bps is None else bps // 10**6,
+        stem=to.stem,
+    )
+    others = {to.with_name(name): text for name, text in found.files.items()}
+    for path in (to, devices.beside(to), *others):
         files.free(path, "--out")
+    with tempfile.TemporaryDirectory() as folder:
+        for path, text in others.items():
+            (Path(folder) / path.name).write_text(text, "utf-8")
+        runs(found.text, file, folder)
     for finding in found.findings.all:
         say(finding, err=True)
+    for path, text in others.items():
+        options.write(text, str(path))
     options.write(found.text, str(to))
     found.device.write(devices.beside(to))
-    say(f"written to {to}, and beside it {devices.beside(to).name}; switchbed run {to} runs it")
+    beside = " and ".join(path.name for path in (devices.beside(to), *others))
+    say(f"written to {to}, and beside it {beside}; switchbed run {to} runs it")
 
 
 @export.command("tc")
@@ -245,10 +263,10 @@ def measured(option: str, text: str | None, read: Callable[[object], int]) -> in
         raise Mistake(f"{option} {foreign.name(text)}: {mistake}") from mistake
 
 
-def runs(text: str, source: Path) -> None:
+def runs(text: str, source: Path, folder: str = ".") -> None:
     """Refuses to write a scenario that `switchbed run` would refuse."""
     try:
-        _native.plans_of("the scenario", text, ".", [], lines=True)
+        _native.plans_of("the scenario", text, folder, [], lines=True)
     except Mistake as mistake:
         raise Mistake(f"{source}: makes a scenario that does not run: {mistake}") from mistake
 

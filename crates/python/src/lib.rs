@@ -84,6 +84,19 @@ fn chips() -> String {
     json(&scenario::chips())
 }
 
+/// The bytes that still come in on a link after a pause, by term, as JSON: of a rate in bits per second, a
+/// cable's delay one way, a pipeline's and, if it is not the standard's, the peer's response in picoseconds.
+#[pyfunction]
+fn headroom_terms(
+    rate_bps: u64,
+    delay_ps: u64,
+    mtu: u64,
+    pipeline_ps: u64,
+    response_ps: Option<u64>,
+) -> String {
+    json(&scenario::headroom_terms(rate_bps, delay_ps, mtu, (pipeline_ps, response_ps)))
+}
+
 /// The host profiles as JSON.
 #[pyfunction]
 fn profiles() -> String {
@@ -174,9 +187,9 @@ mod _native {
     };
     #[pymodule_export]
     use super::{
-        Mistake, Plan, Progress, Results, Table, check_summary, chips, link_rates, migrated,
-        monitored_tables, plans, plans_of, policies, profile, profiles, rate_bps, reference,
-        schema, schemes, size_bytes, sizes, time_ps, topology,
+        Mistake, Plan, Progress, Results, Table, check_summary, chips, headroom_terms, link_rates,
+        migrated, monitored_tables, plans, plans_of, policies, profile, profiles, rate_bps,
+        reference, schema, schemes, size_bytes, sizes, time_ps, topology,
     };
     use pyo3::panic::PanicException;
     use pyo3::prelude::*;

@@ -7,11 +7,11 @@ use crate::memory::chip::Asic;
 use crate::memory::pfc::Pfc;
 use crate::memory::{
     Abm, AllHeadroom, Alpha, Cells, Dynamic, Fab, GroupMay, Inputs, Limited, Lqd, Occamy, Own,
-    Place, Shared, Static, Young,
+    Place, Shared, Sizes, Static, Young,
 };
 use crate::port::set::QueueSet;
 use crate::rules::QueueRules;
-use crate::schedulers::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
+use crate::schedulers::{Dwrr, Fifo, HighestFirst, RoundRobin, Strict, Wfq, Wrr};
 use crate::{MAX_QUEUES, QueueId, words};
 use serde::{Serialize, Serializer};
 use switchbed_config::param::{Field, Param, ParamKind, SectionSpec};
@@ -26,9 +26,11 @@ pub struct Switch {
     pub classify: Classify,
     /// Scheduler of the queues below the strict-priority ones.
     pub discipline: Discipline,
-    /// How many of the first queues are strict-priority queues above the rest
-    /// (queue 0 first).
+    /// How many of the first queues are strict-priority queues above the rest.
     pub strict: u16,
+    /// Which of several strict-priority queues goes first.
+    #[serde(skip_serializing_if = "StrictOrder::is_default")]
+    pub strict_order: StrictOrder,
     /// Each queue's quantum (round-robin disciplines) or weight × 1 byte (others).
     #[serde(serialize_with = "one_or_each")]
     pub quantum: Vec<Bytes>,
@@ -79,6 +81,9 @@ pub struct Sharing {
     /// Chip whose memory is modelled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asic: Option<Asic>,
+    /// Memory that lossy queues share with `asic`'s rules, where it is not the inputs' pool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub egress_pool: Option<Bytes>,
 }
 
 /// Declaration of the section `[switch]`.
@@ -113,7 +118,14 @@ pub const SECTION: SectionSpec = SectionSpec {
             "strict",
             ParamKind::Count { min: 0, max: MAX_QUEUES as u64 },
             "0",
-            "How many of the first queues have strict priority over the rest, queue 0 first.",
+            "How many of the first queues have strict priority over the rest.",
+        ),
+        Param::with_default(
+            "strict_order",
+            StrictOrder::KIND,
+            "lowest",
+            "Which of several strict-priority queues goes first. lowest: that of the lowest number. highest: \
+             that of the highest, as SONiC has it.",
         ),
         Param::with_default(
             "quantum",
@@ -136,8 +148,8 @@ pub const SECTION: SectionSpec = SectionSpec {
             "asic",
             Asic::KIND,
             "A switch chip, whose memory it is (docs/asic.md; switchbed asic list): in cells and \
-             partitions, with reserves and dynamic thresholds. buffer, pool and policy are then its own, and \
-             alpha by default.",
+             partitions, with reserves and dynamic thresholds. buffer and policy are then its own, and pool, \
+             egress_pool and alpha by default.",
         ),
         Param::with_default(
             "policy",
@@ -150,13 +162,21 @@ pub const SECTION: SectionSpec = SectionSpec {
              (SIGCOMM 2022). fab: dynamic, with a larger alpha for flows that have sent little. lqd: \
              the longest queue of the switch loses its last packet for one that has no room. occamy: \
              dynamic with a large alpha, and queues over their threshold lose packets from their head \
-             (EuroSys 2025). asic: as the chip that asic names. The others drop what does not fit.",
+             (EuroSys 2025). asic: as the chip that asic names, or with pool a memory without cells, partitions and \
+             reserves that has a chip's rules. The others drop what does not fit.",
         ),
         Param::optional(
             "pool",
             ParamKind::Size,
             "The memory that all ports of a switch share: for policy = \"dynamic\", abm, fab, lqd and \
-             occamy, and for per-pool marking. A host's card counts as a switch of its own.",
+             occamy, and for per-pool marking. A host's card counts as a switch of its own. With policy = \
+             \"asic\" what the inputs share: beside the headroom and reserves of a chip that asic names \
+             (default: the chip's), and with the headroom in it otherwise.",
+        ),
+        Param::optional(
+            "egress_pool",
+            ParamKind::Size,
+            "policy = \"asic\": what lossy queues share. Default: the chip's; else as pool, less the headroom.",
         ),
         Param::optional(
             "alpha",
@@ -240,16 +260,20 @@ impl Switch {
         let known = if self.policy.knows_others() { ports } else { 1 };
         let place = Place::first(known, queues);
         let Some(pfc) = &self.pfc else { return Ok(place) };
-        let memory = (self.sharing.asic.map(|Asic(chip)| chip), self.pool.unwrap_or(Bytes::ZERO));
-        Cells::first_lossless(place, pfc, memory, inputs)
+        Cells::first_lossless(place, pfc, &self.sizes(), inputs)
+    }
+
+    /// The memory of a chip, or that of a pool.
+    fn sizes(&self) -> Sizes<'static> {
+        let chip = self.sharing.asic.map(|Asic(chip)| chip);
+        Sizes { chip, pool: self.pool, egress: self.sharing.egress_pool }
     }
 
     /// Returns the bytes that a lossless group may hold before its neighbour is paused; `None`
     /// without such groups.
     pub fn group_may(&self, inputs: Inputs) -> Option<GroupMay> {
         let pfc = self.pfc.as_ref()?;
-        let memory = (self.sharing.asic.map(|Asic(chip)| chip), self.pool.unwrap_or(Bytes::ZERO));
-        Cells::group_may(pfc, memory, inputs).ok()
+        Cells::group_may(pfc, &self.sizes(), inputs).ok()
     }
 
     /// A port's own buffer, at its place in the switch; `packet` is the longest.
@@ -277,7 +301,7 @@ impl Switch {
         place: &Place,
         packet: Bytes,
     ) -> Box<dyn Buffer + Send> {
-        let Sharing { young, alpha_young, saturation, drain_interval, expulsion, asic } =
+        let Sharing { young, alpha_young, saturation, drain_interval, expulsion, .. } =
             self.sharing;
         let alpha_young = alpha_young.unwrap_or(64.0);
         let part = Bytes::new(self.buffer.get() / u64::from(self.queues));
@@ -303,9 +327,7 @@ impl Switch {
                     reserve: self.rules(queue).reserve,
                 };
                 let queues: Vec<Own> = (0..usize::from(self.queues)).map(of).collect();
-                let of = |Asic(chip)| Cells::of(chip, &queues, place.clone());
-                let plain = |pool| Cells::plain(pool, &queues, place.clone());
-                let cells = asic.and_then(of).or_else(|| self.pool.map(plain));
+                let cells = Cells::of(&self.sizes(), &queues, place.clone());
                 Box::new(cells.expect("a scenario is refused whose chip is not known"))
             }
             BufferPolicy::Lqd => Box::new(Lqd::new(place.clone())),
@@ -325,13 +347,13 @@ impl Switch {
             Discipline::Dwrr => Box::new(Dwrr::new(queues)),
             Discipline::Wfq => Box::new(Wfq::new(queues)),
         };
-        match (self.queue.is_empty(), self.strict) {
-            (true, 0) => base,
-            (true, strict) => Box::new(Strict::new(strict as QueueId, base)),
-            (false, _) => match self.strict_queues() {
-                QueueSet::EMPTY => base,
-                strict => Box::new(Strict::new(strict, base)),
-            },
+        match (self.strict_queues(), self.strict_order) {
+            (QueueSet::EMPTY, _) => base,
+            (strict, StrictOrder::Highest) => Box::new(Strict::new(HighestFirst(strict), base)),
+            (_, StrictOrder::Lowest) if self.queue.is_empty() => {
+                Box::new(Strict::new(self.strict as QueueId, base))
+            }
+            (strict, StrictOrder::Lowest) => Box::new(Strict::new(strict, base)),
         }
     }
 }
@@ -369,6 +391,23 @@ words! {
         Ingress = "ingress",
         /// By a hash of the flow.
         Hash = "hash",
+    }
+}
+
+words! {
+    /// Order among strict-priority queues.
+    pub enum StrictOrder {
+        /// Queue 0 first.
+        Lowest = "lowest",
+        /// The highest number first.
+        Highest = "highest",
+    }
+}
+
+impl StrictOrder {
+    /// The order of a file that does not say it.
+    fn is_default(&self) -> bool {
+        *self == StrictOrder::Lowest
     }
 }
 

@@ -3,10 +3,12 @@
 use crate::scheme::{SchemeInfo, schemes as registry};
 use crate::sizes::{BUILT_IN, BuiltIn};
 use serde_json::{Map, Value as Json, json};
-use switchbed_config::param::Param;
+use switchbed_config::param::{Param, Params, Value, defaults};
 use switchbed_config::takes;
 use switchbed_qdisc::memory::chip::{CHIPS, Chip, Observed};
+use switchbed_qdisc::memory::pfc::{Input, Pfc};
 use switchbed_qdisc::switch::{POLICIES, PolicyInfo, SECTION};
+use switchbed_units::{Bytes, Rate, Span};
 
 /// Every scheme: its name, paper, rule, source, seats and parameters with what they
 /// take, their defaults and meanings.
@@ -34,6 +36,26 @@ fn policy(of: &PolicyInfo) -> Json {
 /// Every built-in flow-size table: its name, source, mean and percentiles in bytes.
 pub fn size_tables() -> Json {
     BUILT_IN.iter().map(size_table).collect()
+}
+
+/// The bytes that still come in on a link after a pause, by term, for a packet of `mtu` and times in
+/// picoseconds: the pipeline's and, where it is not the standard's, the peer's response.
+pub fn headroom_terms(
+    rate_bps: u64,
+    delay_ps: u64,
+    mtu: u64,
+    (pipeline_ps, response_ps): (u64, Option<u64>),
+) -> Json {
+    let mut values = defaults(Pfc::TABLE);
+    values.insert(Pfc::KEY.priorities.to_owned(), Value::List(Vec::new()));
+    let pfc = Pfc {
+        pipeline: Span::from_ps(pipeline_ps),
+        response: response_ps.map(Span::from_ps),
+        ..Pfc::from_values(&mut values)
+    };
+    let input = Input { rate: Rate::from_bps(rate_bps), delay: Span::from_ps(delay_ps) };
+    let terms = pfc.headroom_terms(input, Bytes::new(mtu));
+    json!(terms.map(|(name, bytes)| json!({ "term": name, "bytes": bytes.get() })))
 }
 
 /// The switch chips: what is known of each, and what its memory comes to in cells.
@@ -69,6 +91,7 @@ fn chip(chip: &Chip) -> Json {
         "alpha_group_log2": chip.alpha_group,
         "alpha_queue_log2": chip.alpha_queue,
         "alpha_port_log2": chip.alpha_port,
+        "models": chip.models,
         "queue_reserve_bytes": chip.queue_reserve,
         "group_reserve_bytes": chip.group_reserve,
         "ingress_cells": chip.ingress_cells(),

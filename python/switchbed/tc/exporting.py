@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from switchbed import links, quantity
-from switchbed.sonic.exporting import NEAREST
 from switchbed.sonic.finding import Findings
+from switchbed.sonic.wred import NEAREST
 from switchbed.tc.encoding import CERTAIN, chance_on_device, codel_ns
 from switchbed.tc.ewma import PACKET, burst, exponent
 

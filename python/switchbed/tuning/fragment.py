@@ -7,7 +7,7 @@ from typing import Any
 
 from switchbed import options
 from switchbed._native import Mistake
-from switchbed.sonic import exporting, fragment
+from switchbed.sonic import draft, fragment
 from switchbed.sonic.device import Device
 from switchbed.tc import exporting as tc
 from switchbed.tuning.target import Target
@@ -39,7 +39,7 @@ class Writer:
             found, said = fragment.made(
                 self.name,
                 scenario,
-                exporting.Choices(
+                draft.Choices(
                     instead={"buffer": "device"} if keeps else {},
                     nvidia=self.held.name.startswith("spectrum"),
                     cell=self.held.cell,

@@ -6,7 +6,7 @@ from typing import Any
 
 from switchbed import asic, library, quantity
 from switchbed._native import Mistake
-from switchbed.sonic.exporting import NEAREST
+from switchbed.sonic.wred import NEAREST
 from switchbed.tuning.grid import ALPHAS, Point
 
 TC_MOST = 34e9

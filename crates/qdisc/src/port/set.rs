@@ -55,6 +55,11 @@ impl QueueSet {
     pub fn first(self) -> Option<QueueId> {
         (self.0 != 0).then(|| self.0.trailing_zeros() as QueueId)
     }
+    /// The highest queue.
+    #[inline]
+    pub fn last(self) -> Option<QueueId> {
+        (self.0 != 0).then(|| (63 - self.0.leading_zeros()) as QueueId)
+    }
     /// The lowest queue from `from` on, or else the lowest of all.
     #[inline]
     pub fn next_from(self, from: QueueId) -> Option<QueueId> {

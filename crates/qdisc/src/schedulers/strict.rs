@@ -1,5 +1,5 @@
-//! Strict priority: some queues of a port, lowest number first, above another discipline for
-//! the rest.
+//! Strict priority: some queues of a port, lowest or highest number first, above another discipline
+//! for the rest.
 
 use crate::hooks::{Scheduler, Selection, ServiceEnd};
 use crate::port::packet::{Packet, QueueId};
@@ -30,6 +30,19 @@ impl Levels for QueueSet {
     }
     fn first_of(&self, backlogged: QueueSet) -> Option<QueueId> {
         backlogged.without(backlogged.without(*self)).first()
+    }
+}
+
+/// A set of strict-priority queues whose highest number goes first.
+#[derive(Clone, Copy, Debug)]
+pub struct HighestFirst(pub QueueSet);
+
+impl Levels for HighestFirst {
+    fn has(&self, queue: QueueId) -> bool {
+        self.0.contains(queue)
+    }
+    fn first_of(&self, backlogged: QueueSet) -> Option<QueueId> {
+        backlogged.without(backlogged.without(self.0)).last()
     }
 }
 
