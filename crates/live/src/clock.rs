@@ -62,6 +62,7 @@ mod real {
     /// The longest single sleep, so that no conversion overflows.
     const LONGEST: Span = Span::from_ms(60_000);
 
+    /// Clock of the operating system that never goes back.
     #[derive(Clone, Copy, Debug)]
     pub struct Monotonic {
         began: Instant,
