@@ -11,22 +11,22 @@ use switchbed_units::{Span, Time};
 
 /// β and the steepness are in parts of this.
 const SCALE: f64 = 1024.0;
-/// So long the curve is not looked at again while the window stands (HZ/32).
+/// Time in ms before the curve is evaluated again while the window does not change (HZ/32).
 const PATIENCE_MS: u64 = 31;
 
-/// What it remembers between ACKs; names are the kernel's.
+/// State between ACKs; names are the kernel's.
 #[derive(Clone, Debug, Default)]
 pub struct Curve {
     /// Segments of growth counted towards the next packet.
     snd_cwnd_cnt: u64,
-    /// So many segments make a packet of growth.
+    /// Segments that must be acknowledged for a packet of growth.
     cnt: u64,
     last_max_cwnd: u64,
     last_cwnd: u64,
     /// In milliseconds, as all times.
     last_time: u64,
     origin_point: u64,
-    /// K in 1/1024 s.
+    /// Time K in 1/1024 s.
     k: u64,
     /// When the epoch began; 0 before.
     epoch_start: u64,

@@ -28,7 +28,7 @@ const G: f64 = 1.0 / 16.0;
 const TRANSITION: u32 = 4;
 /// Longer round trips grow a packet a round trip whatever else.
 const LONGEST: Span = Span::from_ms(100);
-/// What a mark leaves at least, in packets.
+/// Least window that a mark leaves, in packets.
 const LEAST: f64 = 2.0;
 
 /// Prague; apart, since it is larger than others' memory.

@@ -113,6 +113,7 @@ impl Arena {
             self.slots.push(slot);
             return SlotId(id);
         }
+        // The free list is linked by `next`; the slot freed last comes first, still in the cache.
         let place = &mut self.slots[id.index()];
         self.free = place.next;
         *place = slot;

@@ -105,6 +105,7 @@ impl Driver {
     /// When the next departure is due; [`Time::NEVER`] without packets.
     #[inline]
     pub fn due(&self) -> Time {
+        // Without a branch, since which it is cannot be predicted.
         select_unpredictable(self.queued == 0, Time::NEVER, self.busy_until.max(self.wake))
     }
 
@@ -126,6 +127,7 @@ impl Driver {
     /// free.
     #[inline(always)]
     pub fn arrive(&mut self, slot: SlotId, wire: &mut impl Wire, now: Time) {
+        // A watched queue must be seen to change, and a paused one must not send: neither passes.
         let plain = self.up && !self.watched && !self.pausable;
         if self.queued == 0 && self.busy_until <= now && plain {
             match self.port.pass(slot, &mut wire.cx(now)) {
@@ -135,6 +137,7 @@ impl Driver {
                 }
                 Passed::Dropped(..) => wire.lost(slot),
                 Passed::Stored(queue) => {
+                    // The scheduler wants to be asked, and may still hold the packet back.
                     self.queued = 1;
                     self.transmit(wire, now);
                     if self.queued > 0 {
@@ -194,6 +197,7 @@ impl Driver {
                 self.tell(queue, wire, now);
                 wire.sent(slot, marked, now, until);
             }
+            // Packets wait but none may go: only a change of the port is a reason to ask again.
             Dequeued::Empty => self.wake = Time::NEVER,
             Dequeued::NotBefore(time) => self.wake = time,
         }
@@ -213,6 +217,7 @@ impl Driver {
 
     #[inline(always)]
     fn sent(&mut self, until: Time) {
+        // After this packet the port may be asked at once.
         self.busy_until = until;
         self.wake = Time::ZERO;
     }
@@ -227,7 +232,7 @@ impl Driver {
     pub fn pause(&mut self, queue: QueueId, from: Time, until: Time, now: Time) {
         self.port.pause(queue, from, until, now);
         self.pausable = true;
-        // What waited for an end may wait for another.
+        // A queue that waits for the end of a pause may have to wait for another end now.
         self.wake = if self.up { now } else { Time::NEVER };
     }
 
@@ -285,7 +290,7 @@ impl Driver {
             self.tell(queue, wire, now);
             wire.lost(slot);
         }
-        // The vector's memory serves again.
+        // Given back empty, so that its memory is used again.
         wire.outcome().dropped = dropped;
     }
 }

@@ -195,6 +195,7 @@ impl<S: Scheme> Port<S> {
 
     #[inline]
     fn ticks(&mut self, cx: &Cx) {
+        // One comparison an operation: most schemes have no clock, and theirs is never due.
         if self.scheme.next_tick() <= cx.now {
             self.scheme.tick(&view(&self.state, cx));
         }
@@ -218,7 +219,9 @@ impl<S: Scheme> Port<S> {
     #[inline(always)]
     fn arrive(&mut self, slot: SlotId, cx: &mut Cx) -> Result<Arrival, (QueueId, DropReason)> {
         self.ticks(cx);
+        // Copied: push-outs below need the arena for writing.
         let packet = *cx.arena.packet(slot);
+        // A port is idle from its last bit, or from the drop that emptied it, whichever was later.
         let idle = match self.state.packets {
             0 => cx.now.since(self.state.busy_until.max(self.state.emptied)),
             _ => Span::ZERO,
@@ -228,6 +231,7 @@ impl<S: Scheme> Port<S> {
         let view = View::new(cx.now, &self.state, cx.pool, cx.arena).idle_for(idle);
         let intent = match self.scheme.intend(&view, queue, &packet, cx.rng) {
             Intent::Pass => Intent::Pass,
+            // `mark` decides as the packet leaves whether an unmarkable one counts.
             Intent::Mark
                 if packet.ecn.capable() || self.state.seldom.passes_unmarkable.contains(queue) =>
             {
@@ -236,6 +240,7 @@ impl<S: Scheme> Port<S> {
             Intent::Mark => return Err(self.refuse(refused, DropReason::NotEcnCapable, cx)),
             Intent::Drop => return Err(self.refuse(refused, DropReason::Early, cx)),
         };
+        // Ends: each push-out takes a queued packet away, and an empty port leaves nothing to push out.
         loop {
             let view = View::new(cx.now, &self.state, cx.pool, cx.arena).idle_for(idle);
             match self.scheme.admit(&view, queue, &packet, cx.rng) {
@@ -288,10 +293,12 @@ impl<S: Scheme> Port<S> {
         let place = cx.arena.slot_mut(slot);
         place.queue = queue;
         place.arrived = cx.now;
+        // A note, not CE: the scheme may still take its mark back at departure.
         place.note = if intent == Intent::Mark { Note::Mark } else { Note::Clear };
 
         let view = View::new(cx.now, &self.state, cx.pool, cx.arena).idle_for(idle);
         let stored = self.scheme.stored(&view, queue, slot, intent, cx.rng);
+        // A scheme may mark another queued packet than the one that came.
         if let Some(other) = stored.mark {
             cx.arena.slot_mut(other).note = Note::Mark;
         }
@@ -317,6 +324,7 @@ impl<S: Scheme> Port<S> {
     /// Puts a packet that was taken out of its queue on the wire, until the time returned.
     #[inline(always)]
     fn send(&mut self, packet: &Packet, cx: &Cx) -> Time {
+        // `transmit` carries the fraction of a picosecond over to the next packet.
         let until = cx.now + self.state.line.transmit(packet.len_bytes);
         self.state.busy_until = until;
         self.state.sent += 1;
@@ -352,6 +360,7 @@ impl<S: Scheme> Port<S> {
         let queue = cx.arena.slot(slot).queue;
         let packet = *cx.arena.packet(slot);
         self.unlink(slot, queue, packet.len_bytes, cx);
+        // The port is idle from now on, though its line may have been free for longer.
         if self.state.packets == 0 {
             self.state.emptied = cx.now;
         }
@@ -394,6 +403,7 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
     }
 
     fn dequeue_unpaused(&mut self, cx: &mut Cx) -> Dequeued {
+        // First, since `held` applies the frames due by now, by which the watchdog acts.
         let held = self.state.seldom.pauses.held(cx.now);
         while let Some(queue) = self.storms() {
             let mut packets = 0;
@@ -432,6 +442,7 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
         let seldom = &mut *self.state.seldom;
         seldom.frames.sent += 1;
         seldom.control_bytes += u64::from(len_bytes);
+        // A frame that begins as the last one ends belongs to the same row on the line.
         let frames = if seldom.row.until == now { seldom.row.frames + 1 } else { 1 };
         seldom.row = Row { frames, until, each };
         until
@@ -446,6 +457,7 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
             Err((queue, why)) => return Passed::Dropped(queue, why),
         };
         let Arrival { packet, queue, idle, .. } = arrival;
+        // Asked before the packet is stored: the scheduler sees an empty port.
         let passes = self.scheme.passes(&view(&self.state, cx).idle_for(idle), queue, &packet);
         self.store_only(slot, &arrival, cx);
         if !passes {
@@ -458,6 +470,7 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
             self.remove(slot, DropReason::AtDeparture, cx);
             return Passed::Dropped(queue, DropReason::AtDeparture);
         };
+        // The packet was the only one, so unlinking it amounts to emptying its queue.
         self.only(queue, List::EMPTY, 0, 0);
         self.state.backlogged = QueueSet::EMPTY;
         cx.pool.used -= switchbed_units::Bytes::new(packet.len_bytes as u64);
@@ -476,6 +489,7 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
         self.ticks(cx);
         let List { head, tail } = self.state.queues[queue as usize].list;
         let slot = if end == End::Head { head } else { tail };
+        // The queue may have emptied since the switch chose it.
         if !slot.is_none() {
             self.drop_queued(slot, DropReason::PushedOut, cx);
         }
@@ -533,7 +547,7 @@ impl<S: Scheme> Port<S> {
         debug_assert!(cx.now >= self.state.busy_until, "the line is busy");
         self.ticks(cx);
         loop {
-            // The scheduler sees none that is held.
+            // The scheduler sees no queue that is held.
             let all = self.state.backlogged;
             self.state.backlogged = all.without(held);
             if self.state.backlogged.is_empty() && !all.is_empty() {
@@ -550,6 +564,7 @@ impl<S: Scheme> Port<S> {
             };
             debug_assert!(all.without(held).contains(queue), "an empty queue, or one that is held");
             let Some(note) = self.verdict(slot, queue, cx) else {
+                // The scheduler chooses again: the queue may be empty now.
                 self.drop_queued(slot, DropReason::AtDeparture, cx);
                 continue;
             };

@@ -90,6 +90,7 @@ impl Paused {
             if frame.min(turn) > now {
                 return;
             }
+            // At the same time the frame comes first: it may be the renewal that the watchdog waits for.
             match self.next.pop_front_if(|_| frame <= turn) {
                 Some((from, until)) => self.frame(from, until),
                 None => self.turns(turn),
@@ -98,15 +99,18 @@ impl Paused {
     }
 
     fn frame(&mut self, from: Time, until: Time) {
+        // In a storm frames hold nothing: they only put off the end of the storm.
         if let Some((_, last)) = &mut self.storm {
             if until > from {
                 *last = from;
             }
             return;
         }
+        // The pause before ran out by itself: its hold ended then, and not as this frame comes.
         if from > self.until {
             self.close(self.until);
         }
+        // A frame that ends as it begins is a resume.
         match until > from {
             true => _ = self.since.get_or_insert(from),
             false => self.close(from),
@@ -121,6 +125,7 @@ impl Paused {
     }
 
     fn hold(&mut self, from: Time, until: Time) {
+        // The new pause takes the place of the rest of the old one.
         self.total += self.until.min(from).since(self.from);
         (self.from, self.until) = (from, until);
     }
@@ -130,6 +135,7 @@ impl Paused {
         match self.storm.take() {
             Some((began, _)) => self.storms.total += now.since(began),
             None => {
+                // The last frame so far is the one that holds the queue.
                 self.storm = Some((now, self.from));
                 self.storms.count += 1;
                 self.storms.first.get_or_insert(now);

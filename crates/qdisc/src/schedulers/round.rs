@@ -119,6 +119,7 @@ impl<const CARRY: bool> Round<CARRY> {
     /// Whether a queue that gets its first packet lost its last one to a push-out just now.
     #[inline]
     fn keeps_turn(&mut self, queue: QueueId, now: Time) -> bool {
+        // Vacated earlier than now: the queue was seen empty, so it starts anew at the end.
         let entry = &self.entries[queue as usize];
         if entry.listed && entry.vacated < now {
             self.leave(queue);
@@ -146,6 +147,7 @@ impl<const CARRY: bool> Round<CARRY> {
             }
             let head = view.arena.packet(head).len_bytes as u64;
             let entry = &mut self.entries[queue as usize];
+            // Once a visit, however often the head is asked for.
             if !entry.visited {
                 entry.visited = true;
                 entry.sent = false;

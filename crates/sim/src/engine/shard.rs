@@ -17,9 +17,8 @@ pub(crate) struct Shard<W: World> {
     agenda: Agenda,
     /// By shard, what goes there.
     pub(super) mail: Vec<Vec<W::Parcel>>,
-    /// The earliest of it.
+    /// Earliest time of the mail.
     pub(super) earliest: Time,
-    /// Events handled.
     pub(super) events: u64,
     /// By node, how many events it has in a phase, then where the next goes; zero between phases.
     counts: Vec<u32>,
@@ -92,9 +91,10 @@ impl<W: World> Shard<W> {
         }
     }
 
-    /// What happens in a phase before `end`.
+    /// Handles the events of a phase before `end`.
     pub(super) fn run(&mut self, phase: u64, end: Time) {
         let mut bucket = self.agenda.take(phase);
+        // A call may end inside a phase: later events go back, and the phase comes again.
         let mut rest = match end < self.phases.end(phase) {
             true => cut(&mut bucket, end),
             false => Vec::new(),
@@ -114,11 +114,14 @@ impl<W: World> Shard<W> {
             let node = event.node().index();
             nodes[node / 64] |= 1 << (node % 64);
             if event.what() == WAKE {
+                // The far visit has come: the next one may be asked for again.
                 far[node] = Time::NEVER;
             } else {
                 self.counts[node] += 1;
             }
         }
+        // Prefix sums: a node's count becomes the place of its first event. Bits are read from the
+        // lowest up, so nodes are visited by number, however events came.
         let mut sum = 0;
         for (word, bits) in (0..).zip(nodes) {
             let mut bits = std::mem::take(bits);
@@ -129,6 +132,7 @@ impl<W: World> Shard<W> {
                 self.visits.push((node, sum));
             }
         }
+        // Grows only: its contents are overwritten below, up to the last visit's end.
         if self.sorted.len() < bucket.len() {
             self.sorted.resize(bucket.len(), Event::new(Time::ZERO, NodeId(0), WAKE));
         }
@@ -149,6 +153,7 @@ impl<W: World> Shard<W> {
         let Shard { world, agenda, mail, earliest, counts, sorted, visits, phases, .. } = self;
         let mut out = Outbox { agenda, phases: *phases, mail, earliest, next: phase + 1 };
         let mut visit = |world: &mut W, node: NodeId, events: &mut [Event]| {
+            // Zero again for the next phase.
             counts[node.index()] = 0;
             let next = world.visit(node, events, end, &mut out);
             if next != Time::NEVER {
@@ -167,7 +172,7 @@ impl<W: World> Shard<W> {
             let mut fetched = [0; AHEAD.len()];
             for &(node, to) in &*visits {
                 let to = to as usize;
-                // One by one: so each is compiled for its stage.
+                // Written out, so that each call is compiled for its stage.
                 let [first, second, third, fourth] = &mut fetched;
                 let until = AHEAD.map(|ahead| (from + ahead).max(to));
                 fetch(world, sorted, first, until[0], Stage::First);

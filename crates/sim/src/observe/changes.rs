@@ -38,11 +38,9 @@ impl Monitor for Changes {
 /// A queue's length from a time on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct LengthChange {
-    /// When.
     at: Time,
-    /// Which queue.
     queue: QueueId,
-    /// Its length, the packet on the wire not counted.
+    /// Length of the queue, without the packet on the wire.
     bytes: Bytes,
 }
 
@@ -65,7 +63,7 @@ impl Window {
         Window { from, until, opened: false, lengths, rows: Vec::new(), room }
     }
 
-    /// A queue has changed.
+    /// Records the length of a queue that has changed.
     fn change(&mut self, now: Time, queue: QueueId, bytes: Bytes) {
         if now > self.from {
             self.open();

@@ -15,13 +15,13 @@ const SPLIT: u32 = 6;
 /// A summary of a [`Track`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Lengths {
-    /// Time-weighted mean.
+    /// Time-weighted mean length in bytes.
     pub mean_bytes: f64,
     /// Time-weighted median, to 1/64, like the other percentiles.
     pub p50_bytes: f64,
-    /// 95th percentile.
+    /// 95th percentile over time, in bytes.
     pub p95_bytes: f64,
-    /// 99th percentile.
+    /// 99th percentile over time, in bytes.
     pub p99_bytes: f64,
     /// Longest of the lengths that lasted.
     pub max_bytes: u64,
@@ -194,7 +194,7 @@ impl QueueStats {
         }
     }
 
-    /// A queue has changed.
+    /// Accounts for a queue whose length has changed.
     #[inline(always)]
     pub fn change(&mut self, now: Time, queue: QueueId, queue_bytes: u64, port_bytes: u64) {
         self.port.change(now, port_bytes);
@@ -214,7 +214,7 @@ impl QueueStats {
         self.queues.extend(std::iter::repeat_n(Track::default(), more));
     }
 
-    /// Forgets all before `now`.
+    /// Forgets everything before `now`, as the warm-up ends.
     pub fn restart(&mut self, now: Time) {
         self.from = now;
         self.each(|track| track.restart(now));

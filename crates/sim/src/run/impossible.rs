@@ -12,7 +12,7 @@ use switchbed_units::Span;
 /// Divisions of packets' times are rounded, each by less than a picosecond.
 const ROUNDING: Span = Span::from_ns(1);
 
-/// What cannot be.
+/// Description of an impossible result, which shows an error of the simulator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Impossible(String);
 

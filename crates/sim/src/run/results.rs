@@ -1,4 +1,4 @@
-//! What a run leaves: tables of flows, queues and ports, and a summary.
+//! Results of a run: tables of flows, queues and ports, and a summary.
 
 use crate::flow::FlowRecord;
 use crate::jobs::{self, JobTimes};
@@ -18,16 +18,16 @@ use switchbed_scenario::Scenario;
 use switchbed_scenario::protocols::Protocols;
 use switchbed_units::{Bytes, Span};
 
-/// A run's results.
+/// Tables and summary of a run.
 #[derive(Clone, Debug)]
 pub struct Results {
-    /// The headline figures.
+    /// Headline figures, as `--json` writes them.
     pub summary: Summary,
     /// A row a flow, in the order of starts (or of the flow list).
     pub flows: Table,
     /// A row a measured queue, and one a port for all its queues together.
     pub queues: Table,
-    /// A row a port.
+    /// Table with a row for each port.
     pub ports: Table,
     /// A row a sample and queue, if a series was asked for.
     pub series: Table,

@@ -9,7 +9,7 @@ use switchbed_scenario::NicQueue;
 use switchbed_scenario::Scenario;
 use switchbed_scenario::protocols::Protocols;
 
-/// What is to be said of a run that stopped so.
+/// Explains a run that stopped with flows under way, if it did.
 pub(crate) fn stopped(scenario: &Scenario, simulation: &Simulation) -> Option<String> {
     let stall = simulation.stalled()?;
     let pairs = Protocols::of(scenario).all().iter().all(|of| of.queue_pairs().is_some());
@@ -66,7 +66,7 @@ fn rule(scenario: &Scenario, queue: QueueId, is_switch: bool, refusal: Refusal) 
     }
 }
 
-/// What bounds a switch's queue.
+/// Names the key that bounds a switch's queue.
 fn room(scenario: &Scenario) -> String {
     let switch = &scenario.switch;
     let pool = switch.pool.map(|pool| format!("switch.pool = {pool}"));

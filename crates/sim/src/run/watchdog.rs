@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 const FACTOR: f64 = 1.5;
 /// Bytes that a process may grow by for other reasons: libraries that are loaded, memory that is kept for reuse.
 const SLACK: u64 = 128_000_000;
-/// Time between two looks.
 const EVERY: Duration = Duration::from_millis(50);
 
 /// Forecasts of the runs under way, and of all that began.
@@ -25,7 +24,7 @@ static BEGUN: AtomicU64 = AtomicU64::new(0);
 pub struct Excess {
     /// Bytes that the process has grown by since it began.
     pub took: u64,
-    /// Bytes that were forecast.
+    /// Number of bytes that were forecast.
     pub forecast: u64,
 }
 
