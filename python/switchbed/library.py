@@ -38,8 +38,15 @@ def names() -> list[str]:
 
 
 def scenarios() -> list[dict[str, Any]]:
-    """The scenarios that come with the program: `name`, which `Scenario.from_file("@NAME")` takes,
-    `title`, and the `paper` whose idea it shows, or `None`."""
+    """List the scenarios that come with switchbed.
+
+    Returns:
+        A dict each: `name`, which `Scenario.from_file("@NAME")` takes, `title`, and `paper`, whose
+        idea it shows, or `None`.
+
+    Example:
+        >>> [entry["name"] for entry in sb.scenarios()]
+    """
     return [_entry(name) for name in names()]
 
 
@@ -52,17 +59,34 @@ def _entry(name: str) -> dict[str, Any]:
 
 
 def schemes() -> list[dict[str, Any]]:
-    """The schemes: `name`, `paper`, `summary`, `seats`, and `parameters` with what they take."""
+    """List the schemes.
+
+    Returns:
+        A dict each: `name`, `paper`, `summary`, `seats` (what the scheme decides), and `parameters`
+        with the values that each takes.
+
+    Example:
+        >>> next(s for s in sb.schemes() if s["name"] == "mq-ecn")["parameters"]
+    """
     return list(json.loads(_native.schemes()))
 
 
 def policies() -> list[dict[str, Any]]:
-    """The policies of a switch's memory, likewise; `key` is what chooses them, `switch.policy`."""
+    """List the buffer policies of a switch.
+
+    Returns:
+        A dict each: `name`, `key` (`switch.policy`, which chooses it), `paper`, `summary`,
+        `source`, and `parameters`.
+    """
     return list(json.loads(_native.policies()))
 
 
 def hosts() -> list[dict[str, Any]]:
-    """The host profiles: `name`, `about`, `based_on`, whether it is the `default`."""
+    """List the host profiles.
+
+    Returns:
+        A dict each: `name`, `about`, `based_on`, and `default`, whether new scenarios get it.
+    """
     return list(json.loads(_native.profiles()))
 
 
@@ -75,14 +99,22 @@ def headroom_terms(
 
 
 def chips() -> list[dict[str, Any]]:
-    """The switch chips: what files show of each one's memory, what it comes to in cells, and what
-    was `observed`; `None` is not known."""
+    """List the switch chips whose memory is known.
+
+    Returns:
+        A dict each: the sizes that vendors' files show, in bytes (`memory_bytes`, `cell_bytes`),
+        what they come to in cells, and counts `observed` on switches. `None`: not known.
+    """
     return list(json.loads(_native.chips()))
 
 
 def sizes() -> list[dict[str, Any]]:
-    """The built-in flow-size tables: `name`, `source`, the mean that makes a load a rate
-    (`mean_bytes`) and that of the sizes as drawn, `percentiles_bytes`, `points`."""
+    """List the built-in flow-size tables.
+
+    Returns:
+        A dict each: `name`, `source`, `mean_bytes`, by which a load becomes a rate of flows, the
+        mean of the sizes as drawn, `percentiles_bytes`, and `points`.
+    """
     return list(json.loads(_native.sizes()))
 
 

@@ -35,8 +35,16 @@ class Failed:
 
 @dataclass
 class Ray:
-    """A Ray cluster: the one at `address` (`auto`: that of this machine), the one that this
-    process is connected to, or one that is started here for the sweep."""
+    """Engine that runs a sweep on a Ray cluster: `sweep(…, engine=Ray("auto"))`.
+
+    Args:
+        address: Address of the cluster; `auto`: that of this machine. `None`: the one that this
+            process is connected to, or one that is started here for the sweep.
+        jobs: Runs at a time. `None`: as many as the cluster has processors.
+
+    Raises:
+        Mistake: Ray is not installed, or no cluster answers at the address.
+    """
 
     address: str | None = None
     jobs: int | None = None
@@ -74,6 +82,16 @@ class Ray:
             _ray().shutdown()
 
     def run(self, jobs: Sequence[Job], ledger: Ledger, meter: Meter) -> BaseException | None:
+        """Run the jobs; `sweep` calls this.
+
+        Args:
+            jobs: Runs that the store lacks.
+            ledger: Receiver of each run's files or failure.
+            meter: Display of the progress.
+
+        Returns:
+            The exception that stopped the sweep early, or `None`.
+        """
         ray = _ray()
         execute_there = ray.remote(max_retries=RETRIES, num_cpus=1)(execute)
         waiting, running, done = deque(jobs), dict[Any, Job](), 0

@@ -30,7 +30,14 @@ GRACE_S = 5.0
 
 @dataclass(frozen=True)
 class Slurm:
-    """Job arrays on the Slurm cluster that this machine submits to."""
+    """Engine that runs a sweep as job arrays on the Slurm cluster that this machine submits to.
+
+    Raises:
+        Mistake: submitit is not installed, or this machine has no sbatch and srun.
+
+    Example:
+        >>> sb.sweep("load.toml", engine=sb.Slurm(partition="short", time=30))
+    """
 
     partition: str | None = None
     time: int = 60
@@ -58,6 +65,16 @@ class Slurm:
         return
 
     def run(self, jobs: Sequence[Job], ledger: Ledger, meter: Meter) -> BaseException | None:
+        """Run the jobs; `sweep` calls this.
+
+        Args:
+            jobs: Runs that the store lacks.
+            ledger: Receiver of each run's files or failure.
+            meter: Display of the progress.
+
+        Returns:
+            The exception that stopped the sweep early, or `None`.
+        """
         folder = ledger.store.path.absolute() / ".slurm" / str(time.time_ns())
         for job in jobs:
             ledger.store.forget_failure(job.key)  # what is there later is new

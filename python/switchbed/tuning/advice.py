@@ -89,7 +89,10 @@ class Fresh:
 
 @dataclass(frozen=True)
 class Advice:
-    """All of it."""
+    """Result of `tune`: a setting or the reasons for none, with its evidence.
+
+    `sentence` says it in words; `entries` have a verdict on each setting.
+    """
 
     scenario: str
     scheme: str
@@ -127,7 +130,7 @@ class Advice:
 
     @property
     def sentence(self) -> str:
-        """The advice, and of what it names whether the guards are kept."""
+        """Advice in one or two sentences, with the guards that it may not keep."""
         return f"{self._told()}{self._unsure()}"
 
     def _unsure(self) -> str:

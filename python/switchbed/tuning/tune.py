@@ -87,10 +87,36 @@ def tune(
     jobs: int | None = None,
     engine: Engine | None = None,
 ) -> Advice:
-    """Which value of a scheme's parameters to take (docs/tune.md): the scenario's `[compare]` lists
-    the workloads, `params` what is tuned (`"threshold"`, `"threshold=20KB,40KB"`), `target` what
-    shall hold it; with `fragment` the advice has it as that takes it. `budget` is in minutes of a
-    core. Runs are kept in `store`, as a sweep's are: the same call goes on where it was stopped."""
+    """Find a good value of a scheme's parameters, by runs of the scenario (docs/tune.md).
+
+    Runs are kept: the same call goes on where it was stopped.
+
+    Args:
+        scenario: Scenario or its file; its `[compare]` lists the workloads.
+        params: Parameters to tune: `"threshold"`, or with values `"threshold=20KB,40KB"`.
+        objective: Figure of the summary to minimise.
+        guards: Limits to keep, such as `"drops=0"`. `None`: the usual one.
+        target: System that the setting is for: `sim`, `tc`, or a switch.
+        budget: Most computing time, in minutes of a core.
+        delta: Difference that counts as equal, as a fraction. `None`: 5 % of a tail, 1 % of a mean.
+        weights: Weights of workloads, such as `{"load=0.8": 2}`.
+        seeds: Most seeds of a setting.
+        rtt: Base RTT such as `"80us"`. `None`: measured by a probe.
+        fragment: Whether the advice has the setting in the form that the target takes.
+        store: Folder in which runs are kept.
+        name: Name in the store. Default: from the scenario's name.
+        jobs: Runs at a time on this machine; `None`: as many as there are cores.
+        engine: `Ray(…)` or `Slurm(…)` in place of this machine.
+
+    Returns:
+        The advice with its verdicts, its assumptions and its cost.
+
+    Raises:
+        Mistake: The scenario or an argument has a mistake.
+
+    Example:
+        >>> print(sb.tune("load.toml", params=["threshold"], budget=10).sentence)
+    """
     given = scenario if isinstance(scenario, Scenario) else Scenario.from_file(scenario)
     asked = Question(
         params, objective, guards, target, budget, delta, weights or {}, seeds, rtt, fragment
