@@ -82,7 +82,7 @@ impl Deadlocks {
         self.next
     }
 
-    /// Those that there were.
+    /// Returns the deadlocks found so far.
     pub(crate) fn found(&self) -> &[Deadlock] {
         &self.found
     }
@@ -138,7 +138,7 @@ impl Deadlocks {
         }
     }
 
-    /// What each stuck queue waits for, of those that have been held for long.
+    /// Computes for each queue that was held for long which of the others it waits for.
     fn waits(&self, network: &Network, held: BTreeSet<Queue>) -> BTreeMap<Queue, Vec<Queue>> {
         // Which queues behind a queue's peer hold packets of it.
         let behind = |&(link, class): &Queue| -> Vec<Queue> {

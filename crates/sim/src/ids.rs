@@ -24,7 +24,7 @@ ids! {
 pub struct Maybe<T>(u32, PhantomData<T>);
 
 impl<T: Id> Maybe<T> {
-    /// It is missing.
+    /// Value that stands for no id.
     pub const NONE: Maybe<T> = Maybe(u32::MAX, PhantomData);
 
     /// The number, if there is one.

@@ -45,7 +45,7 @@ impl Division {
     /// One thread for the whole network.
     pub const ALONE: Division = Division { threads: 1, shards: 1, worthwhile: 0 };
 
-    /// So many threads, with a part of the network each.
+    /// Divides the network among `threads` threads, a part each.
     pub fn threads(threads: usize) -> Division {
         Division { threads, shards: threads, worthwhile: WORTHWHILE }
     }
@@ -62,7 +62,7 @@ fn remembers(pfc: Option<&Pfc>, links: usize, switches: usize) -> [usize; 2] {
     [queues, switches].map(|of| (REMEMBERED / of.max(1)).max(REMEMBERED_EACH))
 }
 
-/// What a network is built from.
+/// Data that a network is built from.
 pub(crate) struct Plan<'a> {
     pub(crate) graph: &'a Graph,
     pub(crate) settings: host::Settings,
@@ -350,7 +350,7 @@ impl Network {
         }
     }
 
-    /// What hosts have had to send since the last call, in the order of time.
+    /// Takes the data that hosts have had to send since the last call, in the order of time.
     pub(crate) fn take_unsent(&mut self) -> Vec<Unsent> {
         let worlds = self.engine.shards.iter_mut().map(|shard| &mut shard.world);
         let mut unsent: Vec<_> =
@@ -359,12 +359,13 @@ impl Network {
         unsent
     }
 
-    /// What flows that are under way have brought their receivers so far, by their numbers.
+    /// Returns the bytes that receivers have of each flow under way, by number.
     pub(crate) fn arriving(&self) -> HashMap<u64, Bytes> {
         self.hosts().flat_map(Host::arriving).collect()
     }
 
-    /// What flows under way have counted so far, requests and answers together, by their numbers.
+    /// Returns the counters of flows under way by number. Requests and answers are counted
+    /// together.
     pub(crate) fn counts(&self) -> HashMap<u64, Counts> {
         let mut counts: HashMap<u64, Counts> = HashMap::new();
         for (number, record) in self.hosts().flat_map(Host::counts) {

@@ -9,9 +9,9 @@ use switchbed_scenario::topology::tables::Tables;
 /// Why tables lead round a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Why {
-    /// It is down.
+    /// The link is down.
     Down,
-    /// It is drained.
+    /// The link is drained.
     Drained,
 }
 

@@ -59,21 +59,21 @@ use switchbed_units::{Bytes, Rate, Span, Time};
 /// Why a scenario cannot be built, or its run not be finished.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BuildError {
-    /// Its traffic.
+    /// The traffic does not fit.
     Traffic(TrafficError),
-    /// Its transport.
+    /// The transport does not fit.
     Transport(BadSetting),
-    /// Its hosts.
+    /// The hosts do not fit.
     Host(BadSetting),
-    /// Its lossless groups' headroom leaves no memory for anything else.
+    /// The headroom of lossless groups leaves no memory for anything else.
     Headroom(AllHeadroom),
     /// A port that it measures does not exist.
     Port(String),
     /// A port that an event names does not exist.
     Event(String),
-    /// So many connections are not enough.
+    /// Fewer connections than needed can exist.
     Connections(usize),
-    /// Its scheme is not compiled in, and the caller brings none.
+    /// The scheme is not compiled in, and the caller brings none.
     Outside,
 }
 
@@ -115,7 +115,7 @@ impl std::error::Error for BuildError {}
 pub struct PortReport {
     /// Name and place.
     pub info: PortInfo,
-    /// What it did.
+    /// Totals of the port.
     pub counters: Counters,
     /// Packets that its line lost, as an event said.
     pub lost: u64,
@@ -150,11 +150,11 @@ pub struct Simulation {
     /// The end of the warm-up; [`Time::NEVER`] once it is over.
     warmup: Time,
     warmed_at: Time,
-    /// What every link had done when the warm-up ended.
+    /// Totals of every link as the warm-up ended.
     before: Vec<Before>,
-    /// What flows had brought that were under way when the warm-up ended, by number.
+    /// Bytes brought by flows that were under way as the warm-up ended, by number.
     arrived_before: HashMap<u64, Bytes>,
-    /// What they had counted.
+    /// Counters of these flows.
     counted_before: HashMap<u64, Counts>,
     observers: Observers,
     timeline: Timeline,
@@ -189,7 +189,7 @@ pub struct Simulation {
     over: bool,
 }
 
-/// What a link had done by a time.
+/// Totals of a link up to a time.
 #[derive(Clone, Debug, Default)]
 struct Before {
     counters: Counters,
@@ -379,7 +379,7 @@ impl Simulation {
         Status::Finished
     }
 
-    /// What has been done, in arrivals of packets.
+    /// Returns the work done, in arrivals of packets.
     fn done(&self) -> u64 {
         self.network.events() + self.work
     }
@@ -557,7 +557,7 @@ impl Simulation {
         }
     }
 
-    /// What a link can carry has changed; nothing while it is down.
+    /// Passes on a change of a link's rate, which is zero while the link is down.
     fn note_rate(&mut self, link: LinkId, now: Time) {
         let rate = match self.network.is_up(link) {
             true => self.network.port(link).state().rate(),
@@ -645,11 +645,11 @@ impl Simulation {
         let error = self.flows.failure()?;
         Some(BuildError::Traffic(TrafficError::List(error.clone())))
     }
-    /// What the traffic offers.
+    /// Returns the loads that the traffic offers.
     pub fn offered(&self) -> &[traffic::Offered] {
         &self.offered
     }
-    /// What programs took; none where no traffic is one.
+    /// Returns the durations of programs; none where no traffic is one.
     pub fn jobs(&self, scenario: &Scenario) -> Vec<Job> {
         self.jobs.all(&scenario.traffic, &self.programs, &self.paths)
     }
@@ -716,7 +716,7 @@ impl Simulation {
         self.observers.full(&self.network).into_iter().chain(probes).collect()
     }
 
-    /// What pause frames did at each port, by lossless class; none without flow control.
+    /// Returns the table of pauses by port and lossless class; none without flow control.
     pub fn pauses(&self) -> Option<Table> {
         let classes = &self.network.pfc()?.priorities;
         let rows = || {
@@ -835,7 +835,7 @@ impl Simulation {
         captures.map_or_else(Vec::new, |captures| captures.files(&self.network))
     }
 
-    /// What each class's receivers took in each interval, if that was asked for.
+    /// Returns the goodput of each class over time, if that was asked for.
     pub fn goodputs(&self) -> &[GoodputSample] {
         self.observers.of().map_or(&[], Goodputs::samples)
     }
@@ -844,19 +844,19 @@ impl Simulation {
         self.network.probes()
     }
 
-    /// What the monitors have seen up to now, by name; once, at the end.
+    /// Takes the monitors' tables up to now, by name. Called once, at the end.
     pub fn take_monitored(&mut self) -> Vec<(&'static str, Table)> {
         let now = self.now;
         let mut view = View { now, network: &mut self.network, graph: &self.paths.graph };
         self.observers.tables(&mut view, &self.ports)
     }
 
-    /// What each of these flows met, where those of more than `giant` are giants.
+    /// Classifies the flows by the flows of more than `giant` bytes on their ways.
     pub fn interference(&self, flows: &[FlowRecord], giant: Bytes) -> Vec<Interference> {
         interference::classes(&self.paths.graph, flows, giant, self.now)
     }
 
-    /// What the ports did, counted up to now.
+    /// Returns the ports' reports, counted up to now.
     pub fn port_reports(&mut self) -> Vec<PortReport> {
         let now = self.now;
         let mut reports = Vec::new();

@@ -41,7 +41,7 @@ pub struct Stall {
     pub by: Option<(LinkId, QueueId, Refusal)>,
 }
 
-/// What had happened at a look.
+/// Counts of progress as of the last look.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Progress {
     started: u64,

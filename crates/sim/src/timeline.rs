@@ -1,4 +1,4 @@
-//! What changes during a run: rates of ports, what their lines lose and mark, shares of classes (where a
+//! Changes during a run: rates of ports, losses and marks of lines, shares of classes (where a
 //! scheme has any).
 
 use crate::ids::LinkId;
@@ -150,7 +150,7 @@ impl Timeline {
     }
 }
 
-/// What a link's change comes to, and how long after it.
+/// Converts a link's change into actions, with the time after it of each.
 fn of_link(
     both: [LinkId; 2],
     what: &LinkChange,

@@ -22,7 +22,7 @@ use switchbed_units::{Bytes, Span};
 /// ABM.
 #[derive(Clone, Debug)]
 pub struct Abm {
-    /// Who has a larger α, and which.
+    /// Limit below which a flow is young, and the larger α of young flows.
     young: Option<(Young, f64)>,
     saturation: f64,
     interval: Span,
@@ -34,7 +34,7 @@ pub struct Abm {
 #[derive(Clone, Copy, Debug)]
 struct Drain {
     alpha: f64,
-    /// What left in this interval.
+    /// Bytes that left in this interval.
     bytes: u64,
     /// μ/b.
     share: f64,

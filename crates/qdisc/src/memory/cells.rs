@@ -16,21 +16,21 @@ use crate::port::view::{DropReason, View};
 use switchbed_units::Bytes;
 use switchbed_units::random::Random;
 
-/// What one account may hold, in cells.
+/// Limits of one account, in cells.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Account {
-    /// What it has for itself.
+    /// Cells reserved for the account.
     pub(super) reserve: u64,
     /// α; `None`: all that its pool has left.
     pub(super) alpha: Option<f64>,
-    /// What it may hold beyond its reserve however much is left.
+    /// Most cells beyond the reserve, however much is left.
     pub(super) most: u64,
-    /// What its pool shares in a partition.
+    /// Cells that the account's pool shares in a partition.
     pub(super) shared: u64,
 }
 
 impl Account {
-    /// What of so many cells is beyond the reserve.
+    /// Returns how many of these cells are beyond the reserve.
     pub(super) fn beyond(&self, cells: u64) -> u64 {
         cells.saturating_sub(self.reserve)
     }
@@ -43,7 +43,7 @@ impl Account {
         after - before <= free && after <= self.most && self.alpha.is_none_or(fits)
     }
 
-    /// So much under what it may hold beyond its reserve; nothing less than nothing.
+    /// Returns the cells that the account may hold beyond its reserve, less an offset; 0 at least.
     pub(super) fn threshold(&self, used: u64, offset: u64) -> f64 {
         let free = self.shared.saturating_sub(used) as f64;
         let may = self.alpha.map_or(free, |alpha| alpha * free).min(self.most as f64);
@@ -51,7 +51,7 @@ impl Account {
     }
 }
 
-/// Whose memory a switch has, and how much of it is shared.
+/// Chip that a switch's memory is modelled on, and how much of it is shared.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes<'a> {
     /// The chip; `None`: memory without cells, partitions and reserves, whose headroom is part of `pool`.
@@ -68,11 +68,11 @@ struct Memory {
     /// Bytes.
     cell: u32,
     parts: u32,
-    /// What the inputs share, all partitions together.
+    /// Cells that the inputs share, over all partitions.
     ingress: u64,
-    /// What lossy queues share.
+    /// Cells that lossy queues share.
     egress: u64,
-    /// What a lossy queue has for itself, and its part of what they share.
+    /// Reserve of a lossy queue, and its factor α of the shared cells.
     queue: (u64, f64),
     /// The same of a lossless group.
     group: (u64, f64),
@@ -136,16 +136,16 @@ struct Apart {
     cell: u32,
 }
 
-/// What a lossless group may hold before its neighbour is paused, in bytes.
+/// Bytes that a lossless group may hold before its neighbour is paused.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GroupMay {
-    /// Its own.
+    /// Bytes reserved for the group.
     pub reserve: f64,
     /// Beyond it, so many times what is left of what is shared; `None`: all of it.
     pub alpha: Option<f64>,
     /// Beyond it at most.
     pub most: f64,
-    /// What is shared.
+    /// Bytes that the group shares with others.
     pub shared: f64,
 }
 
@@ -187,9 +187,9 @@ pub struct Own {
 /// Why a switch's memory cannot be lossless: what is left for all is less than two of the longest packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AllHeadroom {
-    /// What all groups' headroom comes to.
+    /// Sum of all groups' headroom.
     pub headroom: Bytes,
-    /// What there is.
+    /// Size of the chip's memory.
     pub memory: Bytes,
 }
 
@@ -246,7 +246,7 @@ impl Cells {
         Ok(first.lossless(Lossless::new(rules), apart))
     }
 
-    /// What a lossless group may hold before its neighbour is paused.
+    /// Computes the bytes that a lossless group may hold before its neighbour is paused.
     ///
     /// # Errors
     /// As [`Cells::first_lossless`].

@@ -11,7 +11,7 @@ use switchbed_config::param::{Field, ParamKind, Serialize, Serializer, Value};
 /// A chip as a switch that has it gives its memory out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Chip {
-    /// What files call it.
+    /// Name in scenario files.
     pub name: &'static str,
     /// The switch whose configuration this is.
     pub switch: &'static str,
@@ -37,33 +37,33 @@ pub struct Chip {
     pub alpha_queue: Option<i8>,
     /// log₂ α of a port, where queues' thresholds multiply with their port's.
     pub alpha_port: Option<i8>,
-    /// What a lossy queue has for itself, in bytes.
+    /// Bytes reserved for a lossy queue.
     pub queue_reserve: Option<u64>,
-    /// What a lossless group has for itself, in bytes.
+    /// Bytes reserved for a lossless group.
     pub group_reserve: Option<u64>,
     /// Cells counted on switches.
     pub observed: &'static [Observed],
     /// The files.
     pub source: &'static str,
-    /// What else there is to say.
+    /// Further remarks for the reader.
     pub note: &'static str,
 }
 
 /// The inputs' pool, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ingress {
-    /// Its `size`.
+    /// Value `size` of the profile.
     pub size: u64,
-    /// Its headroom.
+    /// Headroom, `xoff`, of the profile.
     pub xoff: Option<u64>,
     /// `size` holds headroom and all reserves (which of the two a file means, it does not say).
     pub gross: bool,
 }
 
-/// What was counted on a switch.
+/// Count that was made on a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Observed {
-    /// So many groups filled alike paused at so many cells each.
+    /// Number of groups, filled alike, and the cells of each as it paused.
     Pause {
         /// Groups.
         groups: u32,
@@ -108,7 +108,7 @@ impl Chip {
         self.cells(self.queue_reserve.unwrap_or(0))
     }
 
-    /// What the inputs share, all partitions together.
+    /// Returns the cells that the inputs share, over all partitions.
     pub fn ingress_cells(&self) -> u64 {
         let Ingress { size, xoff, gross } = self.ingress;
         if !gross {
@@ -119,7 +119,7 @@ impl Chip {
         self.cells(size - xoff.unwrap_or(0)).saturating_sub(u64::from(self.ports) * own)
     }
 
-    /// What lossy queues share, all partitions together.
+    /// Returns the cells that lossy queues share, over all partitions.
     pub fn lossy_cells(&self) -> Option<u64> {
         Some(self.cells(self.lossy?))
     }
@@ -146,7 +146,7 @@ impl Chip {
         Some(self.group_cells() as f64 + alpha * part / (1.0 + f64::from(groups) * alpha))
     }
 
-    /// What the model gives for what was counted.
+    /// Returns the model's value for a count.
     pub fn modelled(&self, observed: Observed) -> Option<f64> {
         match observed {
             Observed::Pause { groups, .. } => self.pause(groups),

@@ -1,6 +1,7 @@
-//! What a switch's lossless groups hold: an account for each input and class (docs/pfc.md). A group fills its
-//! reserve, then its part of the shared memory, then its headroom. As the last begins, the neighbour that it
-//! comes from is paused; it resumes once the group holds so much less than it then may.
+//! Cells held by a switch's lossless groups: an account for each input and class (docs/pfc.md). A
+//! group fills its reserve, then its part of the shared memory, then its headroom. As the last
+//! begins, the neighbour that the packets come from is paused. It resumes once the group is below
+//! its limit by the resume offset.
 //!
 //! Once a group has something in its headroom all goes there until that is empty again, and what leaves
 //! comes from there first. Charging each packet by the threshold of its time instead lets a group
@@ -30,17 +31,17 @@ pub(super) struct Lossless {
     /// A paused group resumes this far under its threshold, or at a number.
     offset: u64,
     resumes_at: Option<u64>,
-    /// What each input's groups have for what comes after a pause.
+    /// Cells of headroom that each input's groups have for arrivals after a pause.
     headroom: Box<[u64]>,
-    /// What is left of all headroom, by partition.
+    /// Cells of headroom that are left, by partition.
     pool: Box<[u64]>,
     groups: Box<[Group]>,
-    /// Those that are paused, in the order that they were.
+    /// Groups whose neighbours are paused, in the order of the pauses.
     paused: Vec<(u16, u8)>,
     signals: VecDeque<Signal>,
 }
 
-/// What is the same for all groups of a switch.
+/// Settings that all groups of a switch share.
 #[derive(Clone, Debug)]
 pub(super) struct Rules {
     pub(super) classes: u8,
@@ -157,7 +158,7 @@ impl Lossless {
         }
     }
 
-    /// What a neighbour is to be told next.
+    /// Returns the next pause or resume for a neighbour.
     pub(super) fn signal(&mut self) -> Option<Signal> {
         self.signals.pop_front()
     }

@@ -29,9 +29,9 @@ params! {
         /// The rate of the inputs that alpha is for: on faster ones it doubles for each doubling begun, up
         /// to 1 (HPCC's authors' simulator: their hosts' rate). Default: it is the same on all.
         alpha_rate: Option<Rate>;
-        /// It may hold so much of it whatever is left, in place of alpha.
+        /// Size that a group may hold of the shared memory whatever is left, in place of alpha.
         threshold: Option<Bytes>;
-        /// What each group has for itself before it shares. Default: the chip's; else none.
+        /// Size reserved for each group before it shares. Default: the chip's; else none.
         reserve: Option<Bytes>;
         /// Each group's room for what comes after it has paused. Default: what a full frame on its way back,
         /// the pause frame, the cable both ways, pipeline, response and two packets come to.
@@ -64,13 +64,13 @@ params! {
 }
 
 words! {
-    /// What the watchdog does with the packets of a class in a storm.
+    /// Treatment of a class's packets by the watchdog in a storm.
     pub enum Action {
         /// Nothing: none looks on.
         Off = "off",
-        /// Those that wait and those that come are dropped.
+        /// Drops the packets that wait and those that come.
         Drop = "drop",
-        /// They are sent as if there were no pauses.
+        /// Sends packets as if there were no pauses.
         Forward = "forward",
     }
 }
@@ -89,14 +89,14 @@ pub fn quanta(quanta: u64, rate: Rate) -> Span {
 /// A link that comes in.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Input {
-    /// Its rate, both ways.
+    /// Rate of the link in both directions.
     pub rate: Rate,
     /// How long a bit is on the cable.
     pub delay: Span,
 }
 
 impl Pfc {
-    /// Its watchdog.
+    /// Returns the watchdog's settings, if it is on.
     pub fn guard(&self) -> Option<Guard> {
         let (detection, restoration) = (self.detection_time, self.restoration_time);
         let drops = self.watchdog == Action::Drop;

@@ -328,7 +328,7 @@ impl Fabric {
         self.port(link).threshold_bytes(now, &self.packets.arena, pool, queue)
     }
 
-    /// What watches a link, if anything does.
+    /// Returns the observers of a link, if there are any.
     pub(crate) fn watch(&self, link: LocalLink) -> Option<&Watch> {
         self.cold_links[link.index()].watch.as_deref()
     }
@@ -649,7 +649,7 @@ impl Fabric {
     }
 }
 
-/// So many events of a node are put in order by counting ranks.
+/// Number of a node's events up to which they are sorted by counting ranks.
 const FEW: usize = 12;
 
 /// Puts the order of a few events' times into `order`; whether no two are equal. Each one's rank is

@@ -9,7 +9,7 @@ use crate::observe::queue_stats::{Lengths, QueueStats};
 use switchbed_qdisc::{PortState, QueueId};
 use switchbed_units::Time;
 
-/// So many changes are counted at a time, at least.
+/// Number of changes that are counted at a time, at least.
 const LOT: usize = 256;
 /// Changes between the fetch of a port's statistics and their use, and between that of its queue's
 /// and their use.

@@ -39,7 +39,7 @@ pub(super) mod transit {
         Cargo { words: [hop.dst.0, hop.key, Maybe::from(from).word(), 0, 0, 0, 0] }
     }
 
-    /// What a sender says of when its packet may leave its card.
+    /// Reads when a packet may leave its sender's card.
     pub(crate) fn terms(cargo: &Cargo) -> Terms {
         let [low, high] = TERMS.map(|word| cargo.words[word]);
         let ps = u64::from(high & !JOINED) << 32 | u64::from(low);
@@ -51,7 +51,7 @@ pub(super) mod transit {
         (cargo.words[TERMS[0]], cargo.words[TERMS[1]]) = (ps as u32, high);
     }
 
-    /// What routing looks at.
+    /// Reads the fields that routing uses.
     #[inline]
     pub(crate) fn hop(cargo: &Cargo) -> Hop {
         Hop { dst: HostId(cargo.words[DST]), key: cargo.words[KEY] }
@@ -83,7 +83,7 @@ pub(super) mod transit {
     }
 }
 
-/// What every packet needs of a link, in one cache line.
+/// State of a link that every packet needs, in one cache line.
 #[repr(C, align(64))]
 pub(super) struct Link {
     pub(super) driver: Driver,
@@ -92,13 +92,13 @@ pub(super) struct Link {
 
 const _: () = assert!(size_of::<Link>() == 64);
 
-/// What is behind a port: the delay, and the far end.
+/// Far end of a link, with the delay to it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Channel {
     pub(super) delay: Span,
     /// The node at the far end.
     pub(super) node: NodeId,
-    /// That node, if it is a switch.
+    /// Switch at the far end, if it is one.
     pub(super) switch: Maybe<SwitchId>,
     /// Breaks ties of arrivals.
     pub(super) rank: Rank,
@@ -107,22 +107,22 @@ pub(super) struct Channel {
     pub(super) ingress: u16,
 }
 
-/// What few packets need of a link.
+/// State of a link that few packets need.
 pub(super) struct ColdLink {
-    /// What its port draws: nobody else's draws shift it.
+    /// Random numbers of its port: other ports' draws do not shift them.
     pub(super) rng: OnDemand,
-    /// Who looks on.
+    /// Observers of the port, if there are any.
     pub(super) watch: Option<Box<Watch>>,
-    /// What the line is to lose or mark, if anything; then the port is watched.
+    /// Packets that the line is to lose or mark, if any. The port is then watched.
     pub(super) losses: Option<Box<Losses>>,
-    /// What is no longer in a host's card, where its connections hear of that, in the order of
-    /// time; then the port is watched.
+    /// Packets that have left a host's card, in the order of time, where its connections want to
+    /// know. The port is then watched.
     pub(super) left: Option<VecDeque<Left>>,
-    /// What it writes into packets that gather INT, where they do; then the port is watched.
+    /// Fields that it writes into packets that gather INT, where they do. The port is then watched.
     pub(super) telemetry: Option<Telemetry>,
 }
 
-/// What a port knows of itself for INT.
+/// State of a port that INT reports.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Telemetry {
     rate: Rate,
@@ -165,9 +165,9 @@ impl Packets {
 
 /// The wires of a node's links, of which one is at work at a time.
 pub(super) struct Line<'a, 'b> {
-    /// That one's.
+    /// Channel at work.
     channel: Channel,
-    /// Its number among the node's.
+    /// Number among the node's links.
     nth: usize,
     /// The node's first.
     first: LocalLink,
@@ -184,7 +184,7 @@ pub(super) struct Line<'a, 'b> {
     told: bool,
 }
 
-/// What is behind a port that nothing is done to.
+/// Channel of a port that nothing is done to.
 const NOWHERE: Channel = Channel {
     delay: Span::ZERO,
     node: NodeId(0),
@@ -216,7 +216,7 @@ impl<'a, 'b> Line<'a, 'b> {
         self
     }
 
-    /// What few packets need of the link at work.
+    /// Returns the rarely needed state of the link at work.
     #[inline(always)]
     pub(super) fn cold(&mut self) -> &mut ColdLink {
         &mut self.cold[self.nth]

@@ -40,10 +40,10 @@ impl Feedbacks {
 #[repr(align(64))]
 pub(super) struct Switch {
     pub(super) id: SwitchId,
-    /// Its first port's link, and how many ports there are.
+    /// Link of its first port, and the number of ports.
     pub(super) first: LocalLink,
     ports: u32,
-    /// Its schemes read the memory that the ports share: they are settled as one.
+    /// Whether its schemes read the shared memory, so that the ports are settled together.
     pub(super) reads_pool: bool,
     pub(super) pool: Pool,
     /// Ports with packets.
@@ -74,7 +74,7 @@ impl PortSet {
         *word = *word & !(1 << (port.0 % 64)) | u64::from(member) << (port.0 % 64);
     }
 
-    /// Its words, each with its first port.
+    /// Number of words of the set.
     #[inline(always)]
     fn words(&self) -> usize {
         1 + self.others.len()
@@ -120,7 +120,7 @@ pub(super) struct AtWork<'a, 'b> {
     pub(super) busy: &'a mut PortSet,
     pub(super) links: &'a mut [Link],
     pub(super) line: Line<'a, 'b>,
-    /// Its part in flow control, if there is any.
+    /// State of flow control, if there is any.
     pub(super) pausing: Option<&'a mut Pausing>,
     /// Choice of ports, where no hash decides.
     router: Option<&'a mut Box<dyn Router>>,

@@ -5,12 +5,12 @@ use switchbed_qdisc::port::numbered::Numbered;
 use switchbed_qdisc::{Ecn, Packet};
 use switchbed_units::random::{OnDemand, Random as _};
 
-/// What becomes of the packets that are meant.
+/// Fate of the chosen packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// They are lost.
+    /// The line loses them.
     Lost,
-    /// They are marked, if they are ECN-capable.
+    /// The line marks them, if they are ECN-capable.
     Marked,
 }
 
@@ -93,7 +93,7 @@ impl Errors {
     }
 }
 
-/// What a line is to lose and to mark, and what it has lost.
+/// Packets that a line is to lose and to mark, and its count of losses.
 #[derive(Default)]
 pub(crate) struct Losses {
     pub(crate) patterns: Vec<Pattern>,

@@ -27,7 +27,7 @@ impl Live {
         !self.down.contains(&port)
     }
 
-    /// Those ports of a set that are used.
+    /// Returns the ports of a set that are used.
     pub(crate) fn among<'a>(&'a mut self, set: Set<'a>) -> Set<'a> {
         if self.down.is_empty() || set.iter().all(|port| self.uses(port)) {
             return set;

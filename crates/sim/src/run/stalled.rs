@@ -101,7 +101,7 @@ mod tests {
         )
     }
 
-    /// What a run says that looks for a stall every 10 ms.
+    /// Returns the message of a run that looks for a stall every 10 ms.
     fn message(rest: &str) -> Option<String> {
         let plans =
             plans_of("test.toml", &text(rest), Path::new("."), &[], None).expect("a good file");

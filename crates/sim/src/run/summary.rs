@@ -398,7 +398,7 @@ pub struct Summary {
     /// The same by transport; only where flows have more than one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_transport: Vec<TransportTimes>,
-    /// What collectives took; only where there are any.
+    /// Durations of collectives; only where there are any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<JobTimes>,
     /// FCTs by what flows met of giant ones; null without `measure.giant`.

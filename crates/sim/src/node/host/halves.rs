@@ -11,7 +11,7 @@ use switchbed_units::{Bytes, Time};
 #[derive(Clone, Debug)]
 pub(super) struct Running {
     pub(super) record: FlowRecord,
-    /// Its number among all flows of the run.
+    /// Number among all flows of the run.
     pub(super) number: u64,
     /// The stream offsets of its first byte and after its last.
     pub(super) from: u64,
@@ -37,13 +37,13 @@ pub(super) struct SendHalf {
     pub(super) kind: u8,
     /// The number is taken.
     pub(super) open: bool,
-    /// It closes with its flow.
+    /// Whether it closes with its flow.
     pub(super) fresh: bool,
-    /// Its flows are requests.
+    /// Whether its flows are requests.
     pub(super) asks: bool,
-    /// It waits for its card to ask for the next packet.
+    /// Whether it waits for its card to ask for the next packet.
     pub(super) joined: bool,
-    /// Those that share its rate limiter, where a card limits rates.
+    /// Connections that share its rate limiter, where a card limits rates.
     pub(super) group: GroupId,
     /// The earliest wake-up pending.
     pub(super) armed: Time,
@@ -54,7 +54,7 @@ pub(super) struct SendHalf {
 }
 
 impl SendHalf {
-    /// Its flows have changed.
+    /// Computes `due` again after the flows have changed.
     pub(super) fn set_due(&mut self) {
         self.due = self.running.front().map_or(u64::MAX, |flow| flow.until);
     }
@@ -85,7 +85,7 @@ pub(super) struct Expected {
     pub(super) taken: u64,
     /// Bytes of it that came before the warm-up ended.
     pub(super) before: u64,
-    /// It is a request, and this is the flow that answers it.
+    /// Record of the flow that answers it, if it is a request.
     pub(super) asks: Option<Box<FlowRecord>>,
 }
 

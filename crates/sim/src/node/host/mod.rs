@@ -72,7 +72,7 @@ pub(crate) trait Net {
 pub(crate) struct Left {
     /// When its last bit was sent, or it was dropped.
     pub(crate) at: Time,
-    /// Its sender.
+    /// Connection at the sender.
     pub(crate) conn: ConnId,
     pub(crate) flow: FlowId,
     pub(crate) bytes: u32,
@@ -93,13 +93,13 @@ pub(crate) struct Sent {
 }
 
 impl Sent {
-    /// What there is of it, if it is under way still when all of that has arrived.
+    /// Returns its size, if it is still under way when all of that has arrived.
     pub(crate) fn all(&self) -> Option<u64> {
         self.acked.then_some(self.until - self.from)
     }
 }
 
-/// What hosts leave behind for the run.
+/// Records that hosts leave for the run.
 #[derive(Debug)]
 pub(crate) struct Log {
     /// Flows that ended, by their numbers in the run.
@@ -136,7 +136,7 @@ impl Log {
     }
 }
 
-/// What a host works with besides itself.
+/// Context of a host: the parts of the network that it works with.
 pub(crate) struct Cx<'a, N> {
     pub(crate) settings: &'a Settings,
     pub(crate) net: &'a mut N,
@@ -214,7 +214,7 @@ impl Host {
         host
     }
 
-    /// Its number.
+    /// Returns the host's number.
     #[inline]
     pub(crate) fn id(&self) -> HostId {
         self.id
@@ -243,14 +243,14 @@ impl Host {
         self.timers.push(at, timer);
     }
 
-    /// Its line has another rate from now on.
+    /// Changes the rate of its line from now on.
     pub(crate) fn set_rate(&mut self, rate: Rate) {
         if let Some(card) = &mut self.card {
             card.set_rate(rate);
         }
     }
 
-    /// Its line goes down, or is free again.
+    /// Takes its line down, or up again.
     pub(crate) fn set_up(&mut self, up: bool, settings: &Settings, now: Time) {
         if let Some(card) = &mut self.card {
             card.set_up(up, now);
@@ -696,7 +696,7 @@ impl Host {
         self.expected().map(|(half, flow)| (flow.number, Bytes::new(half.taken(flow))))
     }
 
-    /// What flows to this host that it still waits for have brought since the warm-up.
+    /// Bytes that unfinished flows to this host have brought since the warm-up.
     pub(crate) fn received(&self) -> impl Iterator<Item = (u64, Bytes)> {
         self.expected().map(|(half, flow)| (flow.number, half.received(flow)))
     }
@@ -711,7 +711,7 @@ impl Host {
         })
     }
 
-    /// What the flows that it sends have counted so far, requests and answers apart, by number.
+    /// Counters so far of the flows that it sends, by number. Requests and answers are apart.
     pub(crate) fn counts(&self) -> impl Iterator<Item = (u64, FlowRecord)> {
         let halves = self.senders.iter().filter(|half| half.open);
         halves.flat_map(|half| half.running.iter().map(|flow| (flow.number, half.record(flow))))

@@ -24,7 +24,7 @@ pub struct ProbeSample {
     pub src: HostId,
     /// The host that sent it back.
     pub dst: HostId,
-    /// Its class, there and back.
+    /// Service class, there and back.
     pub class: u8,
     /// The round-trip time; `None`: it was lost, or is still on its way.
     pub rtt: Option<Span>,

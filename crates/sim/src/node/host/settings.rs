@@ -1,4 +1,4 @@
-//! What is the same at all hosts.
+//! Settings that all hosts share.
 
 use super::intake;
 use super::probes::{self, Source};

@@ -7,7 +7,7 @@
 
 use super::{Config, Flags, Segment};
 
-/// What the counter of marked packets begins with (section 3.2.2.1).
+/// First value of the counter of marked packets (section 3.2.2.1).
 const FIRST: u16 = 5;
 
 /// The option's length in bytes, kind and length included.
@@ -32,7 +32,7 @@ pub(super) fn syn_ack(config: &Config, marked: bool) -> Flags {
     }
 }
 
-/// What a sender has heard of marks.
+/// Feedback on marks that a sender has received.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Heard {
     /// The counter of the last ACK.
@@ -64,7 +64,7 @@ impl Heard {
         newly
     }
 
-    /// What ACKs of nothing new told of.
+    /// Takes the marked packets that ACKs of nothing new reported.
     pub(super) fn take_kept(&mut self) -> u64 {
         std::mem::take(&mut self.kept)
     }

@@ -18,7 +18,7 @@ pub(super) struct Window {
     memory: Memory,
 }
 
-/// What a loss leaves at least, in packets (RFC 5681, equation 4).
+/// Least window after a loss, in packets (RFC 5681, equation 4).
 const LEAST: f64 = 2.0;
 
 impl Window {

@@ -16,17 +16,18 @@ use switchbed_qdisc::fq::Terms;
 use switchbed_scenario::Autosize;
 use switchbed_units::{PS_PER_S, Span, Time};
 
-/// So much of the rate is a segment, and may wait in the card: 1 / 2^10 s (`sk_pacing_shift`).
+/// Shift of the pacing rate, as `sk_pacing_shift`: data of 1 / 2^10 s is a segment, and may wait in
+/// the card.
 const SHIFT: u32 = 10;
 /// A segment grows by the largest one, halved for every so many microseconds of the least RTT
 /// (`tcp_tso_rtt_log`).
 const RTT_LOG: u32 = 9;
 /// The packets of a segment at least (`tcp_min_tso_segs`).
 const LEAST_PACKETS: u64 = 2;
-/// So many packets of a connection are not paced.
+/// Number of packets at the beginning of a connection that are not paced.
 const UNPACED: u64 = 10;
 
-/// What is known of it.
+/// State of a connection's way through the card.
 #[derive(Clone, Debug)]
 pub(super) struct Outlet {
     /// When the next segment may leave.
@@ -42,7 +43,7 @@ pub(super) struct Outlet {
     left: u64,
     /// Bytes of payload of the segment that was sent last.
     last: u64,
-    /// That one's rest is handed over.
+    /// Whether that segment is still being handed over.
     open: bool,
     /// The card holds enough: who waits for it to send some.
     throttled: bool,
@@ -165,7 +166,7 @@ impl Sender {
         outlet.throttled
     }
 
-    /// So many bytes in the card are enough.
+    /// Returns the bytes in the card from which on the sender waits.
     fn small_queue(&self, config: &Config) -> u64 {
         let (mss, header) = (u64::from(config.mss), u64::from(config.header));
         let segment = match config.lso_max {

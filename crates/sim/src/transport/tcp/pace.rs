@@ -7,7 +7,7 @@ use super::Config;
 use super::opening::Opening;
 use switchbed_units::{Span, Time};
 
-/// What a receiver remembers for that.
+/// State of a receiver for delayed ACKs.
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
     /// ACKs still to be sent at once.
@@ -83,7 +83,7 @@ impl Pace {
         self.opening.as_mut().map_or(0, |opening| opening.offered(next))
     }
 
-    /// So many ACKs at least go out at once.
+    /// Makes at least `acks` ACKs go out at once.
     pub(super) fn hurry(&mut self, acks: u32) {
         self.quick = self.quick.max(acks);
     }

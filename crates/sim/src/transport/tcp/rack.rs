@@ -17,7 +17,7 @@ use switchbed_units::{Span, Time};
 /// SACKed segments that make a wait needless (RFC 8985's dupthresh).
 const ENOUGH: u64 = 3;
 
-/// What RACK knows of the segments that have arrived.
+/// State of RACK: the segments that have arrived.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rack {
     /// The number of the one sent last.

@@ -22,7 +22,7 @@ pub struct Receiver {
     /// The ACK of what came before the mark changed, if it is still owed: offset, echo.
     owed_ack: u64,
     owed_echo: Time,
-    /// What came out of order.
+    /// Data that came out of order.
     beyond: Option<Box<Beyond>>,
     /// When to acknowledge, where that is as in Linux.
     pace: Option<Box<Pace>>,
@@ -280,7 +280,7 @@ impl Receiver {
     }
 }
 
-/// What came out of order.
+/// Data that came out of order, with SACK's record of it.
 #[derive(Clone, Debug)]
 struct Beyond {
     ranges: Ranges,

@@ -24,7 +24,7 @@ pub(super) struct Reduction {
     sent: u64,
     /// A recovery, at whose end it ends; else a mark's cut, which ends beyond `Sender::cut_end`.
     of_loss: bool,
-    /// What is missing below has been counted as lost.
+    /// Offset below which missing data was counted as lost.
     lost_below: u64,
 }
 

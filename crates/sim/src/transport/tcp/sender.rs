@@ -39,7 +39,7 @@ pub struct Sender {
     pub(super) cut_end: u64,
     /// The repair of losses, if there are any.
     pub(super) loss: Option<Box<Loss>>,
-    /// What settings beyond RFC 5681 and 6675 need, where there are any.
+    /// State for settings beyond RFC 5681 and 6675, where there are any.
     pub(super) extras: Option<Box<Extras>>,
     /// Counts, if there was anything to count.
     tally: Option<Box<Tally>>,
@@ -65,7 +65,7 @@ enum State {
     /// A SYN is out.
     SynSent,
     Established,
-    /// It has given up.
+    /// The connection has given up.
     Failed,
 }
 
@@ -141,7 +141,7 @@ impl Sender {
     pub fn idle(&self) -> bool {
         self.una == self.written
     }
-    /// What happened so far.
+    /// Returns the connection's counts so far.
     pub fn counters(&self) -> &Counters {
         self.tally.as_deref().map_or(&Counters::NONE, |tally| &tally.counters)
     }
@@ -198,7 +198,7 @@ impl Sender {
         self.written - self.nxt
     }
 
-    /// So much room in the window is used at once: a packet, or LSO's segment.
+    /// Returns the window that must be free before anything is sent: a packet, or LSO's segment.
     #[inline]
     fn least_burst(&self, config: &Config) -> u64 {
         if config.lso_max > 0 { self.lso_segment(config) } else { config.mss as u64 }
