@@ -1,4 +1,4 @@
-//! What the program has built in as JSON, for `switchbed schemes` and `switchbed sizes`.
+//! Built-in lists as JSON, for `switchbed schemes` and `switchbed sizes`.
 
 use crate::scheme::{SchemeInfo, schemes as registry};
 use crate::sizes::{BUILT_IN, BuiltIn};

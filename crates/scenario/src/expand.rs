@@ -27,19 +27,19 @@ const MAX_PLANS: usize = 100_000;
 /// One run of a scenario file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// What tells this run from the others of its comparison: key and value in the
+    /// Settings that distinguish this run from the others of its comparison: key and value in the
     /// order of the file. A scheme's value is its label.
     pub settings: Vec<(String, Json)>,
-    /// What to run.
+    /// Scenario of this run.
     pub scenario: Scenario,
     /// Where its hosts are from.
     pub hosts: Hosts,
-    /// What its flow lists hold.
+    /// Contents of its flow lists.
     pub listed: Listed,
 }
 
 impl Plan {
-    /// What there is to be said of it before it runs.
+    /// Returns the remarks to print before the run.
     pub fn cautions(&self) -> Vec<String> {
         cautions::all(&self.scenario)
     }
@@ -92,10 +92,10 @@ fn overrides(sets: &[String], seed: Option<u64>) -> Vec<(String, String)> {
     sets.chain(seed).collect()
 }
 
-/// What plans are made from.
+/// Text that plans are made from.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// What messages call the text.
+    /// Name of the text in messages.
     pub file: String,
     /// A scenario.
     pub text: String,
@@ -365,7 +365,7 @@ fn scheme_name(node: &Node) -> Option<&str> {
     node.as_text().or_else(|| node.as_table()?.get("name")?.as_text())
 }
 
-/// What a compared value is called in tables and plots.
+/// Returns the name of a compared value in tables and plots.
 fn setting(axis: &Axis, value: &Node) -> Json {
     let label = || value.as_table()?.get("label")?.as_text();
     match label().or_else(|| scheme_name(value)) {

@@ -222,7 +222,8 @@ fn pfc(
     Ok(Some(pfc))
 }
 
-/// What a chip's lossy queues share: whoever asks for a port's memory is told all of it.
+/// Memory that a chip's lossy queues share. It counts as the memory of every port, since no port has
+/// a part of its own.
 fn chips(
     section: &Section<'_>,
     Asic(chip): Asic,
@@ -243,7 +244,8 @@ fn chips(
     }
 }
 
-/// What lossless groups share with the rest: whoever asks for a port's memory is told all of it.
+/// Memory that lossless groups share with the rest. It counts as the memory of every port, since no
+/// port has a part of its own.
 fn shared_by_all(section: &Section<'_>) -> Result<Bytes, Mistake> {
     let pool: Bytes = section.maybe(key!(pool))?.ok_or_else(|| section.missing(key!(pool)))?;
     match section.maybe::<Bytes>(key!(buffer))? {
@@ -255,7 +257,7 @@ fn shared_by_all(section: &Section<'_>) -> Result<Bytes, Mistake> {
     }
 }
 
-/// What only some policies go by.
+/// Reads the keys that only some policies use.
 fn sharing(section: &Section<'_>, policy: BufferPolicy) -> Result<Sharing, Mistake> {
     let mut sharing = Sharing::default();
     if policy == BufferPolicy::Abm || policy == BufferPolicy::Fab {

@@ -13,7 +13,7 @@ type Port = (SwitchId, PortId);
 /// Steps of routes that are looked at, at most: a network with more is not.
 const MOST: usize = 20_000_000;
 
-/// What is to be said of a scenario's routes, known before it runs.
+/// Warns of a scenario's routes if they can deadlock, before it runs.
 pub(super) fn possible(scenario: &Scenario, graph: &Graph) -> Option<String> {
     let pfc = scenario.switch.pfc.as_ref()?;
     let cycle = cycle(&waits(graph))?;

@@ -1,4 +1,4 @@
-//! What happens to a link, in both directions at once.
+//! Changes of a link, in both directions at once.
 
 use super::{SECTION, check_rate_words};
 use crate::topology::bounds;
@@ -12,11 +12,11 @@ use switchbed_config::words;
 use switchbed_units::{Bytes, Rate, Span};
 
 words! {
-    /// What becomes of the packets in the queue of a port that goes down.
+    /// Treatment of the packets in the queue of a port that goes down.
     pub enum Held {
-        /// They are dropped.
+        /// Drops the packets.
         Drop = "drop",
-        /// They wait until the port comes up.
+        /// Keeps the packets until the port comes up.
         Wait = "wait",
     }
 }
@@ -25,7 +25,7 @@ words! {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum LinkChange {
-    /// It carries nothing any more, or carries again.
+    /// The link carries nothing any more, or carries again.
     Up {
         /// Whether it carries.
         up: bool,
@@ -33,7 +33,7 @@ pub enum LinkChange {
         detect: Span,
         /// When all switches have other tables, after that.
         converge: Span,
-        /// What becomes of the queues at its ends.
+        /// Treatment of the queues at its ends.
         #[serde(skip_serializing_if = "Option::is_none")]
         queue: Option<Held>,
     },
@@ -44,12 +44,12 @@ pub enum LinkChange {
         /// When all switches have other tables, after that.
         converge: Span,
     },
-    /// Its rate.
+    /// The link has another rate.
     Rate {
         /// From now on.
         rate: Rate,
     },
-    /// Its propagation.
+    /// The link has another propagation delay.
     Delay {
         /// From now on.
         delay: Span,

@@ -1,4 +1,4 @@
-//! What changes during a run.
+//! Changes during a run.
 
 mod link;
 pub(crate) mod random;
@@ -23,12 +23,12 @@ use switchbed_units::{Bytes, Rate, Span};
 pub struct Event {
     /// When, before anything else that happens then.
     pub at: Span,
-    /// What.
+    /// Change that happens then.
     #[serde(flatten)]
     pub change: Change,
 }
 
-/// What changes.
+/// Change of a port, a link or a class.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Change {
@@ -36,7 +36,7 @@ pub enum Change {
     Rate {
         /// The port's name.
         port: String,
-        /// Its rate from now on.
+        /// Rate from now on.
         rate: Rate,
     },
     /// Whether a port sends at all.
@@ -50,11 +50,11 @@ pub enum Change {
     OfLink {
         /// The link's name.
         link: String,
-        /// What happens to it.
+        /// Change of the link.
         #[serde(flatten)]
         what: LinkChange,
     },
-    /// What the line behind a port loses.
+    /// Packets that the line behind a port loses.
     Lose {
         /// The port's name.
         port: String,
@@ -65,7 +65,7 @@ pub enum Change {
         /// The packets' numbers, from 1, among those that the line carries from now on.
         lose: Vec<u64>,
     },
-    /// What the line behind a port marks.
+    /// Packets that the line behind a port marks.
     Mark {
         /// The port's name.
         port: String,
@@ -75,7 +75,7 @@ pub enum Change {
         /// The packets' numbers, likewise.
         mark: Vec<u64>,
     },
-    /// What is at a port sends pause frames without end (a storm).
+    /// The node at a port sends pause frames without end (a storm).
     Storm {
         /// The port that sends them.
         port: String,
@@ -88,10 +88,10 @@ pub enum Change {
     Share {
         /// The class.
         class: u8,
-        /// Its weight from now on; `None`: as before.
+        /// Weight from now on; `None`: as before.
         #[serde(skip_serializing_if = "Option::is_none")]
         weight: Option<f64>,
-        /// Its cap from now on; `None`: as before.
+        /// Cap from now on; `None`: as before.
         #[serde(skip_serializing_if = "Option::is_none")]
         max: Option<Rate>,
     },

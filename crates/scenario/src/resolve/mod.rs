@@ -198,7 +198,7 @@ pub(crate) fn check_names(origin: &Origin, root: &Table) -> Result<(), Mistake> 
     Ok(())
 }
 
-/// What is wrong with a name that no section has; `aliases` would do too.
+/// Message about a name that no section has; `aliases` would do too.
 pub(crate) fn unknown_name(name: &str, aliases: &[&str]) -> String {
     let names = || ["title", "compare"].into_iter().chain(SECTIONS.iter().map(|s| s.name));
     let near = near(name, names().chain(aliases.iter().copied()));

@@ -21,9 +21,9 @@ pub enum Node {
 /// One direction of a cable: the sending node's port and the way to the other end.
 #[derive(Clone, Copy, Debug)]
 pub struct Cable {
-    /// Who sends on it.
+    /// Node that sends on it.
     pub from: Node,
-    /// Who receives.
+    /// Node that receives from it.
     pub to: Node,
     /// Bits per second.
     pub rate: Rate,

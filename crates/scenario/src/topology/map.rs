@@ -28,14 +28,14 @@ pub struct Measured {
     /// Nodes and links.
     #[serde(flatten)]
     pub map: Map,
-    /// What they come to.
+    /// Measures of the network.
     pub measures: Measures,
 }
 
 /// A host or a switch.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MapNode {
-    /// Its name.
+    /// Name of the host or switch.
     pub name: String,
     /// A switch's tier; `None`: a host.
     pub tier: Option<String>,
@@ -54,7 +54,7 @@ pub struct MapLink {
     pub mtu_bytes: Option<u64>,
 }
 
-/// What a network comes to.
+/// Measures of a network.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measures {
     /// Hosts.
@@ -86,14 +86,14 @@ pub struct Measures {
     pub tiers: Vec<TierMeasures>,
 }
 
-/// What a tier comes to.
+/// Measures of a tier.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TierMeasures {
     /// The tier.
     pub name: String,
     /// Links from the nearest host to its nearest switch.
     pub level: u32,
-    /// Its switches.
+    /// Number of its switches.
     pub switches: u64,
     /// The most ports that one of them has.
     pub ports: u64,
@@ -163,7 +163,7 @@ impl Map {
         Measured { map: self, measures }
     }
 
-    /// What it comes to; a packet has so many bytes.
+    /// Computes the measures for packets of this length.
     pub fn measures(&self, packet: Bytes) -> Measures {
         let ways = self.ways();
         let levels = self.levels(&ways);

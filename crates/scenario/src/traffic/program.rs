@@ -17,14 +17,14 @@ pub enum Work {
     Send(u32),
     /// A message; done when its last byte is here.
     Receive,
-    /// So long on a processor, one after the other.
+    /// Duration on a processor, where operations run one after the other.
     Calculate(Span, u32),
 }
 
 /// An operation of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// Its work.
+    /// Work of the operation.
     pub work: Work,
     /// How many operations it waits for.
     pub waits_for: u32,
@@ -44,13 +44,14 @@ pub struct Message {
     pub received_by: u32,
     /// Payload.
     pub bytes: Bytes,
-    /// Its connection, among the program's, and the channel that this is of.
+    /// Number of its connection among the program's, and the channel that this is of.
     pub connection: u32,
     /// See `connection`.
     pub channel: u32,
 }
 
-/// What the ranks of a traffic entry do, each on a host of its own. Operations are numbered through all ranks.
+/// Operations of a traffic entry's ranks, each rank on a host of its own. Operations are numbered
+/// through all ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     /// The hosts by rank.
@@ -63,7 +64,7 @@ pub struct Program {
     pub repeats: u32,
     /// How many of these are not measured.
     pub warmup: u32,
-    /// Its messages, sent by rank and in a rank as its sends were written.
+    /// Messages by sending rank, and in a rank in the order of its sends.
     pub messages: Vec<Message>,
     /// How many connections these have.
     pub connections: u32,
@@ -107,7 +108,7 @@ impl Program {
 pub enum Fault {
     /// A send without a receive.
     Unreceived {
-        /// Who sends, and the operation's label.
+        /// Rank that sends, and the operation's label.
         from: (u32, String),
         /// Where to.
         to: u32,
@@ -118,7 +119,7 @@ pub enum Fault {
     },
     /// A receive without a send.
     Unsent {
-        /// Who receives, and the operation's label.
+        /// Rank that receives, and the operation's label.
         to: (u32, String),
         /// Where from.
         from: u32,
@@ -133,7 +134,7 @@ pub enum Fault {
     Many,
 }
 
-/// So many operations of a circle are named.
+/// Number of operations of a cycle that a message names.
 const NAMED: usize = 8;
 
 impl fmt::Display for Fault {
@@ -185,9 +186,9 @@ enum Drafted {
 #[derive(Clone, Debug, Default)]
 struct Rank {
     operations: Vec<(Drafted, Option<Box<str>>)>,
-    /// What waits (the second) for what.
+    /// Pairs of operations: the second waits for the end of the first.
     edges: Vec<(u32, u32)>,
-    /// What waits (the second) for the start of what.
+    /// Pairs of operations: the second waits for the start of the first.
     starts: Vec<(u32, u32)>,
 }
 
@@ -258,7 +259,7 @@ impl Draft {
         self.add(rank, Drafted::Receive { from, tag }, after)
     }
 
-    /// So much time on a processor of the rank.
+    /// Adds a calculation of this duration on a processor of the rank.
     pub fn calculate(&mut self, (rank, cpu): (u32, u32), span: Span, after: &[Step]) -> Step {
         self.add(rank, Drafted::Calculate(span, cpu), after)
     }

@@ -25,7 +25,7 @@ pub(super) enum Head {
     SimAi,
 }
 
-/// What a first line counts.
+/// Counts in the first line of a file.
 struct Counts {
     nodes: u32,
     nvswitches: u32,

@@ -39,7 +39,7 @@ const OVER: &str = "Oversubscribed";
 /// Attributes of a file, then those of a tier.
 const HEAD: [&str; 3] = ["Nodes", "Tiers", "Podsize"];
 const TIER: [&str; 9] = [SPEED, DOWN, UP, LATENCY, SWITCH, BUNDLE, OVER, "Queue_Up", "Queue_Down"];
-/// What switches of each tier are called.
+/// Names of the switches of each tier.
 const NAMES: [&str; 3] = ["tor", "agg", "core"];
 
 /// A number that a file gives, and where.
@@ -59,7 +59,7 @@ impl Given<'_> {
 /// Attributes by their place in a list of names.
 type Block<'a, const N: usize> = [Option<Given<'a>>; N];
 
-/// What a tier's block says.
+/// Contents of a tier's block.
 struct Tier<'a> {
     speed: Rate,
     latency: Span,
