@@ -14,7 +14,7 @@ EGRESS, INGRESS = "egress_lossy", "ingress_lossy"
 
 @dataclass(frozen=True)
 class Bound:
-    """What a queue may hold."""
+    """Limit on the bytes that a queue may hold."""
 
     kind: str = ""
     """dynamic_th, static_th, or nothing: as the device has it."""

@@ -22,7 +22,7 @@ class Device:
     modelled: list[tuple[str, str, str]] = field(default_factory=list)
     """Fields that the scenario says: table, row, field."""
     ports: list[str] = field(default_factory=list)
-    """Whose queues the scenario's are."""
+    """Ports whose queues the scenario describes."""
     count: int = 0
     """Queues of a port in the scenario."""
     schedulers: dict[int, str] = field(default_factory=dict)
@@ -36,9 +36,9 @@ class Device:
     groups: str | None = None
     """The buffer profile of lossless groups, where the configuration has it."""
     classes: list[int] = field(default_factory=list)
-    """Those that are lossless."""
+    """Priorities that are lossless."""
     nvidia: bool = False
-    """Whose chip it is."""
+    """Whether the switch has an NVIDIA chip."""
 
     @property
     def rest(self) -> Tables:
@@ -59,7 +59,7 @@ class Device:
 
     @classmethod
     def read(cls, path: Path) -> "Device":
-        """What `write` wrote."""
+        """Read a file that `write` wrote."""
         found: dict[str, Any] = files.read_json(path)
         if found.pop("format", None) != FORMAT:
             raise Mistake(f"{path}: is no {FORMAT}: import the configuration again")

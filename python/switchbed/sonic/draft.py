@@ -15,7 +15,7 @@ Value = TypeVar("Value", bound=Hashable)
 
 @dataclass(frozen=True)
 class Choices:
-    """What the user accepts or asks for."""
+    """Options of an export: values that the user chose, and losses that the user accepts."""
 
     ports: Sequence[str] = ()
     instead: Mapping[str, str] = field(default_factory=dict)
@@ -24,19 +24,20 @@ class Choices:
     ramp: int = 0
     """A threshold's WRED ends so many bytes above where it begins."""
     nvidia: bool = False
-    """Whose chip: `wred_green_enable` = false marks there, and does nothing elsewhere."""
+    """Whether the chip is NVIDIA's: there `wred_green_enable` = false marks, and elsewhere it does
+    nothing."""
     cell: int = 1
 
 
 def of_chip(choices: Choices, name: str) -> Choices:
-    """What the scenario's chip says of itself."""
+    """Fill in the choices that follow from the scenario's chip."""
     cell = int(asic.named(name)["cell_bytes"])
     return replace(choices, cell=cell, nvidia=choices.nvidia or name.startswith("spectrum"))
 
 
 @dataclass(frozen=True)
 class Says:
-    """What a scenario says of a queue."""
+    """Settings of a queue in the scenario."""
 
     index: int
     strict: bool

@@ -44,9 +44,9 @@ class Narrow:
     """Which ports an import is for."""
 
     ports: Sequence[str] = ()
-    """Those that are as these, in queues and speed."""
+    """Ports to import, with those that equal them in queues and speed; empty: all."""
     mbps: int | None = None
-    """Those of this speed."""
+    """Speed of the ports to import, in Mbit/s; `None`: any."""
 
 
 def load(
@@ -166,7 +166,8 @@ class _Import:
         return found
 
     def _signature(self, port: str) -> tuple[Any, ...]:
-        """What must be alike: what is set of each queue, not by what name."""
+        """Return the settings of a port's queues, in a form that is equal for equal settings under
+        other names."""
         content = self.reading.content
         queues = tuple(
             (
@@ -248,7 +249,7 @@ class _Import:
     def _marking(
         self, queues: Sequence[Queue], device: Device, memory: Memory
     ) -> dict[int, Marking]:
-        """What each queue's WRED is."""
+        """Read the WRED settings of each queue."""
         rows = self.reading.tables.get("WRED_PROFILE", {})
         used = {each.wred for each in queues if each.wred is not None}
         idle = sorted(set(rows) - used)
@@ -458,7 +459,7 @@ def _host(port: str) -> str:
 
 
 def _nvidia(about: Mapping[str, Any]) -> bool:
-    """Whose chip it is, as far as the configuration tells."""
+    """Return whether the chip is NVIDIA's, as far as the configuration shows."""
     told = f"{about.get('asic_type', '')} {about.get('platform', '')} {about.get('hwsku', '')}"
     return any(each in told.lower() for each in ("mellanox", "mlnx", "nvidia"))
 

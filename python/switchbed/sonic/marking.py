@@ -13,7 +13,7 @@ from switchbed.sonic.reading import Reading
 
 @dataclass(frozen=True)
 class Marking:
-    """What a profile does at a queue."""
+    """Effect of a WRED profile on a queue."""
 
     scheme: str = "none"
     params: Mapping[str, Any] | None = None

@@ -66,7 +66,7 @@ class Reading:
         return found
 
     def content(self, table: str, name: str | None) -> Any:
-        """What a row says, whatever it is called."""
+        """Return a row's content without its name."""
         row = self.full.get(table, {}).get(name or "")
         return None if row is None else tuple(sorted(row.items()))
 
@@ -115,7 +115,7 @@ def _no_chassis(config: Mapping[str, Any], where: str) -> None:
 
 @dataclass(frozen=True)
 class Queue:
-    """What is set of a queue."""
+    """Settings of one queue."""
 
     index: int
     scheduler: str | None = None
@@ -126,7 +126,7 @@ class Queue:
 
 
 def rows_by_port(full: Tables) -> dict[str, dict[int, dict[str, str]]]:
-    """What is set of each port's queues."""
+    """Return the settings of each port's queues."""
     found: dict[str, dict[int, dict[str, str]]] = {}
     for table in ("QUEUE", "BUFFER_QUEUE"):
         for key, row in full.get(table, {}).items():

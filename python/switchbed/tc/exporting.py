@@ -27,7 +27,7 @@ PARTS = 256
 
 @dataclass(frozen=True)
 class Choices:
-    """What the user accepts or asks for."""
+    """Options of an export: values that the user chose, and losses that the user accepts."""
 
     device: str = "eth0"
     rate: int | None = None

@@ -1,4 +1,4 @@
-"""What `tc -j -d qdisc show dev DEVICE` prints as a scenario."""
+"""Conversion of the output of `tc -j -d qdisc show dev DEVICE` into a scenario."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ PACKET = 1500
 
 @dataclass(frozen=True)
 class _Leaf:
-    """What a queue has."""
+    """Settings of one queue."""
 
     scheme: str
     params: Mapping[str, Any] = field(default_factory=dict)

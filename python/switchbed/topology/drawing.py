@@ -97,7 +97,7 @@ def _nodes(network: Network, tiers: Tiers, height: int) -> list[str]:
 
 
 def _rates(network: Network, tiers: Tiers, height: int) -> list[str]:
-    """What links there are between two tiers, at the left of the space between them."""
+    """List the links between two tiers, to the left of the space between them."""
     level = {tier: nth for nth, (tier, _) in enumerate(tiers)}
     found = []
     lines: dict[float, int] = {}

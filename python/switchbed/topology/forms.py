@@ -193,7 +193,7 @@ WRITERS: dict[str, Callable[[Network], str]] = {
 
 
 def lost(network: Network, form: str) -> Iterator[str]:
-    """What a form does not say."""
+    """List the properties that a form cannot express."""
     if form == "table":
         return
     hosts = "ToR by ToR" if form == "htsim" else "first"

@@ -1,4 +1,4 @@
-"""What a network comes to, printed."""
+"""Printing of a network's measures."""
 
 from switchbed import quantity
 from switchbed.terminal import say
