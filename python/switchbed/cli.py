@@ -776,7 +776,7 @@ def _system(error: OSError) -> str:
 
 
 def _doing(error: BaseException) -> str:
-    """The function of ours that met it."""
+    """Name of the function of switchbed that raised it."""
     ours = Path(__file__).parent
     frames = traceback.extract_tb(error.__traceback__)
     names = [frame.name for frame in frames if Path(frame.filename).is_relative_to(ours)]

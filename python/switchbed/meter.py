@@ -89,7 +89,7 @@ def describe(tracks: Sequence[Progress], elapsed_s: float) -> str:
 
 
 def bar() -> "rich.progress.Progress":
-    """A bar that is drawn anew when told to; its task's field `text` stands behind it."""
+    """A bar that is drawn anew on request; its task's field `text` stands behind it."""
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
     from rich.progress import TimeRemainingColumn as Remaining
 

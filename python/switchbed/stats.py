@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LEVEL = 0.95
-"""Confidence of an interval unless told otherwise."""
+"""Confidence level of an interval by default."""
 
 
 WIDEST = 10.0

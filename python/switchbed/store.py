@@ -238,7 +238,7 @@ def _is_begun(path: Path) -> bool:
 
 
 def _is_dead(draft: Path) -> bool:
-    """Whether the process that began it is gone, as far as can be told from here."""
+    """Whether the process that began it is gone, as far as this machine can see."""
     host, pid, _ = ["", "", *draft.name.rsplit("-", 2)][-3:]
     if host == socket.gethostname() and pid.isdigit():
         return not directory.lives(int(pid))

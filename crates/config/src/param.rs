@@ -80,7 +80,7 @@ pub enum ParamKind {
 /// A kind of key that a crate above this one has.
 #[derive(Clone, Copy, Debug)]
 pub struct Named {
-    /// The name by which it is told from others.
+    /// Name that distinguishes it from others.
     pub name: &'static str,
     /// Form in which it is written.
     pub form: ParamKind,

@@ -47,7 +47,7 @@ pub const LONGEST: usize = 1 << 14;
 /// How a device is, and what became of frames that never reached the switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Condition {
-    /// Frames lost by middleware, on purpose or for want of room.
+    /// Frames lost by middleware, on purpose or for want of space.
     pub lost: u64,
     /// Frames lost by the system, before they could be read.
     pub overruns: u64,

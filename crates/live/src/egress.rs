@@ -1,7 +1,7 @@
 //! A port's way out: its scheme, the token bucket, and the link behind it.
 //!
 //! The bucket is a line of its own time. A departure takes place when the line is free,
-//! however late the thread wakes, and the scheme is told that time; so it decides as it
+//! however late the thread wakes, and the scheme is given that time; so it decides as it
 //! would in the simulator, which settles its ports in the same way. The line lags behind
 //! the clock by at most what the bucket holds, and never when it has nothing to send: an
 //! idle port saves nothing up.

@@ -117,7 +117,7 @@ impl LivePlan {
 pub struct LiveSwitch {
     names: Vec<String>,
     source: (String, String, Vec<String>),
-    /// Of how many notes the start has told.
+    /// Number of notes printed at the start.
     said: usize,
     gone: Mutex<Vec<usize>>,
     parts: Mutex<Option<(Forwarder<Monotonic>, Control)>>,

@@ -64,7 +64,7 @@ struct Flow {
     credit: i64,
     /// Since when the flow has had neither packets nor a turn.
     away: Option<Time>,
-    /// The last segment that came found no room: neither does its rest.
+    /// Whether the last segment that came found no space: then its rest is refused, too.
     refused: bool,
 }
 

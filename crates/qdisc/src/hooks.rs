@@ -144,7 +144,7 @@ pub trait Buffer {
     ) -> Admission;
 
     /// Whether an arrival (not counted by the view) that a marker drops, so that `admit` is not
-    /// asked, would have been refused for want of room. False also where only asking tells.
+    /// asked, would have been refused for want of space. False also where only asking tells.
     fn full(&self, _view: &View, _queue: QueueId, _packet: &Packet) -> bool {
         false
     }
@@ -212,7 +212,7 @@ pub trait Marker {
     /// The arrival was refused, by whichever seat.
     fn refused(&mut self, _view: &View, _queue: QueueId, _packet: &Packet, _why: DropReason) {}
 
-    /// The arrival was refused for not being ECN-capable, and the buffer had no room for it either.
+    /// The arrival was refused for not being ECN-capable, and the buffer had no space for it either.
     fn refused_at_full(&mut self, view: &View, queue: QueueId, packet: &Packet) {
         self.refused(view, queue, packet, DropReason::NotEcnCapable);
     }

@@ -58,7 +58,7 @@ kinds! {
         Unlimited = "unlimited",
         /// a queue a class, which never drops and never marks, in turn: what switch.pfc can pause.
         Classes = "classes",
-        /// a fair queue over flows, as Linux's fq: turns of two packets, the first of ten; room for
+        /// a fair queue over flows, as Linux's fq: turns of two packets, the first of ten; space for
         /// 10000 packets or segments, 100 of a flow; packets leave when transport.pacing says.
         Fq = "fq",
     }

@@ -19,7 +19,7 @@ ids! {
     LocalLink(u32);
 }
 
-/// A number that may be missing, in no more room than the number: the last one is nobody's.
+/// A number that may be missing, in no more space than the number: the last one is nobody's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Maybe<T>(u32, PhantomData<T>);
 

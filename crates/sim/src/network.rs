@@ -396,7 +396,7 @@ impl Network {
         samples.into_iter().map(|(.., sample)| sample).collect()
     }
 
-    /// Since when there is no room for more probes.
+    /// Since when there is no space for more probes.
     pub(crate) fn probes_full_at(&self) -> Option<Time> {
         self.hosts().filter_map(Host::probes_full_at).min()
     }

@@ -31,7 +31,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Without rows, with room for so many.
+    /// Without rows, with space for so many.
     pub fn with_capacity(rows: usize) -> Names {
         Names { rows: Vec::with_capacity(rows), ..Names::default() }
     }

@@ -157,7 +157,7 @@ pub fn roce(way: &Way, head: &Roce, payload: u32) -> Headers {
     transport.push(0);
     transport.extend(psn);
     match head.operation {
-        // The syndrome, and the number of messages, which is not told.
+        // The syndrome, and the number of messages, which is not reported.
         Operation::Ack => transport.extend([0x1f, 0, 0, 0]),
         Operation::Nack => transport.extend([0x60, 0, 0, 0]),
         Operation::Cnp => transport.extend([0; 16]),

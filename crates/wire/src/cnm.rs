@@ -11,7 +11,7 @@ const HEAD: usize = 24;
 const AT_DESTINATION: usize = 14 + 16;
 /// Most bytes of the sampled frame, behind its addresses and tag.
 const SAMPLE: usize = 64;
-/// Queue lengths are told in units of so many bytes.
+/// Unit of queue lengths in the message, in bytes.
 const UNIT: i32 = 64;
 /// A frame shorter than this, without its check sequence, is padded.
 const SHORTEST: usize = 60;
@@ -23,7 +23,7 @@ pub struct Notification {
     pub quantized: u8,
     /// Identifier of the congestion point.
     pub point: u64,
-    /// The queue's length less its set point, in bytes; told in units of 64.
+    /// The queue's length less its set point, in bytes; sent in units of 64.
     pub offset_bytes: i32,
     /// Growth since the sample before, in units of the offset.
     pub delta_bytes: i32,

@@ -90,7 +90,7 @@ pub struct Frame {
     /// is cut short, or is protected by MACsec.
     pub ip: Option<Ip>,
     /// A hash that a flow's frames share: of addresses, protocol and ports; without ports
-    /// for fragments, which would otherwise part from the first one; of the stations where
+    /// for fragments, which would otherwise part from the first one; of the addresses where
     /// there is no IP.
     pub flow: u32,
 }
@@ -108,7 +108,7 @@ impl Frame {
         Frame::read(bytes, true)
     }
 
-    /// Reads the beginning of a frame, whose rest is elsewhere: an IP packet longer than what
+    /// Reads the beginning of a frame, whose rest is not in the buffer: an IP packet longer than what
     /// is here is none that is cut short.
     ///
     /// # Errors

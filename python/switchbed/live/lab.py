@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 START_S = 0.5
-"""From the orders to the first flow: all hosts must have heard theirs."""
+"""Seconds from the instructions to the first flow: all hosts must have theirs."""
 LINGER = 2.0
 """A run without an end has at most this many times what the simulation took, and a second."""
 SERIES = "1ms"
@@ -399,7 +399,7 @@ def _measure(
     switch: "subprocess.Popen[str]",
     out: Path,
 ) -> measured.Measured:
-    """Gives the orders, waits, and gathers what everyone has seen."""
+    """Sends the instructions, waits, and gathers the measurements."""
     start = time.monotonic() + START_S
     end = start + setup.until_s
     for host, name, order in _orders(setup, start, end):

@@ -37,7 +37,7 @@ def check(file: Path, traffic: Sequence[Source]) -> None:
 
 
 Order = tuple[int, str, dict[str, Any]]
-"""The host that is told, the order's name, and what it says."""
+"""Receiving host, name of the instruction, and its content."""
 
 
 def flow(row: dict[str, Any], traffic: Sequence[Source], start: float, end: float) -> Order:

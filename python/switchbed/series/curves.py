@@ -228,7 +228,7 @@ def _numbers(results: Sequence[Result], key: str) -> bool:
 
 
 def _looks(drawn: Sequence[tuple[str, str]]) -> dict[str, Style]:
-    """Lines that are schemes have their looks; others are told apart in colour."""
+    """Lines that are schemes have their looks; others differ in colour."""
     labels = {label for label, _ in drawn}
     schemes = {scheme for _, scheme in drawn}
     if len(labels) == len(drawn) and len(schemes) > 1:

@@ -68,7 +68,7 @@ class Buffers:
         self.profiles = reading.full.get("BUFFER_PROFILE", {})
 
     def memory(self, device: Device) -> Memory:
-        """All of it; `device` is told what the scenario says."""
+        """Write all of it; `device` records the fields that the scenario says."""
         found = Memory()
         if self.chip is not None:
             found.switch["asic"] = self.chip["name"]

@@ -109,7 +109,7 @@ class Advice:
     leader: Point
     advised: Point | None
     separated: bool
-    """The seeds told enough: nobody who is left is better than the advised by more than delta."""
+    """Whether the seeds suffice: no setting left is better than the advised by more than delta."""
     left: Sequence[Point]
     """Points that are as good, or that the seeds cannot distinguish."""
     fresh: Sequence[Fresh]

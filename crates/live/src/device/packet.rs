@@ -43,7 +43,7 @@ sockopt_impl!(
     bool
 );
 sockopt_impl!(
-    /// Frames that came and that found no room, since it was last asked (packet(7)).
+    /// Frames that came and that found no space, since it was last asked (packet(7)).
     Counted,
     GetOnly,
     libc::SOL_PACKET,
@@ -60,7 +60,7 @@ pub struct PacketSocket {
     batch: VecDeque<(usize, Got)>,
     /// The batch was all that there was: the next question is answered without the kernel.
     drained: bool,
-    /// Frames that found no room in the socket.
+    /// Frames that found no space in the socket.
     lost: u64,
     /// Frames that found none in the card. `rx_dropped` is not among its counters: it also counts
     /// frames that the socket has had, if no protocol takes them afterwards (`__netif_receive_skb_core`),

@@ -118,7 +118,7 @@ impl Hook {
         Python::attach(|py| self.call(method.bind(py), (), read))
     }
 
-    /// Tells it something outside of the packets' way.
+    /// Calls a method without an answer, while no packet is handled.
     pub(super) fn tell_alone<A>(&self, args: A)
     where
         A: for<'py> PyCallArgs<'py>,
@@ -128,7 +128,7 @@ impl Hook {
         }
     }
 
-    /// Puts aside what is wrong with what it did besides answering.
+    /// Keeps the first error of what it did besides answering.
     pub(super) fn refuse(&self, what: &str) {
         if let Some(method) = &self.method {
             Python::attach(|py| {

@@ -3,7 +3,7 @@
 //! beyond it at most α times what its pool has left in the partition.
 //!
 //! Lossy traffic's groups have no threshold of their own, as shipped, only their pool. A lossless class's have
-//! one, from which on their neighbour is paused, and room for what still comes (`lossless.rs`); they count at
+//! one, from which on their neighbour is paused, and space for what still comes (`lossless.rs`); they count at
 //! no queue.
 
 use super::holdings::Place;
@@ -322,7 +322,7 @@ impl Cells {
         part_of(port, self.parts, self.place.ports())
     }
 
-    /// Whether a packet of a lossy class has room.
+    /// Whether a packet of a lossy class has space.
     fn fits(&self, queue: QueueId, packet: &Packet) -> bool {
         let (cells, input, pools) = (self.cells(packet), self.input(packet), self.place.pools());
         let Queue { held, account } = self.queues[usize::from(queue)];

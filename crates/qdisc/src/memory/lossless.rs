@@ -84,7 +84,7 @@ impl Lossless {
         group.headroom == 0 && account.fits(group.held, cells, used)
     }
 
-    /// Whether a packet of so many cells has room; if that is headroom, or there is none, its neighbour is
+    /// Whether a packet of so many cells has space; if that is headroom, or there is none, its neighbour is
     /// to be paused.
     pub(super) fn admits(
         &mut self,

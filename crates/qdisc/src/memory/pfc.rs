@@ -33,7 +33,7 @@ params! {
         threshold: Option<Bytes>;
         /// Size reserved for each group before it shares. Default: the chip's; else none.
         reserve: Option<Bytes>;
-        /// Each group's room for what comes after it has paused. Default: what a full frame on its way back,
+        /// Each group's space for what comes after it has paused. Default: what a full frame on its way back,
         /// the pause frame, the cable both ways, pipeline, response and two packets come to.
         headroom: Option<Bytes>;
         /// All groups' headroom together. Default: the chip's; else enough for all at once.
@@ -169,7 +169,7 @@ impl Pfc {
         ]
     }
 
-    /// Each group's room for what comes after a pause, in cells. A packet takes whole cells: the shortest
+    /// Each group's space for what comes after a pause, in cells. A packet takes whole cells: the shortest
     /// waste the most.
     pub fn headroom_cells(&self, input: Input, mtu: Bytes, least: Bytes, cell: u32) -> u64 {
         let cell = u64::from(cell);

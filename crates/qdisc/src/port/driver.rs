@@ -92,12 +92,12 @@ impl Driver {
         self.up
     }
 
-    /// Has [`Wire::changed`] told of every change from now on.
+    /// Calls [`Wire::changed`] at every change from now on.
     pub fn watch(&mut self) {
         self.watched = true;
     }
 
-    /// Has [`Wire::resized`] told of every change from now on.
+    /// Calls [`Wire::resized`] at every change from now on.
     pub fn measure(&mut self) {
         self.measured = true;
     }

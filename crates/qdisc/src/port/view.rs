@@ -39,7 +39,7 @@ pub(crate) struct Queue {
 /// Why a packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DropReason {
-    /// No room: the arrival was refused.
+    /// The arrival was refused because memory is full.
     Full,
     /// The marker wanted to mark, and the packet was not ECN-capable (RFC 3168).
     NotEcnCapable,

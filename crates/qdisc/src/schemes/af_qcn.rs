@@ -16,7 +16,7 @@
 //! | signed | – | yes: F_b-QCN may be negative in equation 4; else it is at least 0 |
 //! | rounding | – | nearest |
 //!
-//! Our reading: a packet counts as it arrives, whether or not it finds room; F_b-QCN is
+//! Our reading: a packet counts as it arrives, whether or not it finds space; F_b-QCN is
 //! quantized before it enters equation 4, and alone decides on the sampling period.
 
 use super::qcn::{FULL_SCALE, QcnParams, QcnSettings, Sampler};

@@ -147,7 +147,7 @@ impl State {
         }
     }
 
-    /// An arrival found no room.
+    /// Handles an arrival that was refused because memory is full.
     fn full(&mut self, rule: &Rule, now: Time) {
         self.blue(rule, now, rule.increment);
         (self.dropping, self.drop_next) = (true, now);

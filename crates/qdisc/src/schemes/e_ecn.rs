@@ -11,8 +11,8 @@
 //! | t_i | time | 1.1 to 1.5 packets' times; the growth means nothing below one (eq. 3) |
 //! | t_a: how far ahead it looks | time | 1 to 5 base RTTs |
 //!
-//! Our reading: the arriving packet is not counted; an arrival that finds no room updates
-//! nothing (the algorithm returns before), whether or not it is ECN-capable; one that has room and is
+//! Our reading: the arriving packet is not counted; an arrival that finds no space updates
+//! nothing (the algorithm returns before), whether or not it is ECN-capable; one that has space and is
 //! dropped for not being ECN-capable does.
 
 use super::growth::{Growth, GrowthParams};

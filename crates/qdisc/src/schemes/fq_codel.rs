@@ -1,6 +1,6 @@
 //! FQ-CoDel (RFC 8290; Linux, net/sched/sch_fq_codel.c): flows are hashed into queues that are made as
 //! they come, take turns by deficit round robin, those that have just come first, and each has CoDel's
-//! law to itself. One policy over all seats.
+//! state of its own. One policy over all seats.
 //!
 //! | parameter | unit | default |
 //! | --- | --- | --- |
@@ -43,7 +43,7 @@ params! {
         quantum: Option<Bytes>;
         /// The most packets of a port, which its memory limits besides.
         limit: u32 = "10240" as count(1, 10_000_000);
-        /// Packets that the longest queue loses at most when there is no room for another.
+        /// Packets that the longest queue loses at most when there is no space for another.
         batch: u32 = "64" as count(1, 1_000_000);
         /// Each queue's CoDel.
         codel: CodelParams;
@@ -96,7 +96,7 @@ pub struct FqCodel {
     quantum: i64,
     /// Where a hash's queue is; most have none.
     places: Box<[Option<u32>]>,
-    /// Every queue that there has been, and has its law yet.
+    /// Every queue that there has been; each keeps its CoDel state.
     flows: Vec<Flow>,
     /// Queues in turn: those that have just come, then the others.
     new: VecDeque<u32>,

@@ -21,7 +21,7 @@ pub(super) struct Agenda {
 }
 
 impl Agenda {
-    /// Nothing, of nodes of these beats; events of the next `reach` phases are near.
+    /// Makes an empty agenda for nodes of these beats. Events of the next `reach` phases go into buckets.
     pub(super) fn new(beats: Vec<Beat>, phases: Phases, reach: u64) -> Agenda {
         let nodes = beats.len();
         Agenda {

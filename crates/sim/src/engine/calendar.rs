@@ -1,4 +1,4 @@
-//! The events to come, by phase: a ring of buckets for those near, a heap for those far.
+//! The events to come, by phase: a ring of buckets for the next phases, a heap for later ones.
 
 use super::Event;
 use super::phases::{Beat, Phases};

@@ -66,7 +66,7 @@ pub(crate) const WAKE: u32 = u32::MAX;
 /// How far what an event needs is fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Where nodes are few and near: the packet, in place of the first.
+    /// Few events: the packet only, in place of the first stage.
     Packet,
     /// In turn, all of it.
     First,

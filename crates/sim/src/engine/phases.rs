@@ -6,7 +6,7 @@
 //! allows it:
 //!
 //! - What a node sends in window w arrives in window w + k at the earliest, where k is what its
-//!   links' least delay has room for. A node whose period is at most k has handled window w by
+//!   links' least delay has space for. A node whose period is at most k has handled window w by
 //!   phase w + k − 1, and nobody handles window w + k before phase w + k.
 //! - Where every link joins a red node and a black one, red nodes' phases are even and black ones'
 //!   odd. Then two is a period for all, also where k is 1: a red node handles w in phase w or

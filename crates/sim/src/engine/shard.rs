@@ -8,7 +8,7 @@ use switchbed_units::Time;
 
 /// How many events before its own each stage fetches.
 const AHEAD: [usize; 4] = [40, 28, 16, 8];
-/// For fewer events than that fetching in turn is not worthwhile: what they lead to is near.
+/// With fewer events than this, fetching in stages is not worthwhile: their data is in the cache.
 const FEW: usize = 192;
 
 /// A shard: its nodes, and what is to happen to them.
@@ -29,7 +29,7 @@ pub(crate) struct Shard<W: World> {
 }
 
 impl<W: World> Shard<W> {
-    /// Of nodes of these beats, one of `shards`; events of the next `reach` phases are near.
+    /// Makes one of `shards`, for nodes of these beats. Events of the next `reach` phases go into buckets.
     pub(super) fn new(
         world: W,
         beats: Vec<Beat>,
@@ -51,7 +51,7 @@ impl<W: World> Shard<W> {
         }
     }
 
-    /// Something that happens from outside: not before what was run.
+    /// Adds an event from the caller, not before the time reached.
     pub(crate) fn push(&mut self, event: Event) {
         self.agenda.push(event);
     }
@@ -61,7 +61,7 @@ impl<W: World> Shard<W> {
         self.agenda.wake(node, at);
     }
 
-    /// Changes the world from outside at `now`, before which everything has happened.
+    /// Lets the caller change the world at `now`, before which everything has happened.
     pub(crate) fn change<T>(
         &mut self,
         now: Time,

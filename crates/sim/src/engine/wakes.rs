@@ -27,14 +27,14 @@ impl Wakes {
         Wakes { nodes: std::array::from_fn(|_| none()), phases: [NONE; SETS], taken: 0 }
     }
 
-    /// Whether a phase is near, seen from the one that is handled or was handled last.
+    /// Whether a phase is within [`NEAR`] of the one that is handled or was handled last.
     #[inline]
     pub(super) fn near(phase: u64, now: u64) -> bool {
         // A phase before `now` wraps to a large number, and is not near either.
         phase.wrapping_sub(now) < NEAR
     }
 
-    /// A node is to be visited in a phase that is near.
+    /// Has a node visited in a phase within [`NEAR`].
     #[inline]
     pub(super) fn add(&mut self, phase: u64, node: NodeId) {
         let place = phase as usize % SETS;

@@ -180,7 +180,7 @@ pub(super) struct Line<'a, 'b> {
     pub(super) out: &'a mut Outbox<'b, Parcel>,
     /// Where messages to sources wait; a host's card sends none.
     pub(super) feedbacks: Option<&'a mut Feedbacks>,
-    /// The operation is told to those who look on.
+    /// Observers hear of the operation.
     told: bool,
 }
 

@@ -45,7 +45,7 @@ pub(crate) enum What {
     Stopped { until: u64, at: Time },
     /// All of the oldest flow that its sender knows of has arrived, or will not.
     Received {
-        /// The sending half's number, if a packet has told it.
+        /// The sending half's number, if a packet has brought it.
         sender: Maybe<ConnId>,
         at: Time,
         /// Bytes that have arrived since the warm-up.

@@ -1,4 +1,4 @@
-//! A switch's part in priority-based flow control (IEEE 802.1Q, clause 36): what its memory wants told becomes
+//! A switch's part in priority-based flow control (IEEE 802.1Q, clause 36): the signals of its memory become
 //! pause frames to its neighbours, and theirs pause its ports.
 //!
 //! All that happens at such a switch does so in the order of time: a departure may let a neighbour send

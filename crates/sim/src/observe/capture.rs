@@ -161,7 +161,7 @@ fn file(name: &str, frames: &[(Time, u32, &Sent)]) -> Result<Vec<u8>, PcapError>
     Ok(writer.into_inner())
 }
 
-/// A sent packet's headers. A connection is told by its ports, which its number makes: 1024 and
+/// A sent packet's headers. Its ports identify a connection; its number makes them: 1024 and
 /// up at its sender, 5001 and up at the other end.
 fn headers(sent: &Sent) -> Headers {
     let Sent { packet, payload, .. } = sent;

@@ -1,9 +1,8 @@
 //! Interface of observers, the view that they get, and the observers of a scenario.
 //!
-//! What is told at a port lives there, in its shard, and is a [`super::watch::AtPort`]; an
-//! [`Observer`] is the run's, and looks at the whole network at times that it knows beforehand, when
-//! all of it is at the same instant. None
-//! changes what happens, and a run that is not looked at has none.
+//! An observer of a single port lives there, in its shard, and is a [`super::watch::AtPort`]. An
+//! [`Observer`] belongs to the run and looks at the whole network, at times that it knows beforehand,
+//! when all nodes are at the same instant. No observer changes the course of the run.
 
 use super::convergence::Underway;
 use super::monitors::Observing;
@@ -84,7 +83,7 @@ pub(crate) trait Observed {
     fn threshold_bytes(&self, link: LinkId, queue: QueueId, now: Time) -> Option<f64>;
     /// Returns the observers of a port, if there are any.
     fn watch(&self, link: LinkId) -> Option<&Watch>;
-    /// The same, to be told.
+    /// Returns the observers of a port for calling them.
     fn watch_mut(&mut self, link: LinkId) -> Option<&mut Watch>;
     /// Has a port watched from now on.
     fn watched(&mut self, link: LinkId) -> &mut Watch;

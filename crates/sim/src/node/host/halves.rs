@@ -28,7 +28,7 @@ pub(super) struct SendHalf {
     pub(super) sending: Sending,
     pub(super) flow: FlowId,
     pub(super) dst: HostId,
-    /// The receiving half's number there, once an ACK has told.
+    /// The receiving half's number there, once an ACK has brought it.
     pub(super) peer: Maybe<ConnId>,
     /// The ECMP keys of its data and of the ACKs.
     pub(super) keys: [u32; 2],
@@ -104,7 +104,7 @@ pub(super) struct ReceiveHalf {
     /// The kind of its transport, among the hosts' settings.
     pub(super) kind: u8,
     pub(super) open: bool,
-    /// Whether an answer waits for room in the card.
+    /// Whether an answer waits for space in the card.
     pub(super) answers: bool,
     /// Of requests and their answers, the sending half here of the other direction.
     pub(super) other: Option<ConnId>,
@@ -276,7 +276,7 @@ fn unnumbered(conn: ConnId) -> ! {
     panic!("no half has the number {}", conn.0)
 }
 
-/// Appends to a queue that holds one at most as a rule: a queue that grows by itself takes room for four.
+/// Appends to a queue that holds one at most as a rule: a queue that grows by itself takes space for four.
 pub(super) fn append<T>(queue: &mut VecDeque<T>, value: T) {
     if queue.capacity() == 0 {
         queue.reserve_exact(1);

@@ -171,7 +171,7 @@ pub(crate) struct Host {
     unsent: BTreeMap<ConnId, Hop>,
     /// The wake-up pending for what leaves the card, where connections hear of that.
     left_armed: Time,
-    /// Queue pairs whose answers wait for room in the card, each once.
+    /// Queue pairs whose answers wait for space in the card, each once.
     answering: VecDeque<ConnId>,
 }
 
@@ -455,7 +455,7 @@ impl Host {
         }
     }
 
-    /// Queue pairs whose answers wait hand them over while the card has room.
+    /// Queue pairs whose answers wait hand them over while the card has space.
     fn answer<N: Net>(&mut self, cx: &mut Cx<N>, now: Time) {
         while !cx.net.full(now)
             && let Some(conn) = self.answering.pop_front()
@@ -468,7 +468,7 @@ impl Host {
         self.watch_room(cx, now);
     }
 
-    /// Sees to it that answers which wait are handed over when the card has room.
+    /// Sees to it that answers which wait are handed over when the card has space.
     fn watch_room<N: Net>(&mut self, cx: &mut Cx<N>, now: Time) {
         if !self.answering.is_empty() {
             let next = cx.net.line_next(now);
@@ -476,7 +476,7 @@ impl Host {
         }
     }
 
-    /// A queue pair's answer waits for room in the card: there it is one, whatever it answers (InfiniBand 9.7.5.1.2,
+    /// A queue pair's answer waits for space in the card: there it is one, whatever it answers (InfiniBand 9.7.5.1.2,
     /// coalesced acknowledge messages).
     #[cold]
     fn hold_answer<N: Net>(&mut self, conn: ConnId, cx: &mut Cx<N>, now: Time) {
@@ -745,7 +745,7 @@ impl Host {
         self.probes.iter().map(|probes| (probes.source(), probes.samples()))
     }
 
-    /// Since when there is no room for more of them.
+    /// Since when there is no space for more of them.
     pub(crate) fn probes_full_at(&self) -> Option<Time> {
         self.probes.iter().filter_map(Probes::full_at).min()
     }

@@ -130,7 +130,7 @@ impl Probes {
         self.room.give(before as u64);
     }
 
-    /// Since when there is no room for more samples.
+    /// Since when there is no space for more samples.
     pub(super) fn full_at(&self) -> Option<Time> {
         self.room.full_at()
     }

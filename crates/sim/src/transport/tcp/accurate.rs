@@ -2,7 +2,7 @@
 //! (ACE) and, with the option, beyond doubt.
 //!
 //! The option's byte counters are a counter of packets here, which says as much of full segments; it
-//! goes with every ACK, as long as one with two of its fields (8 bytes), and leaves room for two SACK
+//! goes with every ACK, as long as one with two of its fields (8 bytes), and leaves space for two SACK
 //! blocks beside timestamps.
 
 use super::{Config, Flags, Segment};
@@ -37,7 +37,7 @@ pub(super) fn syn_ack(config: &Config, marked: bool) -> Flags {
 pub(super) struct Heard {
     /// The counter of the last ACK.
     marked: u16,
-    /// Packets that ACKs of nothing new told of.
+    /// Packets that ACKs of nothing new reported.
     kept: u64,
 }
 

@@ -194,7 +194,7 @@ impl Config {
             ack_short: t.ack_short,
             ack_pushed: t.ack_pushed,
             paced_acks: opens || t.quick_acks > 0 || t.ack_short || t.ack_delay_max > t.ack_delay,
-            // Three leave no room for accurate ECN's option beside timestamps.
+            // Three leave no space for accurate ECN's option beside timestamps.
             sack_blocks: match about.scalable && t.ecn && t.accecn_option {
                 true => t.sack_blocks.min(2),
                 false => t.sack_blocks,

@@ -29,7 +29,7 @@ pub(super) enum Timer {
 /// State of a connection with such settings.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Extras {
-    /// Bytes that the receiver has told of: acknowledged, SACKed, or counted by duplicate ACKs.
+    /// Bytes that the receiver has reported: acknowledged, SACKed, or counted by duplicate ACKs.
     pub(super) delivered: u64,
     /// Bytes of these that the last ACK reported first.
     pub(super) newly: u64,

@@ -72,7 +72,7 @@ impl Loss {
         }
     }
 
-    /// Takes in the SACK blocks of `ack`; answers whether they told something new.
+    /// Takes in the SACK blocks of `ack`; returns whether they reported something new.
     pub(super) fn record(&mut self, ack: &Segment, una: u64) -> bool {
         let mut new = 0;
         for block in ack.sack_blocks() {

@@ -38,7 +38,7 @@ impl Pace {
         self.opened = Some(now);
     }
 
-    /// The receiver's own retransmission timeout, which its handshake alone has told it of.
+    /// The receiver's own retransmission timeout, which it knows from the handshake alone.
     fn timeout(&self, config: &Config) -> Span {
         config.rto_min + self.rtt.unwrap_or(Span::ZERO)
     }

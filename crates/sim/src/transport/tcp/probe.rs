@@ -71,7 +71,7 @@ impl Sender {
         Some(segment)
     }
 
-    /// An ACK, `duplicate` if it told of nothing, while a probe may be out.
+    /// An ACK, `duplicate` if it reported nothing new, while a probe may be out.
     pub(super) fn judge_probe(&mut self, config: &Config, duplicate: bool) {
         let Some(extras) = &mut self.extras else { return };
         let Some(Probe { end, again }) = extras.probe else { return };

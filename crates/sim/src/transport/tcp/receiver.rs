@@ -209,7 +209,7 @@ impl Receiver {
         }
     }
 
-    /// Counts a mark. The first after none is told of at once, others at least by twos (RFC 9768,
+    /// Counts a mark. The first after none is reported at once, others at least by twos (RFC 9768,
     /// section 3.2.2.5.1).
     fn count_mark(&mut self, config: &Config, segment: &Segment, ce: bool) {
         if ce {

@@ -18,7 +18,7 @@ use switchbed_scenario::transport;
 pub(super) struct Reduction {
     /// The window at the cut, in packets.
     prior: f64,
-    /// Packets that have arrived since (rate halving: ACKs that told of some).
+    /// Packets that have arrived since (rate halving: ACKs that reported some).
     delivered: u64,
     /// Packets sent since.
     sent: u64,
