@@ -96,7 +96,7 @@ seed = 1
 @pytest.mark.parametrize(
     ("queue", "packets", "marks", "lost"),
     [
-        # Packets of 1500 bytes take 8 cells of 208. A quarter of the chip has 11,110 lossy ones, less
+        # Packets of 1500 bytes take 8 cells of 208. A quarter of the chip has 11,110 lossy; less
         # what two queues of four ports reserve beyond the chip's 7 (8 each), is 11,094. A queue of
         # alpha 8 takes packets as long as x <= 8 (11,094 - x + 8), 9,868, and its 7: 1,234. One of
         # alpha 1/4 has 2,220 and 15: 279.
