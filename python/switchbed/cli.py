@@ -704,6 +704,7 @@ def bench(json_to: str | None, only: str | None, repeat: int) -> None:
 cli.add_command(exchange.asic)
 cli.add_command(exchange.export)
 cli.add_command(exchange.import_)
+cli.add_command(exchange.headroom)
 cli.add_command(live)
 cli.add_command(plot)
 cli.add_command(theory)

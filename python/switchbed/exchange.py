@@ -4,6 +4,7 @@ import json
 import re
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,99 @@ def show_chip(name: str, json_to: str | None) -> None:
         options.write_json(found, json_to)
     else:
         chips.print_chip(found)
+
+
+@click.command("headroom")
+@click.option("--asic", "name", metavar="NAME", help="A chip (`asic list`): its cells and pool.")
+@click.option("--speed", required=True, metavar="RATE", help="Of the ports, as 100Gbps.")
+@click.option(
+    "--cable", "cables", multiple=True, metavar="LENGTH", help="40m or 80km; several times: each."
+)
+@click.option("--mtu", default="9100B", show_default=True, metavar="SIZE", help="Longest packet.")
+@click.option(
+    "--shortest", default="64B", show_default=True, metavar="SIZE", help="Shortest lossless packet."
+)
+@click.option(
+    "--peer-response",
+    metavar="TIME",
+    help="From the pause frame to the peer's last packet. Default: what the standard allows.",
+)
+@click.option("--pipeline", default="0ns", metavar="TIME", help="From threshold to pause frame.")
+@click.option(
+    "--classes", default=2, show_default=True, type=click.IntRange(1, 8), help="Lossless ones."
+)
+@click.option("--ports", type=click.IntRange(1, 4096), help="How many. Default: the chip's, or 1.")
+@click.option("--pool", metavar="SIZE", help="All headroom together. Default: the chip's.")
+@click.option("--rule", type=click.Choice(["ieee", "nvidia"]), default="ieee", show_default=True)
+@click.option(
+    "--lookup", type=PATH, metavar="FILE", help="A switch's pg_profile_lookup.ini, to stand beside."
+)
+@options.JSON
+def headroom(
+    name: str | None,
+    speed: str,
+    cables: Sequence[str],
+    mtu: str,
+    shortest: str,
+    peer_response: str | None,
+    pipeline: str,
+    classes: int,
+    ports: int | None,
+    pool: str | None,
+    rule: str,
+    lookup: Path | None,
+    json_to: str | None,
+) -> None:
+    """Sum up what still comes in on a lossless port after it pauses its neighbour, and say whether
+    the headroom pool holds it for all ports."""
+    from switchbed import headroom as rooms
+
+    chip = rooms.chip_named(name)
+    if rule == "nvidia" and chip is None:
+        raise Mistake("--rule nvidia: counts in a chip's cells: name one by --asic")
+    bps = measured("--speed", speed, quantity.rate) or 0
+    if not 10**6 <= bps <= 16 * 10**11:
+        raise Mistake(f"--speed {foreign.name(speed)}: from 1Mbps to 1600Gbps")
+    sizes = {}
+    for option, text in (("--mtu", mtu), ("--shortest", shortest)):
+        sizes[option] = measured(option, text, quantity.size) or 0
+        if not 64 <= sizes[option] <= 65_535:
+            raise Mistake(f"{option} {foreign.name(text)}: from 64B to 65535B")
+    times = {}
+    for option, given in (("--peer-response", peer_response), ("--pipeline", pipeline)):
+        times[option] = measured(option, given, _picoseconds)
+    link = rooms.Link(
+        bps,
+        0,
+        sizes["--mtu"],
+        min(sizes.values()),
+        times["--peer-response"],
+        times["--pipeline"] or 0,
+    )
+    count = ports or (int(chip["ports"]) if chip is not None else 1)
+    memory = rooms.pool_of(chip, measured("--pool", pool, quantity.size))
+    lengths = [rooms.metres(text) for text in cables or ("40m",)]
+    links = [replace(link, metres=each) for each in lengths]
+    found = [
+        rooms.described(each, rooms.need(rule, each, chip), memory, classes, count)
+        for each in links
+    ]
+    cell = int(chip["cell_bytes"]) if chip is not None else 1
+    rows = [rooms.compared(row, link, cell) for row in rooms.lookup(lookup)] if lookup else []
+    if json_to is not None:
+        options.write_json({"links": found, "lookup": rows}, json_to)
+        return
+    for each in found:
+        rooms.show(each, classes, count)
+    if rows:
+        rooms.show_compared(rows)
+
+
+def _picoseconds(text: object) -> int:
+    found = round(quantity.time(text) * 1e12)
+    if found > 10**10:
+        raise Mistake("at most 10 ms")
+    return found
 
 
 @export.command("sonic")

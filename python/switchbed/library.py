@@ -90,14 +90,6 @@ def hosts() -> list[dict[str, Any]]:
     return list(json.loads(_native.profiles()))
 
 
-def headroom_terms(
-    rate_bps: int, delay_ps: int, mtu: int, pipeline_ps: int = 0, response_ps: int | None = None
-) -> dict[str, int]:
-    """The bytes that still come in on a link after a pause, by term (docs/pfc.md)."""
-    found = json.loads(_native.headroom_terms(rate_bps, delay_ps, mtu, pipeline_ps, response_ps))
-    return {each["term"]: each["bytes"] for each in found}
-
-
 def chips() -> list[dict[str, Any]]:
     """List the switch chips whose memory is known.
 

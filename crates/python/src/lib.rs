@@ -84,17 +84,23 @@ fn chips() -> String {
     json(&scenario::chips())
 }
 
-/// The bytes that still come in on a link after a pause, by term, as JSON: of a rate in bits per second, a
-/// cable's delay one way, a pipeline's and, if it is not the standard's, the peer's response in picoseconds.
+/// The bytes that still come in on a link after a pause, by term, and the cells that they may fill, as JSON:
+/// of a rate in bits per second, a cable's delay one way, a pipeline's and, if it is not the standard's, the
+/// peer's response in picoseconds, and the longest packet, the shortest and a cell in bytes.
 #[pyfunction]
-fn headroom_terms(
+#[pyo3(signature = (rate_bps, delay_ps, pipeline_ps, response_ps, packets, cell))]
+fn headroom(
     rate_bps: u64,
     delay_ps: u64,
-    mtu: u64,
     pipeline_ps: u64,
     response_ps: Option<u64>,
+    packets: (u64, u64),
+    cell: u32,
 ) -> String {
-    json(&scenario::headroom_terms(rate_bps, delay_ps, mtu, (pipeline_ps, response_ps)))
+    let (mtu, shortest) = packets;
+    let asked =
+        scenario::Asked { rate_bps, delay_ps, pipeline_ps, response_ps, mtu, shortest, cell };
+    json(&scenario::headroom(&asked))
 }
 
 /// The host profiles as JSON.
@@ -187,7 +193,7 @@ mod _native {
     };
     #[pymodule_export]
     use super::{
-        Mistake, Plan, Progress, Results, Table, check_summary, chips, headroom_terms, link_rates,
+        Mistake, Plan, Progress, Results, Table, check_summary, chips, headroom, link_rates,
         migrated, monitored_tables, plans, plans_of, policies, profile, profiles, rate_bps,
         reference, schema, schemes, size_bytes, sizes, time_ps, topology,
     };

@@ -38,24 +38,41 @@ pub fn size_tables() -> Json {
     BUILT_IN.iter().map(size_table).collect()
 }
 
-/// The bytes that still come in on a link after a pause, by term, for a packet of `mtu` and times in
-/// picoseconds: the pipeline's and, where it is not the standard's, the peer's response.
-pub fn headroom_terms(
-    rate_bps: u64,
-    delay_ps: u64,
-    mtu: u64,
-    (pipeline_ps, response_ps): (u64, Option<u64>),
-) -> Json {
+/// A link whose headroom is asked for, and what travels there.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    /// Rate in bits per second.
+    pub rate_bps: u64,
+    /// Delay of the cable, one way, in picoseconds.
+    pub delay_ps: u64,
+    /// From the packet that crosses a threshold to the pause frame, in picoseconds.
+    pub pipeline_ps: u64,
+    /// The peer's response in picoseconds; `None`: the standard's.
+    pub response_ps: Option<u64>,
+    /// The longest packet in bytes.
+    pub mtu: u64,
+    /// The shortest packet in bytes.
+    pub shortest: u64,
+    /// A cell in bytes.
+    pub cell: u32,
+}
+
+/// The bytes that still come in on a link after a pause, by term, and the cells that they may fill.
+pub fn headroom(asked: &Asked) -> Json {
     let mut values = defaults(Pfc::TABLE);
     values.insert(Pfc::KEY.priorities.to_owned(), Value::List(Vec::new()));
     let pfc = Pfc {
-        pipeline: Span::from_ps(pipeline_ps),
-        response: response_ps.map(Span::from_ps),
+        pipeline: Span::from_ps(asked.pipeline_ps),
+        response: asked.response_ps.map(Span::from_ps),
         ..Pfc::from_values(&mut values)
     };
-    let input = Input { rate: Rate::from_bps(rate_bps), delay: Span::from_ps(delay_ps) };
-    let terms = pfc.headroom_terms(input, Bytes::new(mtu));
-    json!(terms.map(|(name, bytes)| json!({ "term": name, "bytes": bytes.get() })))
+    let (rate, delay) = (Rate::from_bps(asked.rate_bps), Span::from_ps(asked.delay_ps));
+    let input = Input { rate, delay };
+    let (mtu, shortest) = (Bytes::new(asked.mtu), Bytes::new(asked.shortest));
+    json!({
+        "terms": pfc.headroom_terms(input, mtu).map(|(term, bytes)| json!([term, bytes.get()])),
+        "cells": pfc.headroom_cells(input, mtu, shortest, asked.cell),
+    })
 }
 
 /// The switch chips: what is known of each, and what its memory comes to in cells.

@@ -45,7 +45,7 @@ pub mod traffic;
 pub mod transport;
 mod write;
 
-pub use catalog::{chips, headroom_terms, policies, schemes, size_tables};
+pub use catalog::{Asked, chips, headroom, policies, schemes, size_tables};
 pub use cautions::offered::OfferedLink;
 pub use deploy::Deploy;
 pub use event::Event;

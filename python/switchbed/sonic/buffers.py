@@ -4,7 +4,8 @@ import math
 from dataclasses import dataclass
 
 from switchbed import asic, quantity
-from switchbed.sonic.draft import Draft, Says
+from switchbed.queues import Says
+from switchbed.sonic.draft import Draft
 from switchbed.sonic.memory import ALL_FREE
 
 LEAST_POWER, MOST_POWER = -8, 7

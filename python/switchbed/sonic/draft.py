@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from switchbed import asic, quantity
+from switchbed import asic, quantity, queues
 from switchbed.sonic.device import Device
 from switchbed.sonic.finding import Findings
 from switchbed.sonic.tidy import Tables
@@ -35,29 +35,14 @@ def of_chip(choices: Choices, name: str) -> Choices:
     return replace(choices, cell=cell, nvidia=choices.nvidia or name.startswith("spectrum"))
 
 
-@dataclass(frozen=True)
-class Says:
-    """Settings of a queue in the scenario."""
-
-    index: int
-    strict: bool
-    quantum: int
-    drops: bool
-    alpha: float | None
-    reserve: int | None
-    limit: int | None
-    lossless: bool
-    scheme: str
-    params: Mapping[str, Any]
-
-
 class Draft:
     """A scenario on its way to a switch's tables."""
 
     def __init__(
         self, scenario: Mapping[str, Any], choices: Choices, device: Device | None
     ) -> None:
-        self.scenario, self.switch = scenario, scenario["switch"]
+        self.scenario: Mapping[str, Any] = scenario
+        self.switch: Mapping[str, Any] = scenario["switch"]
         if "asic" in self.switch:
             choices = of_chip(choices, str(self.switch["asic"]))
         self.choices, self.device = choices, device
@@ -67,7 +52,7 @@ class Draft:
         self.count = int(self.switch["queues"])
         own = device.ports if device is not None else ["Ethernet0"]
         self.ports = list(choices.ports) or own
-        self.says = _says(scenario, self.count)
+        self.says = queues.said(scenario)
         self.sonic: list[int] = []
         """SONiC's index of each queue."""
 
@@ -133,33 +118,3 @@ class Draft:
             self.said.approximated(
                 f"{table}|{name}", f"queues of {len(others)} other ports have it, too, and change"
             )
-
-
-def _says(scenario: Mapping[str, Any], count: int) -> list[Says]:
-    switch, scheme = scenario["switch"], scenario["scheme"]
-    quantum = switch["quantum"]
-    quanta = quantum if isinstance(quantum, list) else [quantum] * count
-    rules = {int(each["queue"]): each for each in switch.get("queue", [])}
-    schemes = scheme.get("queues") or [scheme] * count
-    classes = (switch.get("pfc") or {}).get("priorities", [])
-    found = []
-    for index in range(count):
-        own = rules.get(index, {})
-        sizes = {key: own.get(key) for key in ("reserve", "limit")}
-        found.append(
-            Says(
-                index,
-                strict=own.get("strict", index < int(switch["strict"])),
-                quantum=quantity.size(quanta[index]),
-                drops=own.get("unmarkable", switch["unmarkable"]) == "drop",
-                alpha=own.get("alpha", switch.get("alpha")),
-                lossless=index in classes,
-                scheme=schemes[index]["name"],
-                params=schemes[index]["params"],
-                **{
-                    key: None if text is None else quantity.size(text)
-                    for key, text in sizes.items()
-                },
-            )
-        )
-    return found

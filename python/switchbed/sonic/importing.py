@@ -7,11 +7,12 @@ from typing import Any
 
 from switchbed import foreign, quantity, toml
 from switchbed._native import Mistake
+from switchbed.headroom import NS_PER_METRE
 from switchbed.sonic import marking, schema
 from switchbed.sonic.device import Device
 from switchbed.sonic.finding import Findings
 from switchbed.sonic.marking import Marking
-from switchbed.sonic.memory import NS_PER_METRE, Buffers, Memory
+from switchbed.sonic.memory import UNKNOWN_METRES, Buffers, Memory
 from switchbed.sonic.reading import (
     PACKET,
     Queue,
@@ -23,7 +24,6 @@ from switchbed.sonic.reading import (
 )
 
 UNKNOWN_RATE = 10_000
-UNKNOWN_METRES = 1_000
 LINKS = "links"
 """The file of ports whose speeds differ, where the scenario has no name yet."""
 

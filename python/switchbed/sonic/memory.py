@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from switchbed import asic, foreign, library, quantity
+from switchbed import asic, foreign, headroom, quantity
 from switchbed._native import Mistake
 from switchbed.sonic.device import Device
 from switchbed.sonic.reading import PACKET, Queue, Reading, listed
@@ -14,7 +14,8 @@ ALL_FREE = 1000.0
 """alpha of a queue that no threshold follows: the largest."""
 LOSSLESS_POOL = "ingress_lossless_pool"
 """The pool of profiles that a switch makes for lossless groups (sonic-swss, buffermgr)."""
-NS_PER_METRE = 5
+UNKNOWN_METRES = 1_000
+"""Of a cable that CABLE_LENGTH lacks."""
 
 
 @dataclass
@@ -218,15 +219,15 @@ class Buffers:
         if into is None:
             into = out if self.chip is None else None
         if into is not None:
-            shared, headroom = self._inputs(into, xoff, pfc)
+            shared, room = self._inputs(into, xoff, pfc)
             self._fits("switch.pool", ingress, shared)
             found.switch["pool"] = f"{shared}B"
             if ingress is not None and sizes[ingress] is not None:
                 device.pools["pool"] = (ingress, into - shared)
                 device.modelled.append(("BUFFER_POOL", ingress, "size"))
-            if headroom:
-                found.pfc["headroom_pool"] = f"{headroom}B"
-                if ingress is not None and headroom == xoff:
+            if room:
+                found.pfc["headroom_pool"] = f"{room}B"
+                if ingress is not None and room == xoff:
                     device.pools["headroom_pool"] = (ingress, 0)
                     device.modelled.append(("BUFFER_POOL", ingress, "xoff"))
         if out is not None:
@@ -429,5 +430,7 @@ class Buffers:
 def needed(reading: Reading, port: str) -> int:
     """Bytes that still come in on a port after a pause, as `switch.pfc` computes it."""
     rate = (reading.speed(port) or 10_000) * 10**6
-    delay = (reading.metres(port) or 1000) * NS_PER_METRE
-    return sum(library.headroom_terms(rate, delay * 1000, PACKET).values())
+    metres = reading.metres(port)
+    return headroom.ieee(
+        headroom.Link(rate, UNKNOWN_METRES if metres is None else max(metres, 1), PACKET)
+    ).sum

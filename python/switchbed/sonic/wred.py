@@ -7,7 +7,8 @@ from types import MappingProxyType
 from typing import Any
 
 from switchbed import links, quantity
-from switchbed.sonic.draft import NAME, Draft, Says
+from switchbed.queues import Says
+from switchbed.sonic.draft import NAME, Draft
 from switchbed.sonic.schema import INT_MAX
 
 NEAREST = {
