@@ -140,14 +140,16 @@ def _fct_cell(statistic: tuple[str, str], row: comparing.Row) -> str:
 
 
 def _job(job: dict[str, Any]) -> str:
-    """A collective's time and bandwidth."""
-    of = f"{job['operation']} ({job['algorithm']}, {job['ranks']} ranks)"
+    """A collective's time and bandwidth; a schedule from a file has no bandwidth."""
+    how = f"{job['algorithm']}, " if job["algorithm"] else ""
+    of = f"{job['operation']} ({how}{job['ranks']} ranks)"
     if job["time_us"] is None:
         return f"{of}: not completed"
-    return (
-        f"{of}: {duration(job['time_us'])}, {job['slowdown']:.3f} of the ideal; busbw "
-        f"{job['busbw_bps'] / 1e9:.4g} Gbps, algbw {job['algbw_bps'] / 1e9:.4g} Gbps"
-    )
+    took = f"{of}: {duration(job['time_us'])}, {job['slowdown']:.3f} of the ideal"
+    if job["busbw_bps"] is None:
+        return took
+    bandwidths = (job[field] / 1e9 for field in ("busbw_bps", "algbw_bps"))
+    return "{}; busbw {:.4g} Gbps, algbw {:.4g} Gbps".format(took, *bandwidths)
 
 
 def _job_cell(place: int, field: str, row: comparing.Row) -> str:

@@ -246,7 +246,7 @@ PUBLIC = [
 
 
 @pytest.mark.parametrize("member", PUBLIC, ids=lambda of: of.__qualname__)
-def test_help_describes_every_parameter(member: object) -> None:
+def test_help_describes_every_parameter(member: Any) -> None:
     help_ = inspect.getdoc(member) or ""
     assert help_
     if not inspect.isfunction(member) or "Args:" not in help_:

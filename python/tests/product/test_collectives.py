@@ -89,3 +89,17 @@ def test_jobs_are_written_and_read(
     assert (out / "jobs.parquet").exists()
     assert sb.Result.load(out).table("jobs").equals(results[0].table("jobs"))
     assert json.loads((tmp_path / "summary.json").read_text())["jobs"][0]["ranks"] == 4
+
+
+def test_a_schedule_without_bandwidths_is_printed(switchbed: Program, tmp_path: Path) -> None:
+    (tmp_path / "one.goal").write_text(
+        "num_ranks 2\nrank 0 {\na: send 9000b to 1\n}\nrank 1 {\nb: recv 9000b from 0\n}\n"
+    )
+    head = FILE.split("[[traffic]]", maxsplit=1)[0]
+    goal = '[[traffic]]\nkind = "goal"\nfile = "one.goal"\n'
+    (tmp_path / "goal.toml").write_text(head + goal)
+    done = switchbed("run", "goal.toml")
+    assert "goal (2 ranks): " in done.stdout
+    assert "busbw" not in done.stdout
+    several = switchbed("run", "goal.toml", "--set", "compare.seed=[1, 2]")
+    assert "internal error" not in several.stderr
