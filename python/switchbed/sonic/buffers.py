@@ -1,7 +1,7 @@
 """A scenario's memory as buffer pools and profiles."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from switchbed import asic, quantity
 from switchbed.queues import Says
@@ -237,8 +237,10 @@ class Writer:
         owned = self.device.buffers
         names = dict(owned)
         for queue, name in owned.items():
-            kind = bounds[queue].kind
             own = self.draft.own("BUFFER_PROFILE", name)
+            if not bounds[queue].value and "dynamic_th" not in own:
+                bounds[queue] = replace(bounds[queue], kind="")  # whatever is free, as it has it
+            kind = bounds[queue].kind
             if kind and kind not in own:
                 # A profile's kind of threshold cannot be changed: another name.
                 other = f"{name}_{kind.removesuffix('_th')}"
@@ -261,7 +263,7 @@ class Writer:
         value = bound.value
         if not value and kind in own:
             value = own[kind]
-        if not value:
+        if not value and bound.kind:
             value = self.draft.own("BUFFER_POOL", own["pool"]).get("size", "")
         for other in ("dynamic_th", "static_th"):
             row.pop(other, None)

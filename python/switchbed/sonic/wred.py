@@ -258,8 +258,10 @@ class Writer:
 
 
 def _fill(row: dict[str, str], wred: Wred, own: Mapping[str, str] = MappingProxyType({})) -> None:
-    """`own`: the row as the device has it, whose missing chance means 100."""
+    """`own`: the row as the device has it, whose missing minimum means 0, missing chance 100."""
     row["green_min_threshold"], row["green_max_threshold"] = str(wred.low), str(wred.high)
+    if own and "green_min_threshold" not in own and wred.low == 0:
+        del row["green_min_threshold"]
     if wred.chance is not None:
         row["green_drop_probability"] = str(wred.chance)
     chance = row.setdefault("green_drop_probability", "100")

@@ -93,7 +93,7 @@ def test_the_command(switchbed: Program) -> None:
     ("args", "says"),
     [
         (("--speed", "fast"), "--speed fast"),
-        (("--speed", "0Gbps"), "from 1Mbps to 1600Gbps"),
+        (("--speed", "2000Gbps"), "from 1Mbps to 1600Gbps"),
         (("--speed", "1Gbps", "--cable", "1.5m"), "--cable 1.5m: is no length"),
         (("--speed", "1Gbps", "--cable", "9999km"), "up to 1000 km"),
         (("--speed", "1Gbps", "--mtu", "1B"), "--mtu 1B: from 64B"),

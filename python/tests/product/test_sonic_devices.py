@@ -240,3 +240,16 @@ def test_a_queue_that_changes_alone_gets_rows_of_its_own(tmp_path: Path) -> None
     assert tables["BUFFER_PROFILE"]["small_q2"]["dynamic_th"] == "2"
     assert tables["BUFFER_QUEUE"]["Ethernet0|2"]["profile"] == "small_q2"
     assert tables["BUFFER_QUEUE"]["Ethernet0|1"]["profile"] == "small"
+
+
+@pytest.mark.parametrize(
+    ("table", "row", "field"),
+    [("WRED_PROFILE", "A", "green_min_threshold"), ("BUFFER_PROFILE", "small", "dynamic_th")],
+)
+def test_rows_that_lack_a_threshold_stay_without(
+    table: str, row: str, field: str, tmp_path: Path
+) -> None:
+    config = json.loads((OWN / "tor.json").read_text())
+    del config[table][row][field]
+    found = load(config, "tor.json")
+    assert unchanged(config, scenario(found, tmp_path), found)
