@@ -83,6 +83,7 @@ impl<T> Slab<T> {
     }
     fn take(&mut self, number: u32) -> Option<T> {
         let value = self.values.get_mut(number as usize)?.take();
+        // Only a number that was in use becomes free: taking twice must not free it twice.
         self.free.extend(value.as_ref().map(|_| number));
         value
     }
@@ -362,6 +363,7 @@ impl Fabric {
 
     /// The switch of a link; `None`: it is a host's.
     fn switch_of(&self, link: LocalLink) -> Option<usize> {
+        // Links are numbered hosts first, then switch by switch in rising order.
         self.switches.partition_point(|switch| switch.first <= link).checked_sub(1)
     }
 
@@ -444,6 +446,7 @@ impl Fabric {
     /// Whether an event is a packet's arrival over a link of this rank; the packet is gone then.
     pub(crate) fn lose_arrival(&mut self, event: &Event, rank: Rank) -> bool {
         let slot = SlotId::at(event.what());
+        // Class 0 is a packet's arrival; the others have no slot.
         let gone =
             class(event.what()) == 0 && transit::link(self.packets.arena.cargo(slot)) == rank;
         if gone {
@@ -481,6 +484,7 @@ impl Fabric {
                 while driver.port().state().queue_bytes(queue) > Bytes::ZERO {
                     let before = driver.queued();
                     driver.expel(queue, End::Head, line, now);
+                    // Not every scheme lets a packet be expelled: without this the loop would not end.
                     if driver.queued() == before {
                         break;
                     }
@@ -507,6 +511,7 @@ impl Fabric {
         now: Time,
         out: &mut Outbox<Parcel>,
     ) {
+        // Departures due by now still have the old delay.
         self.with_line(link, now, out, |_, _| {});
         self.links[link.index()].channel.delay = delay;
     }
@@ -588,11 +593,13 @@ impl Fabric {
         let mut events = events.iter().peekable();
         loop {
             let at = events.peek().map_or(Time::NEVER, |event| event.at);
+            // Asked anew each time: what a host does may set an earlier timer.
             let timer = host.next_timer();
             if at.min(timer) >= end {
                 break;
             }
             let mut cx = host::Cx { settings: &shared.settings, net: &mut net, log };
+            // At the same time arrivals come first: an ACK may stop the timer.
             if timer < at {
                 host.fire(&mut cx);
                 continue;
@@ -604,6 +611,7 @@ impl Fabric {
                     let packets = &mut cx.net.line.packets;
                     let packet = *packets.arena.packet(slot);
                     let payload = packets.payloads[slot.index()];
+                    // Free before delivery, so that an answer may take the same slot while it is cached.
                     packets.arena.free(slot);
                     host.deliver(packet, payload, &mut cx, at);
                 }
@@ -619,6 +627,7 @@ impl Fabric {
                 }
             }
         }
+        // `end` itself belongs to the next visit.
         net.settle(Time::from_ps(end.as_ps() - 1));
         net.link.driver.due().min(host.next_timer())
     }
@@ -660,6 +669,8 @@ fn ranked(events: &[Event], order: &mut [Event]) -> bool {
     for (i, a) in events.iter().enumerate() {
         let mut rank = 0;
         for (b, other) in events[..i].iter().zip(&mut ranks) {
+            // Exactly one of the pair is counted as the later one, so ranks are a permutation even
+            // where times are equal.
             let later = u8::from(b.at <= a.at);
             rank += later;
             *other += 1 - later;
@@ -669,6 +680,7 @@ fn ranked(events: &[Event], order: &mut [Event]) -> bool {
     for (event, rank) in events.iter().zip(ranks) {
         order[usize::from(rank)] = *event;
     }
+    // Equal times are left to the slow sort, which breaks ties.
     order[..events.len()].windows(2).all(|pair| pair[0].at != pair[1].at)
 }
 
@@ -681,6 +693,7 @@ impl World for Fabric {
             return;
         }
         let (node, slot) = (event.node().index(), SlotId::at(event.what()));
+        // Hosts have the first numbers, switches those behind them.
         match self.hosts.get(node) {
             Some(host) => self.fetch_for_host(host, node, slot, stage),
             None => self.fetch_for_switch(node - self.hosts.len(), slot, stage),
@@ -698,7 +711,7 @@ impl World for Fabric {
         match events {
             [] | [_] => {}
             [a, b] if a.at != b.at => {
-                // Which comes first is anybody's guess: no branch.
+                // The order cannot be predicted, so a branch would cost more.
                 let (x, y) = (*a, *b);
                 let swap = y.at < x.at;
                 *a = select_unpredictable(swap, y, x);
@@ -729,6 +742,7 @@ impl World for Fabric {
             }
             Parcel::Notice { node, notice } => {
                 let at = notice.at;
+                // The class bits lie above any slot's number.
                 Event::new(at, node, NOTICE | self.notices.put(*notice))
             }
         }

@@ -245,6 +245,7 @@ impl Wire for Line<'_, '_> {
         let Channel { delay, node, switch, rank, shard, ingress } = self.channel;
         let at = until + delay;
         self.packets.hops += 1;
+        // INT is written before observers see the packet, and losses come after both.
         if self.told {
             self.stamp(slot, now);
             self.tell_sent(slot, now, until, at);
@@ -256,7 +257,7 @@ impl Wire for Line<'_, '_> {
         let cargo = self.packets.arena.cargo_mut(slot);
         transit::set_link(cargo, rank);
         if let Some(switch) = switch.get() {
-            // Known before it is needed: what it leads to can be fetched.
+            // Routed as it leaves, not as it arrives: the output port's memory can then be prefetched.
             transit::set_out(cargo, self.shared.route.route(transit::hop(cargo), switch));
         }
         if shard == self.me {
@@ -268,7 +269,7 @@ impl Wire for Line<'_, '_> {
 
     fn lost(&mut self, slot: SlotId) {
         if self.cold().left.is_some() {
-            // It may have been behind others that the line is still busy with.
+            // Time zero: `tell_left` moves it behind the packets that the line is still busy with.
             self.tell_left(slot, Time::ZERO);
         }
         self.packets.arena.free(slot);
@@ -277,6 +278,7 @@ impl Wire for Line<'_, '_> {
     #[cold]
     fn feedback(&mut self, slot: SlotId, now: Time) {
         let from = transit::from(self.packets.arena.cargo(slot));
+        // Drained even where nobody takes them: the next operation starts with an empty outcome.
         let messages = self.packets.out.feedback.drain(..);
         if let (Some(feedbacks), Some(to)) = (&mut self.feedbacks, from) {
             let at = now + self.shared.frames.delay;
@@ -316,6 +318,7 @@ impl Line<'_, '_> {
             cargo: *self.packets.arena.cargo(slot),
         };
         self.out.post(self.channel.shard, at, parcel);
+        // The other shard has copies: slots belong to one shard's arena.
         self.packets.arena.free(slot);
     }
 
@@ -335,6 +338,7 @@ impl Line<'_, '_> {
             let Telemetry { rate, sent_bytes, queue_bytes } = *telemetry;
             rdma.trail.write(&mut rdma.hops, Int::new(rate, now, sent_bytes, queue_bytes));
         }
+        // After the stamp: the record counts the bytes before this packet.
         telemetry.sent_bytes += u64::from(self.packets.arena.packet(slot).len_bytes);
     }
 
@@ -347,6 +351,7 @@ impl Line<'_, '_> {
         if let Some(conn) = from.get()
             && is_data(body)
         {
+            // The list stays in the order of time.
             let at = at.max(left.back().map_or(Time::ZERO, |last| last.at));
             left.push_back(Left { at, conn, flow, bytes });
         }
