@@ -33,7 +33,7 @@ PAPERS = {
 
 
 def names() -> list[str]:
-    """Of the scenarios that come with the program."""
+    """List the names of the scenarios that come with the program."""
     return sorted(path.stem for path in SCENARIOS.glob("*.toml"))
 
 

@@ -96,7 +96,7 @@ impl Curve {
         self.cnt = self.cnt.max(2);
     }
 
-    /// The same by the curve alone.
+    /// Window after an ACK by the curve alone.
     fn by_curve(&mut self, params: &CubicParams, cwnd: u64, acked: u64, now: u64) -> u64 {
         let steepness = (params.c * SCALE).round();
         if self.epoch_start == 0 {

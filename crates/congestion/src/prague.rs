@@ -46,7 +46,7 @@ struct State {
     marked: u64,
     /// The part of the last ACK that was not marked.
     unmarked: f64,
-    /// There has been a mark, which halved the window.
+    /// Whether a mark has halved the window.
     halved: bool,
     /// Slow start is over, since so many rounds.
     avoiding: bool,

@@ -48,7 +48,7 @@ pub(crate) struct Deadlocks {
 }
 
 impl Deadlocks {
-    /// Of a network with flow control.
+    /// Makes the search for a network with flow control.
     pub(crate) fn new(pfc: &Pfc, ports: &[PortInfo]) -> Deadlocks {
         let switch = |node: Node| match node {
             Node::Switch(switch) => Some(switch.index()),

@@ -10,7 +10,7 @@ use switchbed_scenario::FctEnd;
 use switchbed_scenario::traffic::program::{Program, Work};
 use switchbed_units::{Span, Time};
 
-/// Of an operation, at a rank.
+/// Event of an operation, at a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Happens {
     Begins,

@@ -33,7 +33,7 @@ pub(super) struct Pools {
     inputs: Box<[AtomicU64]>,
 }
 
-/// Of a chip's memory.
+/// Greatest number of partitions of a chip's memory.
 const MOST_PARTS: usize = 8;
 
 impl Pools {
@@ -42,7 +42,7 @@ impl Pools {
         changed(&self.queues[part], by)
     }
 
-    /// The same of groups.
+    /// Changes the cells that groups of a partition have of their pool, and returns the new number.
     pub(super) fn groups(&self, part: usize, by: i64) -> u64 {
         changed(&self.groups[part], by)
     }

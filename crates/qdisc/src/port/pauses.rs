@@ -160,12 +160,12 @@ pub struct Pauses {
 }
 
 impl Pauses {
-    /// Has so many holds of each queue remembered, at most [`MOST`].
+    /// Keeps the first `holds` holds of each queue, at most [`MOST`].
     pub fn remember(&mut self, holds: usize) {
         self.most = Some(holds);
     }
 
-    /// Has a watchdog look on.
+    /// Sets the watchdog.
     pub fn guard(&mut self, guard: Guard) {
         self.guard = Some(guard);
     }

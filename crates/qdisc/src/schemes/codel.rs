@@ -121,7 +121,7 @@ pub struct Codel {
 }
 
 impl Codel {
-    /// For so many queues of packets up to `packet`; `params` are complete.
+    /// Makes it for `queues` queues of packets up to `packet`; `params` are complete.
     pub fn new(params: &CodelParams, packet: Bytes, queues: usize) -> Self {
         Codel { rule: Rule::new(params, packet), queues: vec![Law::NEW; queues].into() }
     }
@@ -141,7 +141,7 @@ pub(crate) struct Rule {
 }
 
 impl Rule {
-    /// For packets up to `packet`; `params` are complete.
+    /// Makes it for packets up to `packet`; `params` are complete.
     pub(crate) fn new(params: &CodelParams, packet: Bytes) -> Rule {
         Rule {
             interval: params.interval,
@@ -176,7 +176,7 @@ pub(crate) struct Law {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Dropped {
     No,
-    /// As dropping began: the packet that leaves in its place is safe.
+    /// As dropping began; the packet that leaves in its place is not dropped.
     First,
     /// While already dropping: the packet that leaves in its place is judged as well.
     Again,

@@ -123,7 +123,7 @@ struct Victim {
 }
 
 impl FqCodel {
-    /// For packets up to `packet` and so much memory; `params` are complete.
+    /// Makes it for packets up to `packet` and so much memory; `params` are complete.
     pub fn new(params: &FqCodelParams, packet: Bytes, memory: Bytes) -> FqCodel {
         FqCodel {
             rule: Rule::new(&params.codel, packet),

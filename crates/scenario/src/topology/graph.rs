@@ -238,7 +238,7 @@ impl Graph {
         path
     }
 
-    /// The same as links.
+    /// Links of the path.
     pub(super) fn links(&self, src: HostId, hop: Hop) -> Vec<LinkId> {
         let ports = self.hops(src, hop).map(|(switch, port)| self.link(switch, port));
         std::iter::once(LinkId::at(src.index())).chain(ports).collect()
@@ -254,7 +254,7 @@ impl Graph {
         self.hops_on(self.hosts[src.index()].to, hop)
     }
 
-    /// The same from a switch on.
+    /// Hops of the path from a switch on.
     pub(super) fn hops_from(
         &self,
         from: SwitchId,

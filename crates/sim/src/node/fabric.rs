@@ -334,18 +334,18 @@ impl Fabric {
         self.cold_links[link.index()].watch.as_deref()
     }
 
-    /// The same to be changed.
+    /// Returns the observers of a link, to change them.
     pub(crate) fn watch_mut(&mut self, link: LocalLink) -> Option<&mut Watch> {
         self.cold_links[link.index()].watch.as_deref_mut()
     }
 
-    /// Has a link watched from now on.
+    /// Makes a link watched from now on.
     pub(crate) fn watched(&mut self, link: LocalLink) -> &mut Watch {
         self.links[link.index()].driver.watch();
         self.cold_links[link.index()].watch.get_or_insert_default()
     }
 
-    /// Has a link's queues measured from now on.
+    /// Measures a link's queues from now on.
     pub(crate) fn measure(&mut self, link: LocalLink) {
         let driver = &mut self.links[link.index()].driver;
         driver.measure();
@@ -421,7 +421,7 @@ impl Fabric {
         self.with_line(link, now, out, |driver, _| driver.set_up(up, now));
     }
 
-    /// Has a link lose or mark what a pattern says of what it carries from now on.
+    /// Makes a link lose or mark packets by a pattern, counted from now on.
     pub(crate) fn lose(
         &mut self,
         link: LocalLink,
@@ -435,7 +435,8 @@ impl Fabric {
         });
     }
 
-    /// Has a link carry nothing from now on, or carry again. What left its port until now is on it.
+    /// Cuts a link, which carries nothing from now on, or mends it. Packets that left its port
+    /// before are still delivered.
     pub(crate) fn cut(&mut self, link: LocalLink, dead: bool, now: Time, out: &mut Outbox<Parcel>) {
         self.with_line(link, now, out, |driver, line| {
             driver.watch();
@@ -466,7 +467,7 @@ impl Fabric {
         self.cold_links[link.index()].losses.get_or_insert_default().lost += packets;
     }
 
-    /// Has a switch use the port of a link, or not; a host has no other.
+    /// Lets a switch use the port of a link, or not; a host has no other.
     pub(crate) fn set_live(&mut self, link: LocalLink, up: bool) {
         if let Some(switch) = self.switch_of(link) {
             let port = PortId(link.0 - self.switches[switch].first.0);
@@ -516,7 +517,7 @@ impl Fabric {
         self.links[link.index()].channel.delay = delay;
     }
 
-    /// Has a link lose at random from now on, or no more.
+    /// Makes a link lose at random from now on, or no more.
     pub(crate) fn set_errors(
         &mut self,
         link: LocalLink,

@@ -34,7 +34,7 @@ pub(super) mod transit {
     const TERMS: [usize; 2] = [5, 6];
     const JOINED: u32 = 1 << 31;
 
-    /// Of a packet that a host sends, or a switch.
+    /// Makes the cargo of a packet that a host sends, or a switch.
     pub(crate) fn new(hop: Hop, from: Option<HostId>) -> Cargo {
         Cargo { words: [hop.dst.0, hop.key, Maybe::from(from).word(), 0, 0, 0, 0] }
     }
@@ -131,7 +131,7 @@ pub(super) struct Telemetry {
 }
 
 impl Telemetry {
-    /// Of a port that has sent nothing yet.
+    /// Makes the state of a port that has sent nothing yet.
     pub(super) fn new(rate: Rate) -> Telemetry {
         Telemetry { rate, sent_bytes: 0, queue_bytes: 0 }
     }
@@ -171,7 +171,7 @@ pub(super) struct Line<'a, 'b> {
     nth: usize,
     /// The node's first.
     first: LocalLink,
-    /// Of all of the node's links.
+    /// Rarely needed state of all of the node's links.
     cold: &'a mut [ColdLink],
     pub(super) pool: &'a mut Pool,
     pub(super) packets: &'a mut Packets,
@@ -195,7 +195,8 @@ const NOWHERE: Channel = Channel {
 };
 
 impl<'a, 'b> Line<'a, 'b> {
-    /// Of a node with this first link and its links' seldom needed parts; no link is at work yet.
+    /// Makes the lines of a node from its first link and its links' rarely needed state; no link is
+    /// at work yet.
     #[inline(always)]
     pub(super) fn new(
         (first, cold): (LocalLink, &'a mut [ColdLink]),
@@ -209,7 +210,7 @@ impl<'a, 'b> Line<'a, 'b> {
         Line { channel, nth, first, cold, pool, packets, shared, me, out, feedbacks, told }
     }
 
-    /// The same, with the node's link of this number and channel at work.
+    /// Puts the node's link of this number and channel to work.
     #[inline(always)]
     pub(super) fn at(&mut self, nth: usize, channel: &Channel) -> &mut Self {
         (self.channel, self.nth, self.told) = (*channel, nth, false);

@@ -191,7 +191,7 @@ impl AtWork<'_, '_> {
         }
     }
 
-    /// The same where ports are chosen as packets arrive, or not.
+    /// Visits event by event, with ports that are chosen as packets arrive, or before.
     #[inline(always)]
     fn visit_each<const CHOOSES: bool>(&mut self, events: &[Event], end: Time) -> Time {
         for event in events {

@@ -129,7 +129,7 @@ impl Track {
         *self = Track { bytes: self.bytes, since: now, ..Track::default() };
     }
 
-    /// Of so many picoseconds in all.
+    /// Computes the lengths over `total_ps` picoseconds.
     fn lengths(&self, total_ps: u64) -> Lengths {
         let bins = self.bins.sorted();
         let held: u64 = bins.iter().map(|&(_, ps)| ps).sum();
@@ -184,7 +184,7 @@ pub(super) fn asked(site: &mut Site) -> Asked {
 }
 
 impl QueueStats {
-    /// For a port of so many queues.
+    /// Makes it for a port of `queues` queues.
     pub fn new(queues: usize) -> Self {
         QueueStats {
             port: Track::default(),

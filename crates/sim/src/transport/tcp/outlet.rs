@@ -36,7 +36,7 @@ pub(super) struct Outlet {
     packets: u64,
     /// The least RTT; the longest span without a sample.
     min_rtt: Span,
-    /// Of each segment in the card the bytes, the oldest first, and of all.
+    /// Bytes of each segment in the card, the oldest first, and their sum.
     segments: VecDeque<u64>,
     held: u64,
     /// Bytes of the oldest that have left.
@@ -49,7 +49,7 @@ pub(super) struct Outlet {
     throttled: bool,
     /// When the next segment may leave, if one waits for that.
     waits: Time,
-    /// Of the packet sent last.
+    /// Terms of the packet sent last.
     terms: Terms,
 }
 

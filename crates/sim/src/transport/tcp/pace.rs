@@ -88,7 +88,7 @@ impl Pace {
         self.quick = self.quick.max(acks);
     }
 
-    /// The same after repeated data, which begins anew with the delay, too.
+    /// Handles repeated data, which begins anew with the delay, too.
     pub(super) fn repeated(&mut self, config: &Config) {
         self.hurry(config.quick_acks);
         self.delay = config.ack_delay;

@@ -293,7 +293,7 @@ impl Sender {
         self.poll_any(config, now)
     }
 
-    /// The same, whatever the way out.
+    /// Returns the next segment to send, whatever the way out.
     #[inline(always)]
     pub(super) fn poll_any(&mut self, config: &Config, now: Time) -> Option<Segment> {
         if self.loss.is_some() {
