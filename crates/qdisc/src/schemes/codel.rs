@@ -1,7 +1,7 @@
-//! CoDel (RFC 8289; Nichols and Jacobson, Controlling Queue Delay, ACM Queue 2012), a queue at a time:
-//! once packets have waited for longer than the target throughout an interval, one is dropped, or
-//! marked, as it leaves, and others after it at gaps of interval/√count until the wait is below the
-//! target again.
+//! CoDel (RFC 8289; Nichols and Jacobson, Controlling Queue Delay, ACM Queue 2012), a queue at a
+//! time. Once packets have waited for longer than the target throughout an interval, one is
+//! dropped, or marked, as it leaves. Others follow at gaps of interval/√count until the wait is
+//! below the target again.
 //!
 //! | parameter | unit | default |
 //! | --- | --- | --- |
