@@ -260,6 +260,7 @@ impl Law {
     /// The verdict on a packet that stands at the head of its queue now.
     fn judge(&mut self, rule: &Rule, now: Time, ok: bool, markable: bool) -> Departure {
         match std::mem::replace(&mut self.dropped, Dropped::No) {
+            // RFC 8289, section 5.5: the packet behind the first drop leaves without a verdict.
             Dropped::First => return Departure::Pass,
             Dropped::Again if ok => self.drop_next += self.gap(rule),
             Dropped::No if !self.dropping => {
@@ -274,6 +275,7 @@ impl Law {
         if now < self.drop_next {
             return Departure::Pass;
         }
+        // At most one packet a call: a further drop that is due comes with the next call.
         self.counts(self.count.saturating_add(1));
         if markable {
             let from = if rule.next_mark == NextMark::Due { self.drop_next } else { now };
@@ -286,6 +288,7 @@ impl Law {
 
     /// Dropping begins, where it left off if that was a short while ago.
     fn begin(&mut self, rule: &Rule, now: Time, markable: bool) -> Departure {
+        // Drops of the last dropping state: at that rate the wait came down, so begin there again.
         let since = self.count - self.last;
         let lately = now < self.drop_next + rule.interval * 16;
         self.counts(if since > 1 && lately { since } else { 1 });
@@ -304,7 +307,7 @@ impl Law {
 /// One Newton step towards 1/√count, in 2⁻¹⁶: x ← x·(3 − count·x²)/2. A count that has jumped, by drops
 /// that are not the law's, wraps as it does in Linux.
 fn newton(inverse: u32, count: u32) -> u32 {
-    // In 2⁻³², as 32 bits hold it.
+    // In 2⁻³², the width of the kernel's `rec_inv_sqrt`.
     let x = u64::from(inverse) << 16;
     let squared = (x * x) >> 32;
     let bracket = (3_u64 << 32).wrapping_sub(u64::from(count) * squared);
@@ -324,6 +327,7 @@ impl Marker for Codel {
         _: Intent,
         _: &mut dyn Random,
     ) -> Option<SlotId> {
+        // A caller of the RFC's dequeue would have found the queue empty before this arrival.
         if view.port.queue_packets(queue) == 1 && view.now >= view.port.busy_until() {
             self.queues[queue as usize].empty();
         }
