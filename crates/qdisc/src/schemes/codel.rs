@@ -307,7 +307,7 @@ impl Law {
 /// One Newton step towards 1/√count, in 2⁻¹⁶: x ← x·(3 − count·x²)/2. A count that has jumped, by drops
 /// that are not the law's, wraps as it does in Linux.
 fn newton(inverse: u32, count: u32) -> u32 {
-    // In 2⁻³², the width of the kernel's `rec_inv_sqrt`.
+    // In 2⁻³², as `codel_Newton_step` shifts its 16 bits up.
     let x = u64::from(inverse) << 16;
     let squared = (x * x) >> 32;
     let bracket = (3_u64 << 32).wrapping_sub(u64::from(count) * squared);
