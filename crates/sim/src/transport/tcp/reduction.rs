@@ -38,7 +38,7 @@ impl Reduction {
     fn prr(&self, ssthresh: f64, in_flight: u64, newly: u64, safe: bool) -> f64 {
         let room = ssthresh - in_flight as f64;
         let more = self.delivered.saturating_sub(self.sent);
-        // RFC 6937, section 3.1: with more out than the threshold, sends in proportion to what arrives.
+        // RFC 6937, section 3: with more out than the threshold, sends in proportion to what arrives.
         // With less, sends as much as arrives, and a packet more where that is safe (slow start).
         let send = if room < 0.0 {
             (ssthresh * self.delivered as f64 / self.prior).ceil() - self.sent as f64
