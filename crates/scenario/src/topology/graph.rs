@@ -136,6 +136,7 @@ impl Graph {
         switches: Vec<(String, Vec<Cable>)>,
         route: Arc<dyn Route>,
     ) -> Graph {
+        // Links are numbered hosts first, then switch by switch, port by port.
         let mut links = hosts.len();
         let mut first = Vec::with_capacity(switches.len());
         for (_, ports) in &switches {
@@ -209,6 +210,7 @@ impl Graph {
         let of = |(inputs, (_, ports)): (Vec<Cable>, &(String, Vec<Cable>))| {
             let back = |nth: usize| {
                 let from = inputs[nth].from;
+                // The n-th cable from a node pairs with the n-th port back to it.
                 let before = inputs[..nth].iter().filter(|other| other.from == from).count();
                 let mut alike = ports.iter().enumerate().filter(|(_, cable)| cable.to == from);
                 PortId(alike.nth(before).map_or(0, |(port, _)| port as u32))
