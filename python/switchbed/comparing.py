@@ -67,7 +67,7 @@ class Ratio:
         return self.change.ratio.estimate
 
     def to_json(self) -> dict[str, Any]:
-        """As it stands in a sweep's summary."""
+        """Return the object in a sweep's summary."""
         return {
             "scheme": self.scheme,
             "to": self.to,
@@ -229,7 +229,7 @@ def identical(outcomes: Iterable[Outcome]) -> list[str]:
 
 
 def _identical(key: str, runs: Mapping[tuple[tuple[str, str], ...], str]) -> Iterator[str]:
-    """Of one key: its values that are alike, and where."""
+    """Describe the values of a key that are alike, and their runs."""
     where: dict[tuple[str, ...], list[str]] = {}
     points: dict[tuple[tuple[str, str], ...], dict[str, list[str]]] = {}
     for place, results in runs.items():

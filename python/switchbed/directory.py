@@ -300,7 +300,7 @@ def check(path: Path, *, force: bool) -> None:
 
 
 MOST_NAMED = 5
-"""Of files that stand in the way."""
+"""Most files that a message names as standing in the way."""
 
 
 def _manifest(path: Path) -> dict[str, Any] | None:

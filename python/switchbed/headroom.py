@@ -123,7 +123,7 @@ def need(rule: str, link: Link, chip: Mapping[str, Any] | None) -> Need:
 
 @dataclass(frozen=True)
 class Pool:
-    """What groups have together."""
+    """Headroom of all groups together."""
 
     bytes: int
     parts: int = 1

@@ -33,7 +33,7 @@ PAPERS = {
 
 
 def names() -> list[str]:
-    """Of the scenarios that come with the program."""
+    """List the names of the scenarios that come with the program."""
     return sorted(path.stem for path in SCENARIOS.glob("*.toml"))
 
 
@@ -41,7 +41,7 @@ def scenarios() -> list[dict[str, Any]]:
     """List the scenarios that come with switchbed.
 
     Returns:
-        A dict each: `name`, which `Scenario.from_file("@NAME")` takes, `title`, and `paper`, whose
+        Dicts with `name`, which `Scenario.from_file("@NAME")` takes, `title`, and `paper`, whose
         idea it shows, or `None`.
 
     Example:
@@ -62,7 +62,7 @@ def schemes() -> list[dict[str, Any]]:
     """List the schemes.
 
     Returns:
-        A dict each: `name`, `paper`, `summary`, `seats` (what the scheme decides), and `parameters`
+        Dicts with `name`, `paper`, `summary`, `seats` (what the scheme decides), and `parameters`
         with the values that each takes.
 
     Example:
@@ -75,7 +75,7 @@ def policies() -> list[dict[str, Any]]:
     """List the buffer policies of a switch.
 
     Returns:
-        A dict each: `name`, `key` (`switch.policy`, which chooses it), `paper`, `summary`,
+        Dicts with `name`, `key` (`switch.policy`, which chooses it), `paper`, `summary`,
         `source`, and `parameters`.
     """
     return list(json.loads(_native.policies()))
@@ -85,7 +85,7 @@ def hosts() -> list[dict[str, Any]]:
     """List the host profiles.
 
     Returns:
-        A dict each: `name`, `about`, `based_on`, and `default`, whether new scenarios get it.
+        Dicts with `name`, `about`, `based_on`, and `default`, whether new scenarios get it.
     """
     return list(json.loads(_native.profiles()))
 
@@ -94,7 +94,7 @@ def chips() -> list[dict[str, Any]]:
     """List the switch chips whose memory is known.
 
     Returns:
-        A dict each: the sizes that vendors' files show, in bytes (`memory_bytes`, `cell_bytes`),
+        Dicts with the sizes that vendors' files show, in bytes (`memory_bytes`, `cell_bytes`),
         what they come to in cells, and counts `observed` on switches. `None`: not known.
     """
     return list(json.loads(_native.chips()))
@@ -104,7 +104,7 @@ def sizes() -> list[dict[str, Any]]:
     """List the built-in flow-size tables.
 
     Returns:
-        A dict each: `name`, `source`, `mean_bytes`, by which a load becomes a rate of flows, the
+        Dicts with `name`, `source`, `mean_bytes`, by which a load becomes a rate of flows, the
         mean of the sizes as drawn, `percentiles_bytes`, and `points`.
     """
     return list(json.loads(_native.sizes()))

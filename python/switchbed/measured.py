@@ -124,8 +124,8 @@ class Metric:
         return cls(text, short[1], where, statistic, unit)
 
     def value(self, run: "Result", window: Window = (None, None)) -> float | None:
-        """Of a run; `None` where it has none. `window` bounds the starts of flows, and the times
-        of series."""
+        """Return the metric of a run; `None` where it has none. `window` bounds the starts of
+        flows, and the times of series."""
         if not self.of:
             if window != (None, None):
                 raise Mistake(
@@ -152,7 +152,7 @@ class Metric:
 
     @property
     def detail(self) -> str:
-        """Of whom, and which statistic: `99th percentile, class 1`."""
+        """Describe the selection and the statistic: `99th percentile, class 1`."""
         if not self.of:
             return _of_summary(self.text)[1]
         where = (
@@ -233,7 +233,7 @@ def _within(frame: "pl.DataFrame", column: str, window: Window) -> "pl.DataFrame
 
 
 def _flows(metric: Metric, run: "Result", window: Window) -> list[float]:
-    """Of flows that count and have ended."""
+    """Return the values of flows that count and have ended."""
     import polars as pl
 
     column = "fct_s" if metric.of == "fct" else "slowdown"
@@ -242,8 +242,8 @@ def _flows(metric: Metric, run: "Result", window: Window) -> list[float]:
 
 
 def _queries(metric: Metric, run: "Result", window: Window) -> list[float]:
-    """Of those all of whose flows have ended. Requests stand alone; the flows of an incast that
-    start together are a round."""
+    """Return the completion times of queries all of whose flows have ended. Requests stand alone;
+    the flows of an incast that start together are a round."""
     import polars as pl
 
     kinds = [source["kind"] for source in run.scenario["traffic"]]
@@ -270,7 +270,7 @@ def counted(run: "Result") -> "pl.DataFrame":
 
 
 def _lengths(metric: Metric, run: "Result", window: Window) -> list[float]:
-    """Of the sampled queues: of a port all together unless one is asked for."""
+    """Return the lengths of the sampled queues: of a port all together unless one is asked for."""
     import polars as pl
 
     if run.series.is_empty():
@@ -283,7 +283,7 @@ def _lengths(metric: Metric, run: "Result", window: Window) -> list[float]:
 
 
 def _rates(metric: Metric, run: "Result", window: Window) -> list[float]:
-    """Of the intervals: of all classes together unless one is asked for."""
+    """Return the goodput of the intervals: of all classes together unless one is asked for."""
     import polars as pl
 
     if run.goodput.is_empty():
@@ -295,14 +295,14 @@ def _rates(metric: Metric, run: "Result", window: Window) -> list[float]:
 
 
 def _shares(metric: Metric, run: "Result", window: Window) -> list[float]:
-    """Of the intervals in which anything arrived: what of it is the class's."""
+    """Return the class's share in the intervals in which anything arrived."""
     every = replace(metric, conditions=())
     pairs = zip(_rates(metric, run, window), _rates(every, run, window), strict=True)
     return [one / all_of_it for one, all_of_it in pairs if all_of_it > 0]
 
 
 def _busy(metric: Metric, run: "Result", window: Window) -> list[float]:
-    """Of switches' ports, unless one is asked for by its name."""
+    """Return the utilisation of switches' ports, unless one is asked for by its name."""
     import polars as pl
 
     if window != (None, None):
@@ -314,7 +314,7 @@ def _busy(metric: Metric, run: "Result", window: Window) -> list[float]:
 
 
 def _jobs(metric: Metric, run: "Result", window: Window) -> list[float]:
-    """Of collectives of which a repetition was completed."""
+    """Return the values of collectives of which a repetition was completed."""
     import polars as pl
 
     jobs = run.table("jobs")

@@ -1,4 +1,4 @@
-"""What a resolved scenario says of each queue of a port."""
+"""Settings of each queue of a port in a resolved scenario."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -11,7 +11,7 @@ from typing import Self
 from switchbed._native import Mistake, Plan
 
 SHARE = 0.8
-"""Of the memory that there is, what runs may take; the rest is for what nobody foresees."""
+"""Part of the memory that runs may take; the rest is a reserve."""
 LARGE = 1_000_000_000
 """Bytes from which on a run says how much it will take."""
 
@@ -25,7 +25,7 @@ class Need:
 
     @classmethod
     def of(cls, plans: Sequence[Plan], jobs: int) -> Self:
-        """Of so many at a time: of the largest."""
+        """Return the need of `jobs` runs at a time, taken as the largest."""
         lists = (json.loads(plan.memory) for plan in plans)
         each = [Counter({(p["what"], p["each"]): p["count"] for p in parts}) for parts in lists]
         each.sort(key=_bytes, reverse=True)
@@ -64,7 +64,7 @@ def free(root: Path = Path("/")) -> float:
 
 
 def _limits(root: Path) -> Sequence[float]:
-    """Of the control group that this process is in, and of those around it."""
+    """Return the limits of the control group that this process is in, and of those around it."""
     groups = root / "sys/fs/cgroup"
     for line in _lines(root / "proc/self/cgroup"):
         _, controllers, path = line.split(":", 2)

@@ -23,7 +23,7 @@ class Request:
     """The command line of `switchbed run`."""
 
     file: Path
-    """Or `@NAME`, or `-` (`library.given`)."""
+    """Path of the scenario, or `@NAME`, or `-` (`library.given`)."""
     sets: Sequence[str] = ()
     seed: int | None = None
     json_to: str | None = None

@@ -31,10 +31,10 @@ class Outcome:
     scheme: str
     """The scheme's name in the registry."""
     summary: dict[str, Any]
-    """The same for the same seed, whatever the machine and the threads."""
+    """Headline figures: the same for the same seed, whatever the machine and the threads."""
     wall_s: float
     processor_s: float | None = None
-    """Of the thread that ran it, where that was one and the system tells."""
+    """Seconds of the thread that ran it, where there was one and the system reports it."""
 
     def to_json(self) -> dict[str, Any]:
         """The object that `--json` writes; settings only where there are any."""
@@ -57,7 +57,7 @@ class Meter(Protocol):
     """Shows how far the runs are."""
 
     def show(self, tracks: Sequence[Progress]) -> None:
-        """Is given every run's progress, every `TICK_S` or sooner."""
+        """Show every run's progress; called every `TICK_S` or sooner."""
 
 
 Keep = Callable[[Plan, Results, Outcome], None]

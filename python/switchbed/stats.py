@@ -63,11 +63,11 @@ class Range:
 
 ANY = Range()
 POSITIVE = Range(0.0)
-"""Of times, lengths, counts and ratios."""
+"""Range of times, lengths, counts and ratios."""
 SLOWDOWN = Range(1.0)
-"""Of an FCT over the ideal one."""
+"""Range of an FCT over the ideal one."""
 SHARE = Range(0.0, 1.0)
-"""Of utilisations, shares and Jain's index."""
+"""Range of utilisations, shares and Jain's index."""
 
 
 @dataclass(frozen=True)

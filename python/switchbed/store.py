@@ -85,7 +85,7 @@ class Store:
         return self.run(key).is_dir()
 
     def keys(self) -> tuple[set[str], set[str]]:
-        """Of all runs that are there, and of all that failed."""
+        """Return the keys of all runs that are there, and of all that failed."""
         runs, failed = (self.path / "runs").glob("*"), (self.path / "failed").glob("*.json")
         return {path.name for path in runs}, {path.stem for path in failed}
 

@@ -22,7 +22,7 @@ MONITORED = tuple(monitored_tables())
 """Names of the monitors' tables, which do not exist unless the scenario asks."""
 NAMES = (*ALWAYS, *ASKED_FOR, *MONITORED)
 TYPES = ("UInt64", "UInt32", "Float64", "Boolean", "String")
-"""Of columns, in Polars's words."""
+"""Types of columns, in Polars's words."""
 
 
 def of(results: Results) -> dict[str, Table]:

@@ -13,7 +13,7 @@ use switchbed_units::{Bytes, Rate, Span};
 /// A key of a section, or a parameter of a scheme.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Param {
-    /// As the file writes it, snake_case.
+    /// Name in the file, in snake_case.
     pub name: &'static str,
     /// Form of value that the key takes.
     pub kind: ParamKind,
@@ -139,7 +139,7 @@ impl Param {
 /// A table of a scenario file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SectionSpec {
-    /// As the file writes it.
+    /// Name of the section in the file.
     pub name: &'static str,
     /// `[[name]]`, any number of times, rather than `[name]`.
     pub repeated: bool,
@@ -293,7 +293,7 @@ impl ParamKind {
         self.holds(&value).map(|()| value)
     }
 
-    /// The same, whatever its range.
+    /// Reads a value from text without checking its range.
     fn parse_any(&self, text: &str) -> Result<Value, String> {
         let number = |text: &str| text.parse().or_else(|_| quantity::percent(text));
         match *self {
@@ -675,7 +675,7 @@ macro_rules! words {
         )+}
 
         impl $name {
-            /// As a file writes it.
+            /// Returns the word that a file writes for it.
             pub const fn word(self) -> &'static str {
                 match self {$($name::$variant => $word,)+}
             }
@@ -728,7 +728,7 @@ macro_rules! kinds {
             /// Name of the key that chooses.
             pub const KEY: &'static str = stringify!($key);
 
-            /// As a file writes it.
+            /// Returns the word that a file writes for it.
             pub const fn word(&self) -> &'static str {
                 match self {$($name::$variant {..} => $word,)+}
             }

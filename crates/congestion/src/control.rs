@@ -7,7 +7,7 @@ use switchbed_units::{Span, Time};
 /// Description of a control: the behaviour that it expects of TCP.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
-    /// There is a window: else there is no TCP, and nothing but the network card paces a sender.
+    /// Whether it is TCP with a window. Without TCP only the network card paces a sender.
     pub tcp: bool,
     /// Hosts have RoCE's queue pairs, whose rate control has the same name ([`crate::roce`]).
     pub roce: bool,

@@ -35,7 +35,7 @@ params! {
 /// CUBIC; apart, since it is larger than others' memory and touched less.
 #[derive(Clone, Debug)]
 pub enum Cubic {
-    /// As RFC 9438 has it.
+    /// Curve in fractions, by RFC 9438.
     Exact(Box<Curve>),
     /// Curve in the arithmetic of Linux.
     Kernel(Box<cubic_kernel::Curve>),
@@ -122,7 +122,7 @@ impl Control for Cubic {
         }
     }
 
-    /// As a loss, but down to one packet (section 4.6); in Linux to two.
+    /// Cuts as for a loss, but down to one packet (section 4.6); in Linux to two.
     fn marked(&mut self, _: impl Deref<Target = CubicParams>, _: f64, _: Time) -> Mark {
         match self {
             Cubic::Exact(_) => Mark::AsLoss { least: 1.0 },

@@ -35,7 +35,7 @@ use switchbed_units::Time;
 pub enum Received {
     /// A frame is in the buffer.
     Frame,
-    /// There was one, too long for the buffer that devices read into.
+    /// A frame was there, but too long for the buffer that devices read into.
     Oversized,
     /// No frame is waiting now.
     Nothing,

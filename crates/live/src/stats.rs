@@ -187,7 +187,7 @@ impl Length {
 }
 
 impl Lengths {
-    /// Of a port with so many queues, from its first packet on.
+    /// Makes the statistics of a port with `queues` queues, from its first packet on.
     pub fn new(queues: usize) -> Lengths {
         Lengths { queues: vec![Length::default(); queues], port: Length::default(), began: None }
     }
@@ -220,7 +220,7 @@ impl Lengths {
     pub fn queue(&self, queue: QueueId, now: Time) -> (f64, u64) {
         self.of(&self.queues[queue as usize], now)
     }
-    /// The same of all queues together.
+    /// Mean and greatest length of all queues together.
     pub fn port(&self, now: Time) -> (f64, u64) {
         self.of(&self.port, now)
     }

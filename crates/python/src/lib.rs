@@ -19,9 +19,25 @@ use std::path::PathBuf;
 use switchbed_scenario as scenario;
 use table::Table;
 
-create_exception!(_native, Mistake, PyValueError, "Bad input: one line that says where and what.");
+create_exception!(
+    _native,
+    Mistake,
+    PyValueError,
+    "Bad input. Its text is one line: what is wrong, where, and what would be right."
+);
 
-/// The scenarios of a file: one, or with `[compare]` each of the cross product, in order.
+/// List the runs of a scenario file: one, or with `[compare]` each combination, in order.
+///
+/// Args:
+///     file: Path of the scenario file.
+///     sets: Overrides `key=value`, as `--set` takes them.
+///     seed: Seed in place of the file's.
+///
+/// Raises:
+///     Mistake: The file cannot be read, or the scenario has a mistake.
+///
+/// Example:
+///     >>> [plan.settings for plan in switchbed.plans("load.toml", ["load=0.5"])]
 #[pyfunction]
 #[pyo3(signature = (file, sets = Vec::new(), seed = None))]
 fn plans(
@@ -34,8 +50,8 @@ fn plans(
     Plan::all(py, source.map_err(|m| Mistake::new_err(m.to_string()))?, true)
 }
 
-/// The same of a scenario given as text. Messages call it `name`, with line numbers if the
-/// user wrote the text, and an override (`key=value`) what its second part says.
+/// List the runs of a scenario given as text. Messages call it `name`, with line numbers if the
+/// user wrote the text. An override is `key=value` with its name in messages.
 #[pyfunction]
 fn plans_of(
     py: Python<'_>,

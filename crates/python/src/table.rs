@@ -16,7 +16,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use switchbed_sim::table::{Column, Names, Values};
 
-/// Columns of equal length with name, unit and meaning.
+/// A table that speaks Arrow (`__arrow_c_stream__`): columns of equal length with name, unit and
+/// meaning.
 #[pyclass(frozen, module = "switchbed._native")]
 pub struct Table(RecordBatch);
 

@@ -236,7 +236,7 @@ impl Switch {
         self.memory.map_or(self.buffer, |memory| Bytes::new(memory.get() / u64::from(ports)))
     }
 
-    /// As a port of a switch of so many ports has it.
+    /// Returns the settings of a port, on a switch of `ports` ports.
     pub fn of_ports(&self, ports: u32) -> Switch {
         Switch { buffer: self.port_memory(ports), memory: None, ..self.clone() }
     }
@@ -466,7 +466,7 @@ words! {
         /// Dynamic thresholds with a large α; queues over their threshold lose packets from the
         /// head.
         Occamy = "occamy",
-        /// As a switch chip's memory is shared; tail drop.
+        /// Sharing as in a switch chip's memory; tail drop.
         Asic = "asic",
     }
 }

@@ -235,7 +235,7 @@ words! {
         Bytes = "bytes",
         /// ACKs, for whole packets.
         Acks = "acks",
-        /// The same, and one more.
+        /// Units of `acks`, and one more.
         AcksAndOne = "acks-and-one",
         /// Segments acknowledged, for whole packets.
         Segments = "segments",
@@ -282,7 +282,7 @@ words! {
 words! {
     /// When packets leave.
     pub enum Pacing {
-        /// As soon as the window lets them.
+        /// Sends as soon as the window allows.
         Off = "off",
         /// At Linux's pacing rate.
         Linux = "linux",

@@ -99,7 +99,7 @@ impl FlowRecord {
         self.end.is_some_and(|end| end <= time)
     }
 
-    /// Of a flow that starts.
+    /// Makes the record of a flow that starts.
     pub(crate) fn starting(flow: &FlowStart) -> FlowRecord {
         FlowRecord {
             row: flow.list_row.unwrap_or(flow.row),

@@ -85,7 +85,7 @@ pub struct JobTimes {
     pub repetitions: u32,
     /// Time of one of these; null without any.
     pub time_us: Option<f64>,
-    /// The same in an empty network.
+    /// Duration in an empty network, in microseconds.
     pub ideal_us: f64,
     /// Time over the ideal one.
     pub slowdown: Option<f64>,

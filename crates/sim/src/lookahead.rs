@@ -73,7 +73,7 @@ struct Least {
     rate: Option<Rate>,
 }
 
-/// These of each direction that events change.
+/// Least values that events give each direction of a link.
 fn least_of_events(
     scenario: &Scenario,
     graph: &Graph,

@@ -429,7 +429,7 @@ impl Network {
         shard.wake(shard.world.node_of(local), now);
     }
 
-    /// Has a link lose or mark what a pattern says of what it carries from now on.
+    /// Makes a link lose or mark packets by a pattern, counted from now on.
     pub(crate) fn lose(&mut self, id: LinkId, pattern: Pattern, now: Time) {
         let (shard, local) = self.links[id.index()];
         let shard = &mut self.engine.shards[shard.index()];
@@ -456,7 +456,7 @@ impl Network {
         shard.wake(shard.world.node_of(local), now);
     }
 
-    /// Has a link carry nothing from now on; what is on it is lost.
+    /// Cuts a link: it carries nothing from now on, and what is on it is lost.
     pub(crate) fn cut(&mut self, id: LinkId, now: Time) {
         self.at_link(id, now, |world, local, out| world.cut(local, true, now, out));
         // What is on it is an arrival to come, at its other end's shard.
@@ -472,7 +472,7 @@ impl Network {
         self.engine.shards[shard.index()].world.note_lost(local, lost);
     }
 
-    /// Has a link carry again what leaves from now on.
+    /// Lets a link carry again what leaves from now on.
     pub(crate) fn mend(&mut self, id: LinkId, now: Time) {
         self.at_link(id, now, |world, local, out| world.cut(local, false, now, out));
     }
@@ -506,7 +506,7 @@ impl Network {
         self.at_link(id, now, |world, local, out| world.set_delay(local, delay, now, out));
     }
 
-    /// Has a link lose at random from now on, or no more.
+    /// Makes a link lose at random from now on, or no more.
     pub(crate) fn set_errors(&mut self, id: LinkId, errors: Option<Errors>, now: Time) {
         self.at_link(id, now, |world, local, out| world.set_errors(local, errors, now, out));
     }

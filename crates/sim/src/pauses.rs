@@ -48,7 +48,7 @@ pub struct Waited {
     pub flow: FlowRecord,
     /// While it was under way, a port on its way was held so long.
     pub held: Span,
-    /// The same of pauses whose root is not on its way.
+    /// Part of that time in pauses whose root is not on its way.
     pub victim: Span,
 }
 

@@ -23,8 +23,8 @@ pub(crate) struct Rerouting {
 }
 
 impl Rerouting {
-    /// Has tables lead round a link, or no longer for this reason: the next hops of all switches. Paths are
-    /// those of the fewest links that are left.
+    /// Makes all switches' tables lead round a link, or no longer for this reason. Paths are those
+    /// of the fewest links that are left.
     pub(crate) fn change(
         &mut self,
         graph: &Graph,

@@ -130,7 +130,7 @@ pub struct PortReport {
 /// Where a run stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// There is more to do.
+    /// The run is not over.
     Running,
     /// All flows have finished, or the time is up.
     Finished,
@@ -179,7 +179,7 @@ pub struct Simulation {
     work: u64,
     /// Most connections open at a time.
     most_connections: usize,
-    /// There were more.
+    /// Whether the limit kept packets out.
     full: bool,
     /// The network knows of no flow that is still to start.
     short: bool,
@@ -218,7 +218,7 @@ impl Simulation {
         Self::with(scenario, &build::Nothing, Division::ALONE)
     }
 
-    /// The same with schemes that the caller brings along, and the work divided.
+    /// Builds it with schemes of the caller, and with the work divided.
     ///
     /// # Errors
     /// As [`Simulation::new`].
@@ -768,8 +768,8 @@ impl Simulation {
         Some((pauses, waited))
     }
 
-    /// For each port and lossless class: how long it was held from the warm-up's end until now, and how
-    /// many storms there were.
+    /// Time that each port and lossless class was held from the warm-up's end until now, and the
+    /// number of its storms.
     pub fn held(&self) -> Vec<(LinkId, Span, u64)> {
         let classes = self.network.pfc().map_or(&[][..], |pfc| &pfc.priorities);
         let of = |link: LinkId| {
@@ -884,8 +884,8 @@ impl Simulation {
         self.paths.flow((src, dst), (u32::MAX, 0), size, self.paths.end(u32::MAX, 0))
     }
 
-    /// The same of a flow with the request for it, if there was one; `None` for a flow that
-    /// never ends. A slowdown is an FCT over this.
+    /// FCT in an empty network of a flow with the request for it, if there was one; `None` for a
+    /// flow that never ends. A slowdown is an FCT over this.
     pub fn empty_fct_of(&self, flow: &FlowRecord) -> Option<Span> {
         let of = (flow.traffic, flow.class);
         let request = flow.request.map_or(Span::ZERO, |request| {

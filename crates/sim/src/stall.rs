@@ -84,7 +84,7 @@ fn patience(scenario: &Scenario) -> Span {
 }
 
 impl Stalls {
-    /// Of a scenario without an end of its own, and its ports.
+    /// Makes the search for a scenario without an end of its own, and its ports.
     pub(crate) fn new(scenario: &Scenario, ports: &[PortInfo]) -> Option<Stalls> {
         let changed = scenario.event.iter().filter_map(|event| match event.change {
             Change::Rate { rate, .. } | Change::OfLink { what: LinkChange::Rate { rate }, .. } => {

@@ -9,7 +9,7 @@ macro_rules! ids {
         pub struct $name(pub $number);
 
         impl $name {
-            /// Of what is at a place in a list of all.
+            /// Makes the number of what is at this position in a list of all.
             #[inline]
             pub const fn at(index: usize) -> $name {
                 $name(index as $number)

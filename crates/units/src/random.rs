@@ -32,7 +32,7 @@ pub trait Random {
     }
 }
 
-/// For a port whose scheme draws nothing: any draw is a mistake and panics.
+/// Source for a port whose scheme draws nothing: any draw is a mistake and panics.
 pub struct NoRandom;
 
 impl Random for NoRandom {

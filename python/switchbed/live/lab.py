@@ -57,7 +57,7 @@ KEYS = {
 MOST_RATE = "100Gbps"
 """Greatest rate of a live switch's port."""
 FAULTS = {"lose", "mark"}
-"""Of `[[event]]`, and of a live switch's `[[port]]`."""
+"""Keys of faults, in `[[event]]` and in a live switch's `[[port]]`."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Setup:
     scenario: dict[str, Any]
     """Scenario as resolved, with rates scaled."""
     flows: "pl.DataFrame"
-    """As the simulation started them."""
+    """Flows that the simulation started."""
     simulated: measured.Measured
     until_s: float
     congestion_control: str

@@ -25,9 +25,9 @@ class Measured:
     """Measurements of one run, live or simulated."""
 
     flows: "pl.DataFrame"
-    """As a simulation's table `flows`."""
+    """Flows, in the columns of a simulation's table `flows`."""
     series: "pl.DataFrame"
-    """As a simulation's table `series`."""
+    """Samples of queues, in the columns of a simulation's table `series`."""
     pings: "pl.DataFrame"
     """`class` and `rtt_s` of every probe that came back."""
     counters: dict[str, Any]

@@ -10,7 +10,7 @@ from switchbed._native import Mistake
 from switchbed.live import switch, system
 
 QUEUE = "1000pkt"
-"""Of the line: Linux's default for a card."""
+"""Length of the line's queue: Linux's default for a card."""
 
 
 @dataclass(frozen=True)

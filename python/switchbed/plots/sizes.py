@@ -82,7 +82,7 @@ def edges_of(frames: Sequence[Any], bins: int) -> list[int]:
 
 
 def percentiles(frame: Any, edges: Sequence[int], percentile: int) -> list[float | None]:
-    """Of the slowdowns in each bin; `None` where there is no flow."""
+    """Return the percentile of the slowdowns in each bin; `None` where there is no flow."""
     import polars as pl
 
     found: list[float | None] = []

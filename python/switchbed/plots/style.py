@@ -115,7 +115,7 @@ def over_time(
 MOST = 8
 """Greatest number of panels in one figure."""
 MOST_IN_GRID = 16
-"""The same beside each other."""
+"""Greatest number of panels in a grid."""
 
 
 def fits(panels: int, most: int = MOST) -> None:

@@ -14,7 +14,7 @@ class Places:
     """Positions of values on an axis."""
 
     names: tuple[str, ...]
-    """Of values that are no numbers, in their order; empty: they are."""
+    """Values that are no numbers, in their order; empty if all are numbers."""
     xs: tuple[float, ...]
     unit: str
 

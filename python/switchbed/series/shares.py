@@ -54,12 +54,13 @@ class Goodput:
     classes: dict[int, Received]
     """By number."""
     share_pct: dict[int, tuple[float | None, ...]]
-    """Of what all classes received, by class; `None` in an interval in which nothing was."""
+    """Share of the goodput of all classes, by class; `None` in an interval in which nothing
+    arrived."""
     together: Received
 
     @property
     def mean_gbps(self) -> float:
-        """Of all classes together."""
+        """Return the mean goodput of all classes together."""
         return sum(self.together.gbps) / len(self.together.gbps)
 
 
@@ -96,5 +97,5 @@ def classes(results: Sequence[Result]) -> list[int]:
 
 
 def metrics(results: Sequence[Result]) -> tuple[str, ...]:
-    """Of each class its share, for a curve over a setting."""
+    """Return the metric of each class's share, for a curve over a setting."""
     return tuple(f"share[class={number}].mean_pct" for number in classes(results))

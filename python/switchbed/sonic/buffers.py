@@ -9,7 +9,7 @@ from switchbed.sonic.draft import Draft
 from switchbed.sonic.memory import ALL_FREE
 
 LEAST_POWER, MOST_POWER = -8, 7
-"""Of dynamic_th."""
+"""Range of dynamic_th."""
 EGRESS, INGRESS = "egress_lossy", "ingress_lossy"
 
 

@@ -26,7 +26,7 @@ class Device:
     count: int = 0
     """Queues of a port in the scenario."""
     schedulers: dict[int, str] = field(default_factory=dict)
-    """Of each queue that has one."""
+    """Scheduler of each queue that has one."""
     marks: dict[int, str] = field(default_factory=dict)
     """WRED profiles of the queues whose schemes say them."""
     buffers: dict[int, str] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class Device:
         return (table, row, name) in self.modelled
 
     def write(self, path: Path) -> None:
-        """Beside the scenario."""
+        """Write the file beside the scenario."""
         with files.whole(path) as draft:
             draft.write_text(json.dumps({"format": FORMAT} | vars(self), indent=1), "utf-8")
 

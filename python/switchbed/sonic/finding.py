@@ -18,7 +18,7 @@ class Finding:
         return f"{self.kind}: {self.key}: {self.text}"
 
     def to_json(self) -> dict[str, str]:
-        """As a sidecar has it."""
+        """Return the object of a sidecar file."""
         return {"finding": self.kind, "key": self.key, "text": self.text}
 
 
@@ -41,7 +41,7 @@ class Findings:
         self.all.append(Finding(REFUSED, key, text))
 
     def left_out(self, key: str, text: str) -> None:
-        """Of an import: what a scenario has no word for."""
+        """Add a key of an import that a scenario cannot express."""
         self.all.append(Finding(LEFT_OUT, key, text))
 
     @property

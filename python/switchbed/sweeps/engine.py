@@ -27,7 +27,7 @@ class Job:
 
     @property
     def task(self) -> "Task":
-        """The same for another process."""
+        """Return the job in a form for another process."""
         lent = memory.lend(sources.unknown(json.loads(self.plan.scenario)))
         inputs = keys.inputs(self.plan) if lent else self.key
         return Task(self.key, inputs, pickle.dumps(self.plan), Path.cwd(), lent)
@@ -87,7 +87,7 @@ class Ledger:
         self.has_failed()
 
     def has_failed(self) -> None:
-        """The same of one whose failure is in the store already."""
+        """Count a run whose failure is in the store already."""
         with self._lock:
             self._tally.failed += 1
 

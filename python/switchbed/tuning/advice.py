@@ -27,7 +27,7 @@ class Entry:
     point: Point
     verdict: str
     why: str = ""
-    """Of `breaks` and `cannot be held`."""
+    """Reason for `breaks` or `cannot be held`."""
     blocks: int = 0
     against: stats.Interval | None = None
     """Objective over the leader's, with the race's simultaneous interval."""

@@ -38,9 +38,9 @@ class Link:
     """Link whose C·RTT thresholds are in proportion to."""
 
     rate: int
-    """Of a host's link, bits per second."""
+    """Rate of a host's link in bits per second."""
     rtt: float
-    """Of the empty network, seconds."""
+    """RTT of the empty network in seconds."""
     mtu: int
 
     @property
@@ -89,13 +89,13 @@ class Point:
     settings: Mapping[str, Any] = field(compare=False)
     """By keys of a scenario, as a file has them."""
     place: tuple[float, ...]
-    """The same as numbers: bytes, seconds or none."""
+    """Setting as numbers: bytes, seconds, or neither."""
     names: tuple[str, ...] = field(default=())
     """`yours`, or who published it."""
 
     @property
     def label(self) -> str:
-        """For people: `30 KB`, `30 KB / 120 KB / 5 %`."""
+        """Name for people: `30 KB`, `30 KB / 120 KB / 5 %`."""
         parts = [_word(key, each) for key, each in self.settings.items()]
         return " / ".join(part for part in parts if part)
 

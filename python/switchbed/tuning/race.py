@@ -166,7 +166,7 @@ class Race:
         return among[int((means - means.min(axis=0)).max(axis=1).argmin())]
 
     def _judge(self, leader: int, error: float) -> dict[int, Against]:
-        """Of every point its difference to the leader: one number, or by regrets."""
+        """Compute every point's difference to the leader: one number, or by regrets."""
         lead = self._array(leader)
         low, middle, high = (np.zeros((self.points, self.scenes)) for _ in range(3))
         found: dict[int, Against] = {}

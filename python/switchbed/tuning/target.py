@@ -30,7 +30,7 @@ class Target:
     reserve: int = 0
     """Bytes reserved for a single lossy queue."""
     alpha: float | None = None
-    """Of a lossy queue, as the chip ships."""
+    """Factor α of a lossy queue, as the chip ships."""
     alphas: Sequence[float] = ()
     """Factors α that the target can take."""
 

@@ -97,7 +97,7 @@ pub trait RateLaw: Sized {
         None
     }
 
-    /// Of a queue pair that begins.
+    /// Makes the state of a queue pair that begins.
     fn new(params: &Self::Params, path: &Path, now: Time) -> Self;
 
     /// The rate at which the card may send it now.

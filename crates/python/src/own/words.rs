@@ -141,7 +141,7 @@ impl Feedback {
 #[derive(Clone, Copy)]
 pub struct Selection(pub Choice);
 
-/// As the class wrote it.
+/// Choice in the form in which the class returned it.
 #[derive(Clone, Copy)]
 pub enum Choice {
     Queue(i64),

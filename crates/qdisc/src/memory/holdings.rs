@@ -33,7 +33,7 @@ pub(super) struct Pools {
     inputs: Box<[AtomicU64]>,
 }
 
-/// Of a chip's memory.
+/// Greatest number of partitions of a chip's memory.
 const MOST_PARTS: usize = 8;
 
 impl Pools {
@@ -42,7 +42,7 @@ impl Pools {
         changed(&self.queues[part], by)
     }
 
-    /// The same of groups.
+    /// Changes the cells that groups of a partition have of their pool, and returns the new number.
     pub(super) fn groups(&self, part: usize, by: i64) -> u64 {
         changed(&self.groups[part], by)
     }
@@ -56,6 +56,7 @@ impl Pools {
 }
 
 fn changed(count: &AtomicU64, by: i64) -> u64 {
+    // Load and store without a locked operation: the ports of a switch are one thread's.
     let now = count.load(Relaxed).wrapping_add_signed(by);
     count.store(now, Relaxed);
     now
@@ -173,7 +174,7 @@ impl Place {
     /// The longest queue. Of several, `own` if it is one and `prefers`, else the first that is not.
     pub(super) fn longest(&self, own: QueueOf, prefers: bool) -> QueueOf {
         let rank = |&(of, bytes): &(QueueOf, u64)| (bytes, (of == own) == prefers);
-        // The last of several is the greatest.
+        // `max_by_key` takes the last of several, so in reverse it is the one with the lowest number.
         let found = self.lengths().collect::<Vec<_>>().into_iter().rev().max_by_key(rank);
         found.map_or(own, |(of, _)| of)
     }
@@ -183,6 +184,7 @@ impl Place {
     pub(super) fn next_over(&self, limit: impl Fn(QueueId) -> f64) -> Option<QueueOf> {
         let all = self.holdings.bytes.len();
         let first = self.holdings.turn.load(Relaxed) as usize;
+        // Round robin over the queues of all ports, from the one after the last that lost.
         let mut places = (0..all).map(|nth| (first + nth) % all);
         let long = |&at: &usize| {
             self.holdings.bytes[at].load(Relaxed) as f64 > limit(self.queue(at).queue)

@@ -81,6 +81,7 @@ impl Lossless {
     fn shares(&mut self, input: u16, class: u8, cells: u64, used: u64) -> bool {
         let account = self.account(input);
         let group = self.group(input, class);
+        // With something in its headroom a group shares no more, even if the shared part has space again.
         group.headroom == 0 && account.fits(group.held, cells, used)
     }
 
@@ -97,6 +98,7 @@ impl Lossless {
             return true;
         }
         let group = self.group(input, class);
+        // Signalled once: the switch repeats the frame itself while the pause lasts.
         if !std::mem::replace(&mut group.paused, true) {
             self.paused.push((input, class));
             self.signals.push_back(Signal { input, class, pause: true });
@@ -118,6 +120,7 @@ impl Lossless {
         let group = self.group(input, class);
         group.held += cells;
         if shares {
+            // Cells within the reserve take nothing of what is shared.
             return account.beyond(group.held) - account.beyond(group.held - cells);
         }
         group.headroom += cells;
@@ -129,6 +132,7 @@ impl Lossless {
     pub(super) fn went(&mut self, (input, class): (u16, u8), part: usize, cells: u64) -> u64 {
         let account = self.account(input);
         let group = self.group(input, class);
+        // Headroom is given back first.
         let of_headroom = cells.min(group.headroom);
         let before = account.beyond(group.held - group.headroom);
         group.held -= cells;
@@ -150,6 +154,7 @@ impl Lossless {
             };
             if part_of(input) == part && group.headroom == 0 && below {
                 group.paused = false;
+                // The next group is at this place now: `nth` stays.
                 self.paused.remove(nth);
                 self.signals.push_back(Signal { input, class, pause: false });
             } else {

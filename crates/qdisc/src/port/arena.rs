@@ -94,7 +94,7 @@ impl Arena {
         self.alloc_with(packet, Cargo::NONE)
     }
 
-    /// The same, with what goes with it.
+    /// Takes a slot for a packet with cargo.
     #[inline]
     pub fn alloc_with(&mut self, packet: Packet, cargo: Cargo) -> SlotId {
         self.live += 1;

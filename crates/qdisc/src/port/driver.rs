@@ -115,7 +115,8 @@ impl Driver {
         self.settle_late(wire, now, Time::ZERO);
     }
 
-    /// The same, none earlier than a time: a line that lags behind makes up for so much.
+    /// Settles departures that are due, none earlier than `earliest`: the most that a late line
+    /// makes up for.
     #[inline]
     pub fn settle_late(&mut self, wire: &mut impl Wire, now: Time, earliest: Time) {
         while self.due() <= now {
@@ -236,12 +237,12 @@ impl Driver {
         self.wake = if self.up { now } else { Time::NEVER };
     }
 
-    /// Has so many times that each queue is held remembered.
+    /// Keeps the first `holds` times that each queue is held.
     pub fn remember(&mut self, holds: usize) {
         self.port.remember(holds);
     }
 
-    /// Has a watchdog look on its pauses.
+    /// Sets a watchdog on the port's pauses.
     pub fn guard(&mut self, guard: Guard) {
         self.port.guard(guard);
     }

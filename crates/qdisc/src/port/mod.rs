@@ -142,9 +142,9 @@ pub trait Qdisc: Send {
     }
     /// Pauses a queue for its peer from one time until another. A port without classes ignores it.
     fn pause(&mut self, _queue: QueueId, _from: Time, _until: Time, _now: Time) {}
-    /// Has so many times that each queue is held remembered.
+    /// Keeps the first `holds` times that each queue is held.
     fn remember(&mut self, _holds: usize) {}
-    /// Has a watchdog look on its pauses; a port without classes has none.
+    /// Sets a watchdog on its pauses; a port without classes has none.
     fn guard(&mut self, _guard: Guard) {}
     /// Names a pause or resume for a neighbour, since packets came and went. Where
     /// [`crate::switch::Switch::pfc`] is on, the switch asks after each operation until the answer

@@ -1,13 +1,14 @@
-//! Which of a port's queues may not send, as its peer has asked by pause frames (IEEE 802.1Q, clause 36,
-//! priority-based flow control), and the watchdog against a peer that asks without end.
+//! Priority-based flow control at a port (IEEE 802.1Q, clause 36): which queues the peer has
+//! paused, and the watchdog against a peer that pauses without end.
 //!
-//! A frame takes effect when its receiver has responded, and ends by itself; a resume is a pause of no
-//! length. Both are facts about the line with their times, so a port that is settled late sees each
-//! departure's own: nothing need be done as a pause begins or ends.
+//! A frame takes effect when its receiver has responded, and ends by itself; a resume is a pause of
+//! no length. Both are kept with their times. A port that is settled late therefore sees each
+//! departure's own state, and nothing need be done as a pause begins or ends.
 //!
-//! The watchdog is SONiC's (`pfcwd`): a queue that was held without a break for the detection time is in a
-//! storm, and what it holds and gets is dropped, or sent as if there were no pauses, until no pause frame
-//! has come for the restoration time. SONiC sees both as it polls; here they are seen at their times.
+//! The watchdog is SONiC's (`pfcwd`). A queue that was held without a break for the detection time
+//! is in a storm. Its packets are then dropped, or sent as if there were no pauses, until no pause
+//! frame has come for the restoration time. SONiC notices both as it polls; here they are noticed
+//! at their exact times.
 
 use crate::port::packet::QueueId;
 use crate::port::set::QueueSet;
@@ -160,12 +161,12 @@ pub struct Pauses {
 }
 
 impl Pauses {
-    /// Has so many holds of each queue remembered, at most [`MOST`].
+    /// Keeps the first `holds` holds of each queue, at most [`MOST`].
     pub fn remember(&mut self, holds: usize) {
         self.most = Some(holds);
     }
 
-    /// Has a watchdog look on.
+    /// Sets the watchdog.
     pub fn guard(&mut self, guard: Guard) {
         self.guard = Some(guard);
     }

@@ -378,13 +378,13 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// Of a port that is not idle, or where nobody asks.
+    /// Makes a view of a port that is not idle, or whose idle time nobody needs.
     #[inline(always)]
     pub fn new(now: Time, port: &'a PortState, pool: &'a Pool, arena: &'a Arena) -> View<'a> {
         View { now, port, pool, arena, idle: Span::ZERO }
     }
 
-    /// The same in the hooks of an arrival that finds the port idle since so long.
+    /// Sets how long the port has been idle, for the hooks of an arrival.
     #[inline(always)]
     pub(crate) fn idle_for(self, idle: Span) -> View<'a> {
         View { idle, ..self }

@@ -211,7 +211,7 @@ macro_rules! discipline {
         pub struct $name(Round<$carry>);
 
         impl $name {
-            /// For a port of so many queues; quanta are the port's.
+            /// Makes it for a port of `queues` queues; quanta are the port's.
             pub fn new(queues: usize) -> Self {
                 Self(Round::new(queues))
             }

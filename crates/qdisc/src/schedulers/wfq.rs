@@ -26,7 +26,7 @@ pub struct Wfq {
 }
 
 impl Wfq {
-    /// For a port of so many queues.
+    /// Makes it for a port of `queues` queues.
     pub fn new(queues: usize) -> Self {
         Wfq {
             starts: vec![0.0; queues].into(),

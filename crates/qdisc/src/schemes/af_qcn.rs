@@ -179,7 +179,7 @@ pub struct AfQcn {
 }
 
 impl AfQcn {
-    /// For a port of so many queues.
+    /// Makes it for a port of `queues` queues.
     pub fn new(settings: AfQcnSettings, queues: usize) -> Self {
         let arrivals = Arrivals::new(settings.beta, settings.active_threshold.as_f64());
         let controller = Controller { arrivals, level: f64::INFINITY };

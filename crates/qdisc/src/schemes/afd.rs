@@ -136,7 +136,7 @@ pub struct Afd {
 }
 
 impl Afd {
-    /// For a port of so many queues.
+    /// Makes it for a port of `queues` queues.
     pub fn new(settings: AfdSettings, queues: usize) -> Self {
         let arrivals = Arrivals::new(settings.beta, 0.0);
         let queue = Queue { arrivals, fair_bytes: f64::INFINITY, old_bytes: 0 };

@@ -149,7 +149,7 @@ pub struct Cedm {
 }
 
 impl Cedm {
-    /// For a port of so many queues.
+    /// Makes it for a port of `queues` queues.
     pub fn new(settings: CedmSettings, queues: usize) -> Self {
         Cedm { settings, queues: vec![Queue::default(); queues].into() }
     }

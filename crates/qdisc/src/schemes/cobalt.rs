@@ -113,7 +113,7 @@ struct State {
 }
 
 impl Cobalt {
-    /// For so many queues; `params` are complete.
+    /// Makes it for `queues` queues; `params` are complete.
     pub fn new(params: &CobaltParams, queues: usize) -> Cobalt {
         let rule = Rule {
             interval: params.interval,

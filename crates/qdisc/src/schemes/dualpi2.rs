@@ -156,7 +156,7 @@ pub struct Coupled {
 }
 
 impl Coupled {
-    /// For packets up to `packet`; `params` are complete.
+    /// Makes it for packets up to `packet`; `params` are complete.
     pub fn new(params: &DualPi2Params, packet: Bytes) -> Coupled {
         Coupled {
             target_s: params.target.as_secs_f64(),
@@ -288,7 +288,7 @@ pub struct Credits {
 }
 
 impl Credits {
-    /// For packets up to `packet`.
+    /// Makes it for packets up to `packet`.
     pub fn new(params: &DualPi2Params, packet: Bytes) -> Credits {
         let classic = (100.0 * params.classic_weight).round() as i64;
         let l4s = 100 - classic;

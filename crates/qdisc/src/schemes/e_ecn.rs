@@ -101,7 +101,7 @@ pub struct EEcn {
 }
 
 impl EEcn {
-    /// For a port of so many queues.
+    /// Makes it for a port of `queues` queues.
     pub fn new(threshold: Bytes, t_i: Span, t_a: Span, queues: usize) -> Self {
         EEcn {
             threshold_bytes: threshold.as_f64(),

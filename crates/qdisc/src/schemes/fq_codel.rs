@@ -123,7 +123,7 @@ struct Victim {
 }
 
 impl FqCodel {
-    /// For packets up to `packet` and so much memory; `params` are complete.
+    /// Makes it for packets up to `packet` and so much memory; `params` are complete.
     pub fn new(params: &FqCodelParams, packet: Bytes, memory: Bytes) -> FqCodel {
         FqCodel {
             rule: Rule::new(&params.codel, packet),
@@ -187,10 +187,11 @@ impl Scheme for FqCodel {
         let own = self.place(packet);
         let fits =
             view.port.packets() < self.limit && view.port.bytes() + Bytes::new(len) <= self.memory;
+        // The port asks again after each push-out: the victim of the first call stays chosen.
         if self.victim.is_none() && !fits {
             let with_arrival = |place: u32, flow: &Flow| flow.bytes + u64::from(place == own) * len;
             let lengths = (0..).zip(&self.flows).map(|(at, flow)| (with_arrival(at, flow), at));
-            // Of two that are as long the one that came first.
+            // Of queues with the same length the first one, as a scan from the front finds it.
             let longest = lengths.max_by_key(|&(bytes, at)| (bytes, u32::MAX - at));
             self.victim = longest.map(|(bytes, place)| Victim {
                 place,
@@ -201,13 +202,14 @@ impl Scheme for FqCodel {
         let Some(victim) = &mut self.victim else { return Admission::In };
         let flow = &mut self.flows[victim.place as usize];
         let Some(&head) = flow.packets.front() else {
-            // Nothing but the arrival is left of it.
+            // The arrival's own queue is the longest and has no packet left besides the arrival.
             flow.law.count_one();
             self.victim = None;
             return Admission::Out(DropReason::Full);
         };
         let gone = u64::from(view.arena.packet(head).len_bytes);
         victim.packets -= 1;
+        // Half of the queue's bytes are gone, or as many packets as a batch may drop.
         if victim.packets == 0 || gone >= victim.bytes {
             self.victim = None;
         } else {
@@ -224,6 +226,8 @@ impl Scheme for FqCodel {
         _: Intent,
         _: &mut dyn Random,
     ) -> Stored {
+        // Linux asks for a packet as the line gets free; here nothing does, so the arrival makes up
+        // for it.
         if view.port.packets() == 1 && view.now >= view.port.busy_until() {
             self.all_empty();
         }
@@ -272,13 +276,15 @@ impl Scheme for FqCodel {
                 return Selection::Packet(head);
             }
             turns.pop_front();
+            // RFC 8290, section 4.2: a queue that has used its quantum goes behind the old ones.
             if flow.deficit <= 0 {
                 flow.deficit += self.quantum;
                 self.old.push_back(place);
                 continue;
             }
             flow.law.empty();
-            // What has just come gives way to the others once before it is new again.
+            // An empty new queue becomes old first, so that a flow cannot stay new by sending slowly
+            // (RFC 8290, section 4.2).
             if fresh && !self.old.is_empty() {
                 self.old.push_back(place);
             } else {

@@ -107,7 +107,7 @@ pub struct Hcf {
 }
 
 impl Hcf {
-    /// For a port of two queues.
+    /// Makes it for a port of two queues.
     pub fn new(settings: HcfSettings) -> Self {
         let left = vec![settings.credits; settings.bins].into();
         Hcf { settings, left, key: 0, key_changed: Time::ZERO, high: 0 }

@@ -123,9 +123,9 @@ pub fn find(name: &str) -> Option<&'static SchemeInfo> {
 words! {
     /// Where a marker compares the queue with its threshold.
     pub enum MarkAt {
-        /// As the packet arrives, itself counted.
+        /// When the packet arrives, itself counted.
         Enqueue = "enqueue",
-        /// As it leaves, itself counted.
+        /// When the packet leaves, itself counted.
         Dequeue = "dequeue",
     }
 }

@@ -162,7 +162,7 @@ fn caution(p: f64) -> f64 {
 }
 
 impl Pie {
-    /// For so many queues of packets up to `packet`; `params` are complete.
+    /// Makes it for `queues` queues of packets up to `packet`; `params` are complete.
     pub fn new(params: &PieParams, packet: Bytes, queues: usize) -> Self {
         let &PieParams { target, ecn_up_to, derandomize, .. } = params;
         let settings = Settings {

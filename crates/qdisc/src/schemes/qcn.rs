@@ -199,7 +199,7 @@ pub struct Qcn {
 }
 
 impl Qcn {
-    /// For a port of so many queues.
+    /// Makes it for a port of `queues` queues.
     pub fn new(settings: QcnSettings, queues: usize) -> Self {
         Qcn { sampler: Sampler::new(settings, queues) }
     }

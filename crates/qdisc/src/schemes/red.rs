@@ -214,7 +214,7 @@ pub struct Red<S = Whole> {
 }
 
 impl Red {
-    /// For a port of so many queues.
+    /// Makes it for a port of `queues` queues.
     pub fn new(settings: RedSettings, queues: usize) -> Self {
         Red::scaled(settings, Whole, queues)
     }

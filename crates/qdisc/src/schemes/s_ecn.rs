@@ -79,7 +79,7 @@ pub struct SEcn {
 }
 
 impl SEcn {
-    /// For a port of so many queues.
+    /// Makes it for a port of `queues` queues.
     pub fn new(t_i: Span, slope: Slope, queues: usize) -> Self {
         SEcn { growth: Growth::new(t_i, queues), slope }
     }

@@ -69,7 +69,7 @@ impl Smoothed {
         self.value = self.beta * self.value + (1.0 - self.beta) * sample;
     }
 
-    /// The same sample `n` times, to the last bit.
+    /// Adds one sample `n` times, with the same bits as `n` calls.
     fn samples(&mut self, sample: f64, n: u64) {
         for _ in 0..n {
             let before = self.value;
@@ -284,7 +284,7 @@ fn backlogged_weight(view: &View, priority_queues: QueueSet) -> f64 {
     queues.map(|queue| view.port.quantum(queue).as_f64()).sum()
 }
 
-/// Of the `n` periods whose last ends now, those that ended after the port's last
+/// Counts the periods, of the `n` whose last ends now, that ended after the port's last
 /// transmission.
 fn idle_ticks(view: &View, period: Span, n: u64) -> u64 {
     let free = view.port.busy_until();

@@ -86,23 +86,23 @@ impl Site {
         Site { switch, state, mtu, place: None, taken: None, bare: false, collecting: false }
     }
 
-    /// The same, at a place among the switch's ports; else it is the only one.
+    /// Sets the place among the switch's ports; by default it is the only one.
     pub fn among(self, place: Place) -> Self {
         Site { place: Some(place), ..self }
     }
 
-    /// The same with seats that a caller has taken.
+    /// Sets seats that a caller has taken.
     pub fn with(self, take: impl FnOnce(&Switch, &PortState) -> Taken) -> Self {
         let taken = Some(take(&self.switch, &self.state));
         Site { taken, ..self }
     }
 
-    /// The same, where [`Built`] shall be the scheme alone.
+    /// Asks for [`Built`] to be the scheme alone.
     pub fn bare(self) -> Self {
         Site { bare: true, ..self }
     }
 
-    /// The same, where [`Built`] shall be a marker alone, if the scheme is one.
+    /// Asks for [`Built`] to be a marker alone, if the scheme is one.
     pub fn collecting(self) -> Self {
         Site { collecting: true, ..self }
     }

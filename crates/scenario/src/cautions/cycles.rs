@@ -29,7 +29,7 @@ pub(super) fn possible(scenario: &Scenario, graph: &Graph) -> Option<String> {
     ))
 }
 
-/// For each port that leads to a switch, the ports that packets which come by it leave that switch by.
+/// Ports that packets leave a switch by, for each port by which they come.
 fn waits(graph: &Graph) -> BTreeMap<Port, BTreeSet<Port>> {
     let mut waits: BTreeMap<Port, BTreeSet<Port>> = BTreeMap::new();
     // Of a switch's hosts, the first stands for all: they differ in the last port, which leads to no switch.

@@ -69,7 +69,7 @@ pub enum Change {
     Mark {
         /// The port's name.
         port: String,
-        /// As of what it loses.
+        /// Flow whose packets are marked, as for losses.
         #[serde(skip_serializing_if = "Option::is_none")]
         flow: Option<u64>,
         /// The packets' numbers, likewise.
@@ -81,7 +81,7 @@ pub enum Change {
         port: String,
         /// The class that they pause.
         storm: u8,
-        /// For how long.
+        /// Duration of the storm.
         lasts: Span,
     },
     /// A class's weight or cap at every switch port, where the scheme has any.

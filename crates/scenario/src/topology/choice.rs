@@ -8,7 +8,7 @@ pub enum Choice {
     /// By a flow's key alone: all its packets take one path.
     #[default]
     ByFlow,
-    /// For each packet anew, each port alike.
+    /// Drawn for each packet anew, every port with the same probability.
     ByPacket,
     /// By time, or by the load of ports.
     ByState,
@@ -19,7 +19,7 @@ pub enum Choice {
 pub enum Set<'a> {
     /// From this one on so many.
     Run(u32, u32),
-    /// These, in rising order.
+    /// Ports in rising order.
     Ports(&'a [u32]),
 }
 

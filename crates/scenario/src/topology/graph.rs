@@ -136,6 +136,7 @@ impl Graph {
         switches: Vec<(String, Vec<Cable>)>,
         route: Arc<dyn Route>,
     ) -> Graph {
+        // Links are numbered hosts first, then switch by switch, port by port.
         let mut links = hosts.len();
         let mut first = Vec::with_capacity(switches.len());
         for (_, ports) in &switches {
@@ -209,6 +210,7 @@ impl Graph {
         let of = |(inputs, (_, ports)): (Vec<Cable>, &(String, Vec<Cable>))| {
             let back = |nth: usize| {
                 let from = inputs[nth].from;
+                // The n-th cable from a node pairs with the n-th port back to it.
                 let before = inputs[..nth].iter().filter(|other| other.from == from).count();
                 let mut alike = ports.iter().enumerate().filter(|(_, cable)| cable.to == from);
                 PortId(alike.nth(before).map_or(0, |(port, _)| port as u32))
@@ -238,7 +240,7 @@ impl Graph {
         path
     }
 
-    /// The same as links.
+    /// Links of the path.
     pub(super) fn links(&self, src: HostId, hop: Hop) -> Vec<LinkId> {
         let ports = self.hops(src, hop).map(|(switch, port)| self.link(switch, port));
         std::iter::once(LinkId::at(src.index())).chain(ports).collect()
@@ -254,7 +256,7 @@ impl Graph {
         self.hops_on(self.hosts[src.index()].to, hop)
     }
 
-    /// The same from a switch on.
+    /// Hops of the path from a switch on.
     pub(super) fn hops_from(
         &self,
         from: SwitchId,

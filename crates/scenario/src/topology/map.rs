@@ -157,7 +157,7 @@ impl Map {
         ways
     }
 
-    /// The same with its measures; a packet has so many bytes.
+    /// Adds the measures, for packets of `packet` bytes.
     pub fn measured(self, packet: Bytes) -> Measured {
         let measures = self.measures(packet);
         Measured { map: self, measures }

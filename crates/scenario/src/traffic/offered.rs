@@ -20,7 +20,7 @@ pub struct Offered {
     pub nominal_bps: f64,
     /// Payload bits a second by the exact means of the sizes as drawn.
     pub payload_bps: f64,
-    /// The same with the headers of the data packets; ACKs and retransmissions not counted.
+    /// Load with the headers of the data packets; ACKs and retransmissions are not counted.
     pub wire_bps: f64,
     /// Each size table's part, in the entry's order.
     pub tables: Vec<TableOffered>,

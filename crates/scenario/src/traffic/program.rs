@@ -228,7 +228,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// For so many ranks, without operations.
+    /// Makes a draft for `ranks` ranks, without operations.
     pub fn new(ranks: u32) -> Draft {
         Draft { ranks: vec![Rank::default(); ranks as usize] }
     }
@@ -264,13 +264,14 @@ impl Draft {
         self.add(rank, Drafted::Calculate(span, cpu), after)
     }
 
-    /// Has an operation wait for another of its rank, whichever was written first.
+    /// Makes an operation wait for another of its rank, whichever was written first.
     pub fn order(&mut self, before: Step, after: Step) {
         debug_assert_eq!(before.rank, after.rank, "operations wait at their own host");
         self.ranks[after.rank as usize].edges.push((before.nth, after.nth));
     }
 
-    /// Has an operation wait until another of its rank has started: until all that this waits for is done.
+    /// Makes an operation wait until another of its rank has started: until all that this one waits
+    /// for is done.
     pub fn order_start(&mut self, before: Step, after: Step) {
         debug_assert_eq!(before.rank, after.rank, "operations wait at their own host");
         self.ranks[after.rank as usize].starts.push((before.nth, after.nth));

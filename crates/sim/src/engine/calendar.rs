@@ -67,7 +67,7 @@ impl Calendar {
         self.push_slowly(event, beat, phase)
     }
 
-    /// The same where the bucket needs memory, or is none.
+    /// Adds an event where the bucket needs memory, or the ring has none for its phase.
     #[cold]
     #[inline(never)]
     fn push_slowly(&mut self, event: Event, beat: Beat, phase: u64) -> u64 {

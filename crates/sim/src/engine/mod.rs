@@ -112,7 +112,7 @@ pub(crate) struct Outbox<'a, P> {
 }
 
 impl<P> Outbox<'_, P> {
-    /// For a node of this shard.
+    /// Sends an event to a node of this shard.
     #[inline]
     pub(crate) fn event(&mut self, event: Event) {
         if self.agenda.push(event) < self.next {
@@ -120,7 +120,7 @@ impl<P> Outbox<'_, P> {
         }
     }
 
-    /// For a node of another shard, where it happens at `at`.
+    /// Sends an event to a node of another shard, where it happens at `at`.
     #[inline]
     pub(crate) fn post(&mut self, shard: ShardId, at: Time, parcel: P) {
         let last = self.phases.last(self.phases.window(at));

@@ -51,7 +51,7 @@ impl Beat {
 }
 
 impl Phases {
-    /// Of nodes whose periods are no longer than this.
+    /// Makes phases for nodes whose periods are no longer than `longest`.
     pub(crate) fn new(lookahead: Span, longest: u64) -> Phases {
         let length_ps = lookahead.as_ps().max(1);
         Phases { length_ps, reciprocal: u64::MAX / length_ps, longest }

@@ -67,6 +67,7 @@ impl Measured {
     #[inline(never)]
     pub(super) fn count(&mut self, log: &mut Log) {
         for (nth, change) in log.0.iter().enumerate() {
+            // In two steps: where the queue's track is, is known only once the port is in the cache.
             if let Some(far) = log.0.get(nth + FAR)
                 && let Some(port) = self.ports.get(far.link.index())
             {
@@ -86,6 +87,7 @@ impl Measured {
 
     /// The warm-up is over.
     pub(super) fn restart(&mut self, log: &mut Log, now: Time) {
+        // Changes before the restart count before it.
         self.count(log);
         self.ports.iter_mut().flatten().for_each(|port| port.restart(now));
     }

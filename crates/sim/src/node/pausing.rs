@@ -26,7 +26,7 @@ pub(crate) struct Cause {
     /// The port that tells the neighbour, and the class.
     pub(crate) port: PortId,
     pub(crate) class: u8,
-    /// Of the ports that packets from there wait at, the one with the longest queue of the class, and
+    /// Port with the longest queue of the class among those where packets from there wait, and
     /// whether that queue has been held itself since the first of its packets came.
     pub(crate) by: Option<(PortId, bool)>,
 }

@@ -71,6 +71,7 @@ impl PortSet {
             None => &mut self.first,
             Some(other) => &mut self.others[other],
         };
+        // Cleared, then set if it is a member: no branch on a bit that changes often.
         *word = *word & !(1 << (port.0 % 64)) | u64::from(member) << (port.0 % 64);
     }
 
@@ -183,13 +184,14 @@ impl AtWork<'_, '_> {
         if self.pausing.is_some() {
             return self.visit_lossless(events, end);
         }
+        // Two compiled loops, so that plain hashing does not pay for the choice.
         match self.router.is_some() || self.live.is_some() {
             false => self.visit_each::<false>(events, end),
             true => self.visit_each::<true>(events, end),
         }
     }
 
-    /// The same where ports are chosen as packets arrive, or not.
+    /// Visits event by event, with ports that are chosen as packets arrive, or before.
     #[inline(always)]
     fn visit_each<const CHOOSES: bool>(&mut self, events: &[Event], end: Time) -> Time {
         for event in events {
@@ -198,6 +200,7 @@ impl AtWork<'_, '_> {
                 self.send_feedbacks(event.at);
             }
             let slot = SlotId::at(event.what());
+            // All ports, not the packet's alone: its admission depends on the memory that they share.
             if self.reads_pool {
                 self.settle_in_order(event.at);
             }
@@ -216,6 +219,7 @@ impl AtWork<'_, '_> {
                 self.expel(port, event.at);
             }
         }
+        // `end` itself belongs to the next visit.
         let last = Time::from_ps(end.as_ps() - 1);
         if self.told().is_some() {
             self.send_feedbacks(last);
@@ -243,6 +247,7 @@ impl AtWork<'_, '_> {
     fn choose(&mut self, slot: SlotId, now: Time) -> Option<PortId> {
         let hop = transit::hop(self.line.packets.arena.cargo(slot));
         let bytes = self.line.packets.arena.packet(slot).len_bytes;
+        // Taken out, since the router needs the rest of the switch for writing.
         let mut live = self.live.take();
         let port = self.choose_among(hop, bytes, live.as_deref_mut(), now);
         if let (None, Some(live)) = (port, &mut live) {
@@ -272,6 +277,7 @@ impl AtWork<'_, '_> {
         if set.is_empty() {
             return None;
         }
+        // Taken out for the same reason, and put back below.
         let Some(router) = self.router.take() else {
             return Some(set.at(hashed(hop.key, shared.routing.salt(self.id), set.len())));
         };
@@ -360,6 +366,7 @@ impl AtWork<'_, '_> {
             while busy != 0 {
                 let port = PortId(64 * nth as u32 + busy.trailing_zeros());
                 busy &= busy - 1;
+                // A port whose next packet leaves later is not touched.
                 let mut due = self.links[port.index()].driver.due();
                 if due <= now {
                     let backlogged = self.at(port, |driver, line| {

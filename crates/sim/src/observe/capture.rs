@@ -60,7 +60,7 @@ struct Point {
     name: String,
     /// Port that sends the captured packets.
     sends: LinkId,
-    /// For a host, the link that leads to it.
+    /// Link that leads to it, for a host.
     receives: Option<LinkId>,
 }
 

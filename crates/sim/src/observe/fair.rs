@@ -98,7 +98,7 @@ struct Flow {
 }
 
 impl FairShares {
-    /// Of a scenario, whose on–off sources are known beforehand.
+    /// Makes the shares of a scenario, whose on–off sources are known beforehand.
     pub(crate) fn of(scenario: &Scenario, graph: &Graph, ports: &[PortInfo]) -> FairShares {
         let Scenario { scheme, traffic, run, .. } = scenario;
         let protocols = Protocols::of(scenario);

@@ -85,9 +85,9 @@ pub(crate) trait Observed {
     fn watch(&self, link: LinkId) -> Option<&Watch>;
     /// Returns the observers of a port for calling them.
     fn watch_mut(&mut self, link: LinkId) -> Option<&mut Watch>;
-    /// Has a port watched from now on.
+    /// Makes a port watched from now on.
     fn watched(&mut self, link: LinkId) -> &mut Watch;
-    /// Has a port's queues measured from now on.
+    /// Measures a port's queues from now on.
     fn measure(&mut self, link: LinkId);
     /// The flows under way, requests apart.
     fn underway(&self) -> Vec<Underway>;
@@ -159,7 +159,7 @@ impl Observers {
         self.0.iter().find_map(|(observer, _)| (&**observer as &dyn Any).downcast_ref())
     }
 
-    /// The same, to be asked for what it keeps.
+    /// Finds the observer of a type, to read its records.
     pub(crate) fn of_mut<T: Observer>(&mut self) -> Option<&mut T> {
         self.0.iter_mut().find_map(|(observer, _)| (&mut **observer as &mut dyn Any).downcast_mut())
     }

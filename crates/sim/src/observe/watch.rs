@@ -58,7 +58,7 @@ impl Watch {
         self.0.iter().find_map(|observer| (&**observer as &dyn Any).downcast_ref())
     }
 
-    /// The same, to be asked for what it keeps.
+    /// Finds the observer of a type, to read its records.
     pub(crate) fn of_mut<T: AtPort>(&mut self) -> Option<&mut T> {
         self.0.iter_mut().find_map(|observer| (&mut **observer as &mut dyn Any).downcast_mut())
     }

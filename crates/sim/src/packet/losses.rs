@@ -17,7 +17,7 @@ pub(crate) enum Fate {
 /// Which packets a line is to lose or to mark.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pattern {
-    /// Of the connection that flow number so much opened; `None`: of any, and of none.
+    /// Number of the flow that opened the connection; `None`: all packets count.
     flow: Option<u64>,
     /// Among those that the line carries.
     which: Numbered,
@@ -50,12 +50,12 @@ pub(crate) enum Chance {
 }
 
 impl Chance {
-    /// Of a fraction of wrong bits.
+    /// Chance of a loss for a fraction of wrong bits.
     pub(crate) fn of_bits(ber: f64) -> Chance {
         Chance::Bits(libm::log1p(-ber))
     }
 
-    /// Of a fraction of lost packets, so many of them in a row on average.
+    /// Chance of a loss for a fraction of lost packets, `burst` of them in a row on average.
     pub(crate) fn of_packets(loss: f64, burst: Option<f64>) -> Chance {
         match burst {
             None => Chance::Packets(loss),

@@ -60,7 +60,7 @@ pub enum Body {
 const _: () = assert!(size_of::<Payload>() == 64);
 
 impl Payload {
-    /// Of no connection.
+    /// Makes a payload that belongs to no connection.
     pub fn loose(body: Body) -> Payload {
         Payload { to: Maybe::NONE, from: Maybe::NONE, body }
     }

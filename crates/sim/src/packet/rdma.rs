@@ -64,7 +64,7 @@ impl RdmaKind {
 pub struct Trail([u64; SWITCHES]);
 
 impl Trail {
-    /// Of a packet sent at a time.
+    /// Makes the trail of a packet sent at `now`.
     pub fn stamped(now: Time) -> Trail {
         Trail([now.as_ps(), 0, 0, 0, 0])
     }

@@ -67,12 +67,12 @@ impl Flags {
     pub const fn contains(self, other: Flags) -> bool {
         self.0 & other.0 == other.0
     }
-    /// These and `other`.
+    /// Returns these flags and `other`.
     #[must_use]
     pub const fn with(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
     }
-    /// These, and `other` too if `condition` holds.
+    /// Returns these flags, and `other` too if `condition` holds.
     #[must_use]
     pub const fn with_if(self, other: Flags, condition: bool) -> Flags {
         if condition { self.with(other) } else { self }

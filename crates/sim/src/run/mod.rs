@@ -23,7 +23,7 @@ use switchbed_scenario::build::{Nothing, Outside};
 /// Packets' arrivals, or what takes as long, between two looks at the flag to stop, at least: less
 /// than a millisecond, and with a scheme in Python less than half a second.
 const BATCH: u64 = 2_000;
-/// For each host of a large fabric, where threads begin and end with each look.
+/// Events for each host of a large fabric, where threads begin and end with each look.
 const BATCH_A_HOST: u64 = 16;
 /// The most of them: a tenth of a second.
 const MOST: u64 = 200_000;
@@ -68,7 +68,7 @@ impl Progress {
         self.cancelled.store(true, Relaxed);
     }
 
-    /// Has the run stopped if it takes far more memory than these bytes.
+    /// Stops the run if it takes far more memory than these bytes.
     pub fn expect(&self, bytes: u64) {
         self.forecast.store(bytes, Relaxed);
     }
@@ -134,7 +134,7 @@ pub fn run(scenario: &Scenario, progress: &Progress) -> Result<Results, Unfinish
     run_with(scenario, progress, &Nothing, Division::ALONE)
 }
 
-/// The same on so many threads, with the same results.
+/// Runs on several threads, with the same results.
 ///
 /// # Errors
 /// As [`run`].

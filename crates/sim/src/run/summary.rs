@@ -57,7 +57,7 @@ pub struct Fct {
     pub p999_us: Option<f64>,
 }
 
-/// The same of slowdowns, which have no unit.
+/// Slowdowns of flows, without a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Slowdown {
     /// Number of flows behind these figures.
@@ -140,7 +140,7 @@ pub struct Endless {
 }
 
 impl Endless {
-    /// Of flows that were there since the warm-up, at least in part.
+    /// Goodput of flows that were there since the warm-up, at least in part.
     fn of(flows: &[FlowRecord], warmed_at: Time) -> Option<Endless> {
         let endless = flows.iter().filter(|flow| flow.size.is_none() && !flow.ended_by(warmed_at));
         let received: Vec<f64> = endless.map(|flow| flow.received.as_f64()).collect();
@@ -173,7 +173,7 @@ pub struct SourceTimes {
 }
 
 impl SourceTimes {
-    /// Of each source whose flows have ends, by flows that count.
+    /// Times of each source whose flows have ends, over flows that count.
     fn of(traffic: &[Entry], counted: &[&FlowRecord], times: &[(f64, f64)]) -> Vec<SourceTimes> {
         let mut flows: Vec<Vec<Timed>> = vec![Vec::new(); traffic.len()];
         for (flow, &(fct, slowdown)) in counted.iter().zip(times) {
@@ -209,7 +209,7 @@ pub struct TransportTimes {
     pub transport: String,
     /// Flows of this transport that count.
     pub flows: u64,
-    /// Of its flows that count and have ended.
+    /// FCTs of its flows that count and have ended.
     pub fct: Fct,
     /// Slowdowns of the same flows.
     pub slowdown: Slowdown,
@@ -228,7 +228,7 @@ pub struct TransportTimes {
 }
 
 impl TransportTimes {
-    /// Of each transport of a scenario; of none where all flows have one.
+    /// Results of each transport of a scenario; none where all flows have one.
     fn of(
         scenario: &Scenario,
         simulation: &Simulation,
@@ -291,7 +291,7 @@ pub struct ClassGoodput {
     pub class: u8,
     /// Payload received a second since the warm-up.
     pub goodput_bps: f64,
-    /// Of its flows that count; older summaries lack it.
+    /// FCTs of its flows that count; older summaries lack it.
     #[serde(default)]
     pub fct: Fct,
 }
@@ -377,7 +377,7 @@ pub struct OfferedLoad {
     pub sizes: Vec<TableMean>,
     /// Payload bits a sender over its link's rate: the scenario's `load`.
     pub payload: f64,
-    /// The same with headers, as the wire has it.
+    /// Load with headers, as the wire has it.
     pub wire: f64,
 }
 
@@ -392,10 +392,10 @@ pub struct Summary {
     pub flows: FlowCounts,
     /// Flow completion times by size class, of finished flows.
     pub fct: BySize<Fct>,
-    /// The same by source; older summaries lack it.
+    /// FCTs by source; older summaries lack it.
     #[serde(default)]
     pub by_traffic: Vec<SourceTimes>,
-    /// The same by transport; only where flows have more than one.
+    /// FCTs by transport; only where flows have more than one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_transport: Vec<TransportTimes>,
     /// Durations of collectives; only where there are any.
@@ -410,7 +410,7 @@ pub struct Summary {
     pub slowdown_over: Cow<'static, str>,
     /// Payload received a second, all flows together, since the warm-up.
     pub goodput_bps: f64,
-    /// The same of each class that received anything, and its FCTs.
+    /// Goodput of each class that received anything, and its FCTs.
     pub classes: Vec<ClassGoodput>,
     /// Round-trip times of each pair's and class's probes.
     pub probes: Vec<ProbeRtts>,
@@ -658,7 +658,7 @@ impl TableMean {
 }
 
 impl Fct {
-    /// Of flows given by size in bytes and FCT in microseconds.
+    /// FCTs by size class, of flows given by size in bytes and FCT in microseconds.
     fn by_size(flows: &[(u64, f64)], small: u64, large: u64) -> BySize<Fct> {
         let of = |class: &dyn Fn(u64) -> bool| {
             Fct::of(flows.iter().filter(|(size, _)| class(*size)).map(|&(_, us)| us).collect())

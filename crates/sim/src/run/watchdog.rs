@@ -50,7 +50,8 @@ pub(crate) struct Watchdog {
 }
 
 impl Watchdog {
-    /// For a run that was forecast to take so much; `None` where the system does not tell.
+    /// Makes a watchdog for a run with this forecast; `None` where the system does not report
+    /// memory.
     pub(crate) fn new(forecast: u64) -> Option<Watchdog> {
         let base = resident()? as i64;
         let live = LIVE.fetch_add(forecast, Relaxed);

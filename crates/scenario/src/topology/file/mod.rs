@@ -32,9 +32,9 @@ words! {
         Auto = "auto",
         /// Nodes with tiers, then links, as CSV.
         Table = "table",
-        /// As HPCC's simulator reads it.
+        /// Form of HPCC's simulator.
         Hpcc = "hpcc",
-        /// As SimAI reads it.
+        /// Form of SimAI's networks.
         SimAi = "simai",
         /// The `.topo` of htsim.
         Htsim = "htsim",

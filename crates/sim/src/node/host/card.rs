@@ -23,7 +23,7 @@ pub(crate) struct Polled {
     len_bytes: u32,
     /// When the connection lets the next one leave.
     pub(crate) next: Time,
-    /// There is one.
+    /// Whether it has a next packet.
     pub(crate) more: bool,
 }
 

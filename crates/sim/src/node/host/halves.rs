@@ -106,7 +106,7 @@ pub(super) struct ReceiveHalf {
     pub(super) open: bool,
     /// Whether an answer waits for space in the card.
     pub(super) answers: bool,
-    /// Of requests and their answers, the sending half here of the other direction.
+    /// Sending half of the other direction on this host, for requests and their answers.
     pub(super) other: Option<ConnId>,
     pub(super) armed: Time,
     /// When data came last.
@@ -135,7 +135,7 @@ impl ReceiveHalf {
         }
     }
 
-    /// The same since the warm-up.
+    /// Payload that has arrived since the warm-up.
     pub(super) fn received(&self, flow: &Expected) -> Bytes {
         Bytes::new(self.taken(flow) - flow.before)
     }
@@ -157,7 +157,8 @@ const CHUNK: usize = 1024;
 pub(super) struct Table<T> {
     /// The first of them, all of them at most hosts.
     halves: Vec<T>,
-    /// Of few packets' halves: a host's tables and its next timer are in two cache lines.
+    /// Tables of halves with few packets: a host's own tables and its next timer fit two cache
+    /// lines.
     rest: Box<Rest<T>>,
 }
 

@@ -50,7 +50,7 @@ use timers::{Timer, Timers};
 pub(crate) trait Net {
     /// A packet for the card's port.
     fn send(&mut self, packet: Packet, payload: Payload, hop: Hop, now: Time);
-    /// The same for a packet whose sender has terms.
+    /// Sends a packet whose sender sets terms for its departure.
     fn send_on(&mut self, packet: Packet, payload: Payload, hop: Hop, terms: Terms, now: Time);
     /// When the card's line is next without a packet of the port's; [`Time::NEVER`] while it is down.
     fn line_free(&mut self, now: Time) -> Time;
@@ -518,7 +518,7 @@ impl Host {
         }
     }
 
-    /// Has a sender send whose packets have terms.
+    /// Lets a sender send whose packets have terms.
     #[cold]
     fn pump_shaped<N: Net>(&mut self, conn: ConnId, cx: &mut Cx<N>, now: Time) {
         let half = &mut self.senders[conn];

@@ -258,7 +258,7 @@ impl Config {
         })
     }
 
-    /// The same on hosts with this large segment offload.
+    /// Sets large segment offload of the hosts.
     pub fn with_lso(self, lso: &Lso) -> Result<Config, BadSetting> {
         if !lso.on {
             return Ok(self);
@@ -282,7 +282,7 @@ impl Config {
         })
     }
 
-    /// The same on such hosts.
+    /// Sets the keys of the hosts.
     pub fn on(self, host: &Host) -> Result<Config, BadSetting> {
         let config = self.with_lso(&host.lso)?;
         let small = host.small_queues;

@@ -36,7 +36,7 @@ impl Growth {
         self.timeouts = timeouts;
     }
 
-    /// There have been so many timeouts.
+    /// Begins slow start anew if there were timeouts since the last call.
     fn after(&mut self, timeouts: u32) {
         if self.timeouts < timeouts {
             self.timeouts = timeouts;

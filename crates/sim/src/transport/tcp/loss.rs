@@ -88,6 +88,8 @@ impl Loss {
     /// A duplicate ACK.
     pub(super) fn duplicate(&mut self, config: &Config) {
         self.dup_acks += 1;
+        // Without SACK each duplicate ACK stands for a packet that has left (RFC 5681, section 3.2). After
+        // a timeout they may answer segments sent twice.
         if !config.sack() && self.phase != Phase::Holdoff {
             self.left += config.mss as u64;
         }
@@ -113,6 +115,7 @@ impl Loss {
     /// A timeout with data from `una` to `sent` out; answers whether it is the first one
     /// for the segment at `una`.
     pub(super) fn timeout(&mut self, una: u64, sent: u64, now: Time) -> bool {
+        // A timeout at another byte is another loss, whose patience begins anew.
         let first = self.timeout_at != Some(una);
         if first {
             (self.timeout_at, self.since, self.timeouts) = (Some(una), now, 0);

@@ -1,7 +1,8 @@
-//! How a receiver opens its window where its buffer tunes itself, as Linux's does: by two packets for
-//! each that arrives (`tcp_grow_window`), as far as the buffer has space beside what waits in it out of
-//! order (`tcp_space`), and that follows what the application, which reads at once, has read in a round trip (`tcp_rcv_space_adjust` since 4.10;
-//! Linux 2.6 and 3 grow in steps of 1.5 and 2).
+//! Opening of the receive window where the buffer tunes itself, as in Linux. The window grows by
+//! two packets for each that arrives (`tcp_grow_window`), as far as the buffer has space besides
+//! data out of order (`tcp_space`). The buffer follows what the application, which reads at once,
+//! has read in a round trip (`tcp_rcv_space_adjust` since 4.10; Linux 2.6 and 3 grow in steps of
+//! 1.5 and 2).
 
 use super::Config;
 use switchbed_units::{Span, Time};

@@ -1,12 +1,12 @@
-//! A sender's way out, where its host has one to heed: the rate that Linux gives a socket, segments
-//! as large as that rate says, packets that leave when it says (pacing), and no more handed to the
-//! card than it says (TCP small queues).
+//! Way of a sender's data through its host's card, where the host models it: Linux's pacing rate of
+//! a socket. Segments are as large as that rate says. Packets leave when it says (pacing). The card
+//! is given no more than it says (TCP small queues).
 //!
 //! The rules are those of net/ipv4/tcp_output.c and tcp_input.c: `tcp_update_pacing_rate`,
 //! `tcp_tso_autosize`, `tcp_update_skb_after_send`, `tcp_pacing_check`, `tcp_small_queue_check`.
-//! Otherwise than there, the rate is worked out when it is asked for (between two ACKs the same
-//! but for what has been sent since), bytes in the card are those on the wire rather than of the
-//! kernel's memory, and all that is sent while losses are repaired counts as retransmitted.
+//! Three things differ. The rate is computed when it is needed: between two ACKs it changes only
+//! with what was sent since. Bytes in the card are those on the wire, not of the kernel's memory.
+//! All data that is sent while losses are repaired counts as retransmitted.
 
 use super::extras::Extras;
 use super::sender::Sender;
@@ -36,7 +36,7 @@ pub(super) struct Outlet {
     packets: u64,
     /// The least RTT; the longest span without a sample.
     min_rtt: Span,
-    /// Of each segment in the card the bytes, the oldest first, and of all.
+    /// Bytes of each segment in the card, the oldest first, and their sum.
     segments: VecDeque<u64>,
     held: u64,
     /// Bytes of the oldest that have left.
@@ -49,7 +49,7 @@ pub(super) struct Outlet {
     throttled: bool,
     /// When the next segment may leave, if one waits for that.
     waits: Time,
-    /// Of the packet sent last.
+    /// Terms of the packet sent last.
     terms: Terms,
 }
 

@@ -1,7 +1,7 @@
-//! When a receiver acknowledges, as Linux's does: at once at a connection's start, after a pause and
-//! after repeated data (quick ACKs), else for more than a full segment or when a timer expires that
-//! follows the gaps between arrivals (`tcp_event_data_recv`, `__tcp_ack_snd_check`,
-//! `tcp_send_delayed_ack`).
+//! Delayed ACKs as Linux sends them. A receiver acknowledges at once at a connection's start, after
+//! a pause and after repeated data (quick ACKs). Otherwise it acknowledges more than a full
+//! segment, or when a timer expires that follows the gaps between arrivals (`tcp_event_data_recv`,
+//! `__tcp_ack_snd_check`, `tcp_send_delayed_ack`).
 
 use super::Config;
 use super::opening::Opening;
@@ -88,7 +88,7 @@ impl Pace {
         self.quick = self.quick.max(acks);
     }
 
-    /// The same after repeated data, which begins anew with the delay, too.
+    /// Handles repeated data, which begins anew with the delay, too.
     pub(super) fn repeated(&mut self, config: &Config) {
         self.hurry(config.quick_acks);
         self.delay = config.ack_delay;
