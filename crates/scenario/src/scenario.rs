@@ -1,5 +1,6 @@
 //! A scenario as resolved values: every unit in a type, every default filled in.
 
+use crate::topology::choice::Choice;
 use crate::topology::graph::Graph;
 use crate::traffic::Entry;
 use crate::{
@@ -49,6 +50,10 @@ pub struct Scenario {
 impl Scenario {
     /// The graph of its topology, with the hosts' delays, and paths as its switches choose them.
     pub fn graph(&self) -> Graph {
-        self.routing.on(Graph::new(&self.topology, self.host.delay))
+        let mut graph = self.routing.on(Graph::new(&self.topology, self.host.delay));
+        if crate::event::reroute(&self.event) {
+            graph.choice = Choice::ByState;
+        }
+        graph
     }
 }

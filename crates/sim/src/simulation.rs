@@ -25,9 +25,11 @@ use crate::observe::observer::{Observed, Observer, Observers, Site, View};
 use crate::observe::queue_stats::Lengths;
 use crate::observe::series::{QueueSample, Series};
 use crate::observe::underflow::Underflow;
+use crate::packet::losses::Errors;
 use crate::pauses::{self, Pause, Waited};
 use crate::ports::{self, PortInfo};
 use crate::ranks;
+use crate::rerouting::Rerouting;
 use crate::stall::{self, Refusal, Stall, Stalls};
 use crate::table::{Table, Values};
 use crate::timeline::{Action, Timeline};
@@ -43,6 +45,7 @@ use switchbed_qdisc::{PauseFrames, PortState, QueueId};
 use switchbed_scenario::Scenario;
 use switchbed_scenario::build;
 use switchbed_scenario::build::{AllHeadroom, Inputs, Outside, Place};
+use switchbed_scenario::event;
 use switchbed_scenario::protocol::Protocol;
 use switchbed_scenario::protocols::Protocols;
 use switchbed_scenario::roce::longest_way;
@@ -50,6 +53,7 @@ use switchbed_scenario::traffic;
 use switchbed_scenario::traffic::MAX_CONNECTIONS;
 use switchbed_scenario::traffic::{FlowStart, Flows, TrafficError};
 use switchbed_scenario::{FctEnd, Host, SchemeChoice};
+use switchbed_units::random::OnDemand;
 use switchbed_units::{Bytes, Rate, Span, Time};
 
 /// Why a scenario cannot be built, or its run not be finished.
@@ -154,6 +158,9 @@ pub struct Simulation {
     counted_before: HashMap<u64, Counts>,
     observers: Observers,
     timeline: Timeline,
+    rerouting: Rerouting,
+    /// Draws the losses of links, by link.
+    seed: u64,
     /// Where there is flow control.
     deadlocks: Option<Deadlocks>,
     /// Where a run has no end of its own.
@@ -234,7 +241,7 @@ impl Simulation {
         let programs = Arc::new(Programs::new(flows.take_programs()));
         let graph = scenario.graph();
         let ports = ports::of(&graph);
-        let timeline = Timeline::new(scenario, |name| ports::find(&ports, name));
+        let timeline = Timeline::new(scenario, &graph, |name| ports::find(&ports, name));
         let timeline = timeline.map_err(BuildError::Event)?;
         let ranks = ranks::of(&graph, run.seed);
         let deployed = Deployed::new(scenario, &graph);
@@ -260,6 +267,7 @@ impl Simulation {
             ),
             frames,
             routing: scenario.routing.clone(),
+            reroutes: event::reroute(&scenario.event),
             pfc: switch.pfc.clone(),
             ranks: &ranks,
             seed: run.seed,
@@ -330,6 +338,8 @@ impl Simulation {
             warmed_at: Time::ZERO,
             observers,
             timeline,
+            rerouting: Rerouting::default(),
+            seed: run.seed,
             finished: Vec::new(),
             started: 0,
             programs,
@@ -506,6 +516,28 @@ impl Simulation {
                 Action::Up(link, up) => {
                     self.network.set_up(link, up, now);
                     self.note_rate(link, now);
+                }
+                Action::Carry(links, true) => {
+                    links.iter().for_each(|&link| self.network.mend(link, now));
+                }
+                Action::Carry(links, false) => {
+                    links.iter().for_each(|&link| self.network.cut(link, now));
+                }
+                Action::End(links, up, drop) => {
+                    for link in links {
+                        self.network.set_end(link, (up, drop), now);
+                        self.note_rate(link, now);
+                    }
+                }
+                Action::Round(links, why, round) => {
+                    let table = self.rerouting.change(&self.paths.graph, links, (why, round));
+                    self.network.reroute(&table);
+                }
+                Action::Delay(link, delay) => self.network.set_delay(link, delay, now),
+                Action::Errors(link, chance) => {
+                    let rng = OnDemand::new(self.seed, "errors", link.0);
+                    let errors = chance.map(|chance| Errors::new(chance, rng));
+                    self.network.set_errors(link, errors, now);
                 }
                 Action::Lose(link, pattern) => self.network.lose(link, pattern, now),
                 Action::Pause(link, class, until) => {
@@ -790,6 +822,11 @@ impl Simulation {
     /// The port that has dropped most, or else holds packets that cannot leave, and its queue.
     pub fn refusing(&self) -> Option<(LinkId, QueueId, Refusal)> {
         stall::refuses(&self.network, &[], self.now)
+    }
+
+    /// Packets that switches dropped since the warm-up, since no port was left that led on.
+    pub fn no_route(&self) -> u64 {
+        self.network.no_route()
     }
 
     /// The packet traces that were asked for.

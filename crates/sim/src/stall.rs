@@ -10,7 +10,7 @@ use crate::observe::observer::Observed;
 use crate::ports::PortInfo;
 use switchbed_qdisc::port::view::DropReason;
 use switchbed_qdisc::{PortState, QueueId};
-use switchbed_scenario::event::Change;
+use switchbed_scenario::event::{Change, LinkChange};
 use switchbed_scenario::protocol::Protocol;
 use switchbed_scenario::protocols::Protocols;
 use switchbed_scenario::roce::RETRIES;
@@ -87,7 +87,9 @@ impl Stalls {
     /// Of a scenario without an end of its own, and its ports.
     pub(crate) fn new(scenario: &Scenario, ports: &[PortInfo]) -> Option<Stalls> {
         let changed = scenario.event.iter().filter_map(|event| match event.change {
-            Change::Rate { rate, .. } => Some(rate),
+            Change::Rate { rate, .. } | Change::OfLink { what: LinkChange::Rate { rate }, .. } => {
+                Some(rate)
+            }
             _ => None,
         });
         let slowest = ports.iter().map(|port| port.cable.rate).chain(changed).min()?;

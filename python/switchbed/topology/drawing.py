@@ -116,7 +116,7 @@ def _boxes(network: Network, tiers: Tiers, height: int) -> list[str]:
     level = {tier: nth for nth, (tier, _) in enumerate(tiers)}
     found = []
     for nth, (a, b) in enumerate(between(network)):
-        x = WIDTH / 2 + 40 * nth - 40
+        x = WIDTH / 2 + (0 if abs(level[a] - level[b]) == 1 else 20 * (nth + 1))
         y1, y2 = (height - MARGIN - TIER * level[tier] for tier in (a, b))
         found.append(f'<path d="M {x} {y1} L {x} {y2}" stroke="{SOFT}" stroke-width="4"/>')
     for tier, nodes in tiers:

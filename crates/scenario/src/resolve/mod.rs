@@ -159,6 +159,7 @@ pub(crate) fn resolve(
         run,
     };
     fields::check(origin, root, &scenario, &graph)?;
+    crate::routing::check_events(origin, root, &scenario)?;
     let transports = Protocols::of(&scenario).all().len();
     if transports > protocols::MOST {
         let at = root.get("traffic").map_or(At::Unwritten, |node| node.at);

@@ -14,7 +14,7 @@ pub enum Choice {
     ByState,
 }
 
-/// Ports of a switch that are equally good.
+/// Ports of a switch that are equally good; none where no way is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Set<'a> {
     /// From this one on so many.
@@ -24,8 +24,12 @@ pub enum Set<'a> {
 }
 
 impl<'a> Set<'a> {
-    /// How many there are: at least one.
-    #[expect(clippy::len_without_is_empty, reason = "there is always one")]
+    /// Whether there is none.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many there are.
     pub fn len(self) -> u32 {
         match self {
             Set::Run(_, count) => count,

@@ -308,7 +308,13 @@ pub(super) fn spread(key: u32, switch: SwitchId, (below, n): (u32, u32)) -> u32 
     if key & Hop::PINNED != 0 {
         return (key & !Hop::PINNED) / below % n;
     }
-    let mut h = (key ^ switch.0.wrapping_mul(0x9e37_79b9)).wrapping_mul(0x85eb_ca6b);
+    hashed(key, switch, n)
+}
+
+/// One of `n` by a hash of an ECMP key with a switch's salt.
+#[inline]
+pub fn hashed(key: u32, salt: SwitchId, n: u32) -> u32 {
+    let mut h = (key ^ salt.0.wrapping_mul(0x9e37_79b9)).wrapping_mul(0x85eb_ca6b);
     h = (h ^ (h >> 15)).wrapping_mul(0xc2b2_ae35);
     h ^= h >> 16;
     ((h as u64 * n as u64) >> 32) as u32

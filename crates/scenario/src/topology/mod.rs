@@ -12,6 +12,7 @@ mod flow;
 pub mod graph;
 pub mod hosts;
 mod leaf_spine;
+pub mod links;
 pub mod map;
 mod parking_lot;
 pub mod ports;

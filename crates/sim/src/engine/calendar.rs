@@ -137,6 +137,12 @@ impl Calendar {
         self.phases.last(self.phases.window(at)) < self.first + self.ring.len() as u64
     }
 
+    /// Takes out events that are not to happen.
+    pub(crate) fn retain(&mut self, mut keep: impl FnMut(&Event) -> bool) {
+        self.ring.iter_mut().for_each(|bucket| bucket.retain(&mut keep));
+        self.far.retain(|Reverse((event, _))| keep(event));
+    }
+
     /// Events that were far away get into buckets.
     #[cold]
     #[inline(never)]

@@ -123,7 +123,7 @@ impl<W: World> Engine<W> {
     }
 
     /// Delivers the mail.
-    fn exchange(&mut self) {
+    pub(crate) fn exchange(&mut self) {
         for from in 0..self.shards.len() {
             self.shards[from].earliest = Time::NEVER;
             for to in 0..self.shards.len() {

@@ -73,6 +73,12 @@ impl<W: World> Shard<W> {
         change(world, &mut Outbox { agenda, phases: *phases, mail, earliest, next })
     }
 
+    /// Takes out events that are not to happen, but for visits.
+    pub(crate) fn remove(&mut self, mut gone: impl FnMut(&mut W, &Event) -> bool) {
+        let Shard { world, agenda, .. } = self;
+        agenda.calendar.retain(|event| event.what() == WAKE || !gone(world, event));
+    }
+
     /// The next phase from this one on with something to do; `u64::MAX`: none.
     pub(super) fn next(&self, from: u64) -> u64 {
         self.agenda.next(from)

@@ -13,13 +13,14 @@ use crate::ids::{HostId, LocalLink, NodeId, PortId, Rank, ShardId, SwitchId};
 use crate::observe::queue_stats::Lengths;
 use crate::observe::watch::Watch;
 use crate::packet::Payload;
-use crate::packet::losses::Pattern;
-use crate::routing::{self, Router};
-use crate::topology::Hop;
+use crate::packet::losses::{Errors, Pattern};
+use crate::routing::{self, Live, Router};
+use crate::topology::{Hop, Route};
 use std::collections::{BTreeMap, VecDeque};
 use std::hint::select_unpredictable;
 use std::sync::Arc;
 use switchbed_qdisc::fq::Terms;
+use switchbed_qdisc::hooks::End;
 use switchbed_qdisc::memory::pfc;
 use switchbed_qdisc::schemes::fairness::Share;
 use switchbed_qdisc::{Driver, FlowId, Packet, Pool, Qdisc, SlotId};
@@ -39,6 +40,10 @@ pub(crate) struct Fabric {
     pub(super) pausing: Vec<Pausing>,
     /// Each switch's choice of ports, where no hash decides.
     pub(super) routers: Vec<Box<dyn Router>>,
+    /// Each switch's ports that are not used, where links may go down.
+    pub(super) lives: Vec<Live>,
+    /// Tables since a link went down or was drained.
+    pub(super) table: Option<Arc<dyn Route>>,
     /// Hosts' links, one each, then the switches'.
     pub(super) links: Vec<Link>,
     pub(super) cold_links: Vec<ColdLink>,
@@ -105,6 +110,8 @@ impl Fabric {
             switches: Vec::new(),
             pausing: Vec::new(),
             routers: Vec::new(),
+            lives: Vec::new(),
+            table: None,
             links: Vec::new(),
             cold_links: Vec::new(),
             packets: Packets::default(),
@@ -176,6 +183,7 @@ impl Fabric {
             self.pausing.push(Pausing::new(back));
         }
         self.routers.extend(routing::of(&self.shared.routing, seed, id, ports));
+        self.lives.extend(self.shared.reroutes.then(Live::default));
     }
 
     fn add_link(&mut self, link: Built, seed: u64) {
@@ -293,6 +301,7 @@ impl Fabric {
         watches.for_each(|watch| watch.restart(now));
         let losses = self.cold_links.iter_mut().filter_map(|cold| cold.losses.as_mut());
         losses.for_each(|losses| losses.lost = 0);
+        self.lives.iter_mut().for_each(|live| live.no_route = 0);
     }
 
     /// Packets transmitted by ports.
@@ -421,6 +430,98 @@ impl Fabric {
         self.with_line(link, now, out, |driver, line| {
             driver.watch();
             line.cold().losses.get_or_insert_default().patterns.push(pattern);
+        });
+    }
+
+    /// Has a link carry nothing from now on, or carry again. What left its port until now is on it.
+    pub(crate) fn cut(&mut self, link: LocalLink, dead: bool, now: Time, out: &mut Outbox<Parcel>) {
+        self.with_line(link, now, out, |driver, line| {
+            driver.watch();
+            line.cold().losses.get_or_insert_default().dead = dead;
+        });
+    }
+
+    /// Whether an event is a packet's arrival over a link of this rank; the packet is gone then.
+    pub(crate) fn lose_arrival(&mut self, event: &Event, rank: Rank) -> bool {
+        let slot = SlotId::at(event.what());
+        let gone =
+            class(event.what()) == 0 && transit::link(self.packets.arena.cargo(slot)) == rank;
+        if gone {
+            self.packets.arena.free(slot);
+        }
+        gone
+    }
+
+    /// The shard at a link's other end, and the rank of its packets.
+    pub(crate) fn far_end(&self, link: LocalLink) -> (ShardId, Rank) {
+        let channel = &self.links[link.index()].channel;
+        (channel.shard, channel.rank)
+    }
+
+    /// Notes packets that were on a link as it was cut.
+    pub(crate) fn note_lost(&mut self, link: LocalLink, packets: u64) {
+        self.cold_links[link.index()].losses.get_or_insert_default().lost += packets;
+    }
+
+    /// Has a switch use the port of a link, or not; a host has no other.
+    pub(crate) fn set_live(&mut self, link: LocalLink, up: bool) {
+        if let Some(switch) = self.switch_of(link) {
+            let port = PortId(link.0 - self.switches[switch].first.0);
+            self.lives[switch].set(port, up);
+        }
+    }
+
+    /// Drops what waits at a switch's port.
+    pub(crate) fn flush(&mut self, link: LocalLink, now: Time, out: &mut Outbox<Parcel>) {
+        if self.switch_of(link).is_none() {
+            return;
+        }
+        self.with_line(link, now, out, |driver, line| {
+            for queue in 0..driver.port().state().queues() as u8 {
+                while driver.port().state().queue_bytes(queue) > Bytes::ZERO {
+                    let before = driver.queued();
+                    driver.expel(queue, End::Head, line, now);
+                    if driver.queued() == before {
+                        break;
+                    }
+                }
+            }
+        });
+    }
+
+    /// Other tables at all switches.
+    pub(crate) fn reroute(&mut self, table: Arc<dyn Route>) {
+        self.table = Some(table);
+    }
+
+    /// Packets dropped, since no port was left that leads on.
+    pub(crate) fn no_route(&self) -> u64 {
+        self.lives.iter().map(|live| live.no_route).sum()
+    }
+
+    /// Changes a link's propagation for what leaves from now on.
+    pub(crate) fn set_delay(
+        &mut self,
+        link: LocalLink,
+        delay: Span,
+        now: Time,
+        out: &mut Outbox<Parcel>,
+    ) {
+        self.with_line(link, now, out, |_, _| {});
+        self.links[link.index()].channel.delay = delay;
+    }
+
+    /// Has a link lose at random from now on, or no more.
+    pub(crate) fn set_errors(
+        &mut self,
+        link: LocalLink,
+        errors: Option<Errors>,
+        now: Time,
+        out: &mut Outbox<Parcel>,
+    ) {
+        self.with_line(link, now, out, |driver, line| {
+            driver.watch();
+            line.cold().losses.get_or_insert_default().errors = errors;
         });
     }
 

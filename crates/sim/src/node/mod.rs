@@ -38,6 +38,8 @@ pub(crate) struct Shared {
     pub(crate) settings: host::Settings,
     pub(crate) route: Arc<dyn Route>,
     pub(crate) routing: Routing,
+    /// Links may go down or be drained: switches choose as packets arrive.
+    pub(crate) reroutes: bool,
     pub(crate) ties: Ties,
     pub(crate) frames: Frames,
     /// Which classes are paused before they lose.

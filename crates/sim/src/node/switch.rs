@@ -7,11 +7,12 @@ use super::{Parcel, class};
 use crate::engine::{Event, Outbox};
 use crate::ids::{HostId, LocalLink, PortId, SwitchId};
 use crate::packet::{Body, NOTIFICATIONS, Payload};
-use crate::routing::{Header, Ports, Router};
-use crate::topology::Hop;
+use crate::routing::{Header, Live, Ports, Router};
+use crate::topology::{Hop, Route};
 use std::collections::VecDeque;
 use switchbed_qdisc::hooks::{Expulsion, Feedback};
 use switchbed_qdisc::{Driver, Packet, Pool, SlotId};
+use switchbed_scenario::topology::graph::hashed;
 use switchbed_units::Time;
 
 /// A message that is to be sent: when, to which host, what.
@@ -123,6 +124,10 @@ pub(super) struct AtWork<'a, 'b> {
     pub(super) pausing: Option<&'a mut Pausing>,
     /// Choice of ports, where no hash decides.
     router: Option<&'a mut Box<dyn Router>>,
+    /// Ports that are not used, where links may go down.
+    live: Option<&'a mut Live>,
+    /// Tables since a link went down or was drained.
+    table: Option<&'a dyn Route>,
 }
 
 impl Fabric {
@@ -133,14 +138,15 @@ impl Fabric {
         switch: usize,
         out: &'a mut Outbox<'b, Parcel>,
     ) -> AtWork<'a, 'b> {
-        let Fabric { switches, pausing, routers, links, cold_links, packets, shared, me, .. } =
-            self;
+        let Fabric { switches, pausing, routers, lives, table, .. } = self;
+        let Fabric { links, cold_links, packets, shared, me, .. } = self;
         let (pausing, router) = (pausing.get_mut(switch), routers.get_mut(switch));
+        let (live, table) = (lives.get_mut(switch), table.as_deref());
         let Switch { id, first, ports, reads_pool, pool, busy, feedbacks } = &mut switches[switch];
         let own = first.index()..first.index() + *ports as usize;
         let (links, cold) = (&mut links[own.clone()], &mut cold_links[own]);
         let line = Line::new((*first, cold), pool, packets, (shared, *me), out, Some(feedbacks));
-        AtWork { id: *id, reads_pool: *reads_pool, busy, links, line, pausing, router }
+        AtWork { id: *id, reads_pool: *reads_pool, busy, links, line, pausing, router, live, table }
     }
 }
 
@@ -177,7 +183,7 @@ impl AtWork<'_, '_> {
         if self.pausing.is_some() {
             return self.visit_lossless(events, end);
         }
-        match self.router.is_some() {
+        match self.router.is_some() || self.live.is_some() {
             false => self.visit_each::<false>(events, end),
             true => self.visit_each::<true>(events, end),
         }
@@ -197,7 +203,13 @@ impl AtWork<'_, '_> {
             }
             let port = match CHOOSES {
                 false => transit::out(self.line.packets.arena.cargo(slot)),
-                true => self.choose(slot, event.at),
+                true => match self.choose(slot, event.at) {
+                    Some(port) => port,
+                    None => {
+                        self.line.packets.arena.free(slot);
+                        continue;
+                    }
+                },
             };
             self.arrive(port, slot, event.at);
             if self.reads_pool {
@@ -226,21 +238,48 @@ impl AtWork<'_, '_> {
         act(driver, self.line.at(port.index(), channel))
     }
 
-    /// The port that a packet takes which is there now. What is pinned to a path stays on it.
-    fn choose(&mut self, slot: SlotId, now: Time) -> PortId {
+    /// The port that a packet takes which is there now; `None`: none is left that leads on. What is pinned to a path
+    /// stays on it.
+    fn choose(&mut self, slot: SlotId, now: Time) -> Option<PortId> {
         let hop = transit::hop(self.line.packets.arena.cargo(slot));
-        let shared = self.line.shared;
-        let set = shared.route.ways(hop.dst, self.id);
-        let Some(router) = self.router.take() else { return shared.route.route(hop, self.id) };
         let bytes = self.line.packets.arena.packet(slot).len_bytes;
+        let mut live = self.live.take();
+        let port = self.choose_among(hop, bytes, live.as_deref_mut(), now);
+        if let (None, Some(live)) = (port, &mut live) {
+            live.no_route += 1;
+        }
+        self.live = live;
+        port
+    }
+
+    fn choose_among(
+        &mut self,
+        hop: Hop,
+        bytes: u32,
+        live: Option<&mut Live>,
+        now: Time,
+    ) -> Option<PortId> {
+        let shared = self.line.shared;
+        if hop.key & Hop::PINNED != 0 {
+            let port = shared.route.route(hop, self.id);
+            return live.is_none_or(|live| live.uses(port)).then_some(port);
+        }
+        let set = self.table.unwrap_or(&*shared.route).ways(hop.dst, self.id);
+        let set = match live {
+            Some(live) => live.among(set),
+            None => set,
+        };
+        if set.is_empty() {
+            return None;
+        }
+        let Some(router) = self.router.take() else {
+            return Some(set.at(hashed(hop.key, shared.routing.salt(self.id), set.len())));
+        };
         // One switch's flows by destination, too: a hash of connections alone would join both ends' packets.
         let header = Header { flow: hop.key ^ hop.dst.0.wrapping_mul(0x85eb_ca6b), bytes };
-        let port = match hop.key & Hop::PINNED {
-            0 => router.choose(header, set, &mut Settled { switch: self, now }, now),
-            _ => shared.route.route(hop, self.id),
-        };
+        let port = router.choose(header, set, &mut Settled { switch: self, now }, now);
         self.router = Some(router);
-        port
+        Some(port)
     }
 
     #[inline(always)]
@@ -289,11 +328,14 @@ impl AtWork<'_, '_> {
             if self.reads_pool {
                 self.settle_in_order(at);
             }
-            let port = match self.router {
-                None => self.line.shared.route.route(hop, self.id),
-                Some(_) => self.choose(slot, at),
+            let port = match self.router.is_some() || self.live.is_some() {
+                false => Some(self.line.shared.route.route(hop, self.id)),
+                true => self.choose(slot, at),
             };
-            self.arrive(port, slot, at);
+            match port {
+                Some(port) => self.arrive(port, slot, at),
+                None => self.line.packets.arena.free(slot),
+            }
         }
     }
 

@@ -6,7 +6,7 @@
 use crate::observe::monitors::{self, Ahead};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use switchbed_scenario::event::Change;
+use switchbed_scenario::event::{Change, LinkChange};
 use switchbed_scenario::protocol::Protocol;
 use switchbed_scenario::protocols::Protocols;
 use switchbed_scenario::scheme::Value;
@@ -163,7 +163,11 @@ fn connection(protocol: &Protocol) -> u64 {
 fn held_up(scenario: &Scenario, protocols: &Protocols) -> f64 {
     let holds = |change: &Change| {
         matches!(change, Change::Link { up: false, port } if port.starts_with("host"))
-            || matches!(change, Change::Storm { .. })
+            || matches!(
+                change,
+                Change::Storm { .. }
+                    | Change::OfLink { what: LinkChange::Up { up: false, .. }, .. }
+            )
     };
     let events = scenario.event.iter().filter(|event| holds(&event.change)).count();
     match protocols.queue_pairs().next() {

@@ -425,6 +425,13 @@ pub struct Summary {
     pub drops: u64,
     /// The same by reason.
     pub drops_by_reason: Drops,
+    /// Packets that lines lost since the warm-up, as `[[event]]` said; older summaries lack them.
+    #[serde(default)]
+    pub lost: u64,
+    /// Packets that switches dropped since the warm-up, since links were down and no port led on; older summaries
+    /// lack them.
+    #[serde(default)]
+    pub no_route: u64,
     /// Retransmission timeouts and probes before the first RTT sample since the warm-up, like marks and
     /// drops those of all flows.
     pub timeouts: u64,
@@ -598,6 +605,8 @@ impl Summary {
             notifications: reports.iter().map(|report| report.counters.notified).sum(),
             drops: reports.iter().map(|report| report.counters.dropped()).sum(),
             drops_by_reason,
+            lost: reports.iter().map(|report| report.lost).sum(),
+            no_route: simulation.no_route(),
             timeouts: sum(&|flow| flow.timeouts),
             waits: WaitCounts::of(&counted),
             retransmissions: sum(&|flow| flow.retransmissions),
