@@ -1,4 +1,4 @@
-"""What `switchbed run` prints: compact tables for people; scripts read `--json`."""
+"""Output of `switchbed run`: compact tables for people. Scripts read `--json`."""
 
 import json
 import sys
@@ -51,7 +51,7 @@ def times(summary: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def headline(summary: dict[str, Any]) -> list[str]:
-    """What one run comes to besides its FCTs, a line each."""
+    """Return a run's figures besides its FCTs, a line each."""
     lines = [_counters(summary)]
     classes = summary["classes"]
     if summary["endless"] and len(classes) > 1:
@@ -105,8 +105,8 @@ def print_sweep(outcomes: Sequence[Outcome], wall_s: float) -> None:
 
 
 def measured(rows: Sequence[comparing.Row]) -> dict[str, Callable[[comparing.Row], str]]:
-    """What a comparison measured, by its column's heading: FCTs of flows that end, goodputs and the
-    busiest switch port's queue of those that do not, round-trip times of probes."""
+    """Return the columns of a comparison, by heading. FCTs of flows that end; goodputs and the
+    busiest switch port's queue of those that do not; round-trip times of probes."""
     summaries = [run.summary for row in rows for run in row.runs]
     columns: dict[str, Callable[[comparing.Row], str]] = {}
     if any(summary["fct"]["all"]["n"] for summary in summaries):
@@ -140,14 +140,16 @@ def _fct_cell(statistic: tuple[str, str], row: comparing.Row) -> str:
 
 
 def _job(job: dict[str, Any]) -> str:
-    """A collective's time and bandwidth."""
-    of = f"{job['operation']} ({job['algorithm']}, {job['ranks']} ranks)"
+    """A collective's time and bandwidth; a schedule from a file has no bandwidth."""
+    how = f"{job['algorithm']}, " if job["algorithm"] else ""
+    of = f"{job['operation']} ({how}{job['ranks']} ranks)"
     if job["time_us"] is None:
         return f"{of}: not completed"
-    return (
-        f"{of}: {duration(job['time_us'])}, {job['slowdown']:.3f} of the ideal; busbw "
-        f"{job['busbw_bps'] / 1e9:.4g} Gbps, algbw {job['algbw_bps'] / 1e9:.4g} Gbps"
-    )
+    took = f"{of}: {duration(job['time_us'])}, {job['slowdown']:.3f} of the ideal"
+    if job["busbw_bps"] is None:
+        return took
+    bandwidths = (job[field] / 1e9 for field in ("busbw_bps", "algbw_bps"))
+    return "{}; busbw {:.4g} Gbps, algbw {:.4g} Gbps".format(took, *bandwidths)
 
 
 def _job_cell(place: int, field: str, row: comparing.Row) -> str:
@@ -254,7 +256,7 @@ def print_schemes(schemes: Sequence[dict[str, Any]]) -> None:
 
 
 def print_bench(found: Sequence[dict[str, Any]]) -> None:
-    """A row a benchmark."""
+    """Print one row for each benchmark."""
     columns = (
         "ns/packet-hop",
         "queues off",
@@ -325,7 +327,7 @@ def in_words(links: Sequence[Mapping[str, Any]]) -> str:
 
 
 def print_warnings(outcomes: Sequence[Outcome]) -> None:
-    """On standard error."""
+    """Print the runs' warnings to standard error."""
     for text in warnings(outcomes):
         say(f"warning: {text}", err=True)
 

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
+from conftest import Program
 
 import switchbed as sb
 from switchbed import printing
-from switchbed.cli import main
 from switchbed.measured import Metric
 
 FILE = """
@@ -68,7 +68,7 @@ def test_metrics_are_of_jobs(results: list[sb.Result]) -> None:
     assert Metric.read("algbw.n").value(ring) == 2
     with pytest.raises(sb.Mistake, match="has no collective among its traffic"):
         Metric.read("job.mean_us").value(
-            next(iter(sb.Scenario.from_file("@incast").with_({"flows_each": 1}).run_all()))
+            next(iter(sb.Scenario.from_file("@incast").with_({"traffic.rounds": 1}).run_all()))
         )
 
 
@@ -79,13 +79,27 @@ def test_a_run_prints_a_line_for_each(results: list[sb.Result]) -> None:
     assert second.startswith("broadcast (tree, 2 ranks): ")
 
 
-def test_jobs_are_written_and_read(tmp_path: Path, results: list[sb.Result]) -> None:
+def test_jobs_are_written_and_read(
+    switchbed: Program, tmp_path: Path, results: list[sb.Result]
+) -> None:
     file = tmp_path / "jobs.toml"
     file.write_text(FILE.split("[compare]", maxsplit=1)[0])
     out = tmp_path / "out"
-    with pytest.raises(SystemExit) as ended:
-        main(["run", str(file), "--out", str(out), "--json", str(tmp_path / "summary.json")])
-    assert not ended.value.code
+    switchbed("run", file, "--out", out, "--json", tmp_path / "summary.json")
     assert (out / "jobs.parquet").exists()
     assert sb.Result.load(out).table("jobs").equals(results[0].table("jobs"))
     assert json.loads((tmp_path / "summary.json").read_text())["jobs"][0]["ranks"] == 4
+
+
+def test_a_schedule_without_bandwidths_is_printed(switchbed: Program, tmp_path: Path) -> None:
+    (tmp_path / "one.goal").write_text(
+        "num_ranks 2\nrank 0 {\na: send 9000b to 1\n}\nrank 1 {\nb: recv 9000b from 0\n}\n"
+    )
+    head = FILE.split("[[traffic]]", maxsplit=1)[0]
+    goal = '[[traffic]]\nkind = "goal"\nfile = "one.goal"\n'
+    (tmp_path / "goal.toml").write_text(head + goal)
+    done = switchbed("run", "goal.toml")
+    assert "goal (2 ranks): " in done.stdout
+    assert "busbw" not in done.stdout
+    several = switchbed("run", "goal.toml", "--set", "compare.seed=[1, 2]")
+    assert "internal error" not in several.stderr

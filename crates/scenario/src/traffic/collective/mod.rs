@@ -196,12 +196,11 @@ impl Source for Collective {
         Ok(Begun::new(Vec::new().into_iter(), 0))
     }
 
-    fn program(&self, seed: u64, place: usize) -> Result<Option<Program>, Wrong> {
+    fn program(&self, _: &Hosts, seed: u64, place: usize) -> Result<Option<Program>, Wrong> {
         let hosts = self.placement.deal(&self.ranks, (seed, place));
         let draft = algorithms::draft(self);
         let start = Time::ZERO + self.start;
-        let mut program =
-            draft.finish(hosts, self.class, start).map_err(|fault| fault.to_string())?;
+        let mut program = draft.finish(hosts, start).map_err(|fault| fault.to_string())?;
         (program.repeats, program.warmup) = (self.repeats(), self.warmup_repetitions);
         Ok(Some(program))
     }
@@ -220,7 +219,7 @@ impl Source for Collective {
         let peers = match self.schedule() {
             Algorithm::Ring | Algorithm::Chain | Algorithm::Tree => 2.0,
             Algorithm::Pairwise | Algorithm::Direct => n - 1.0,
-            _ => n.log2().ceil(),
+            _ => libm::log2(n).ceil(),
         };
         let connections = n * peers * f64::from(self.channels);
         let open = match self.schedule() {
