@@ -21,7 +21,8 @@ PEER_PACKAGES := g++ pkg-config libns3-dev libgsl-dev ns2 qemu-system-x86 busybo
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := setup
-.PHONY: help setup setup-all setup-system setup-peers release pgo demo check test lint lint-ci format validate \
+.PHONY: help setup setup-all setup-system setup-peers release pgo demo check test lint lint-rust lint-python \
+	lint-ci lint-module lint-fuzz instructions format validate \
 	bench bench-accept bench-core bench-memory bench-peers bench-roce bench-sizes wheels deny site size \
 	live-papers lock clean
 
@@ -102,23 +103,34 @@ target/.checked-python: $(SOURCES)
 	$(PYTEST) --quiet $(PARALLEL) --dist worksteal $$($(BIN)/python python/tests/support/affected.py $?)
 	@mkdir -p target && touch $@
 
-test: setup lint ## Run all tests but those of `make validate`
+test: setup ## Run all tests but those of `make validate`
 	@$(BIN)/python python/tests/support/needs.py
 	cargo test --locked --quiet --workspace
 	$(PYTEST) --quiet $(PARALLEL) --dist loadfile --no-loadscope-reorder python/tests papers/tests
 
-lint: setup ## Check formatting, lints, types and imports
+# Cargo's part and Python's wait for each other nowhere: `make --jobs=2 lint` has both cores at work.
+lint: lint-rust lint-python ## Check formatting, lints, types and imports
+
+lint-rust:
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
+
+lint-python: .venv/.stamp-papers
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --quiet --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-# The fuzz targets are outside the workspace: they are checked, and not linked.
-lint-ci: setup ## Check the module without the live switch, the fuzz targets, and instructions a packet-hop
+lint-ci: lint-module lint-fuzz instructions ## Check the module without the live switch, the fuzz targets, instructions a packet-hop
+
+lint-module:
 	cargo clippy --locked --package switchbed-python --no-default-features --quiet -- -D warnings
+
+# The fuzz targets are outside the workspace: they are checked, and not linked.
+lint-fuzz:
 	CUSTOM_LIBFUZZER_PATH=target/none cargo check --locked --quiet --manifest-path fuzz/Cargo.toml --target-dir target
+
+instructions: setup
 	$(PYTEST) --quiet -m long python/tests/rules/test_instructions.py
 
 format: setup ## Format all code

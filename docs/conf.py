@@ -11,12 +11,13 @@ author = "The Switchbed authors"
 copyright = author  # noqa: A001 (the name that sphinx reads)
 release = switchbed.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["**.ipynb"]
 myst_heading_anchors = 4
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
+napoleon_custom_sections = [("Columns", "params_style")]
 # Docstrings write `name` for code.
 default_role = "code"
 

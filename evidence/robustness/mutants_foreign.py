@@ -16,7 +16,7 @@ import random
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -174,12 +174,15 @@ def mutated(value: Any, rng: random.Random) -> Any:
     return made
 
 
-def ends(act: Callable[[], str]) -> str:
-    """How it ends: good where it says so in a line."""
+def ends(act: Callable[[], tuple[str, Mapping[str, str]]]) -> str:
+    """How it ends: good where it says so in a line. `act` makes a scenario and files beside it."""
     begun = time.process_time()
     try:
-        text = act()
-        _native.plans_of("x.toml", text, ".", [], lines=True)
+        text, files = act()
+        with tempfile.TemporaryDirectory() as folder:
+            for name, content in files.items():
+                (Path(folder) / name).write_text(content)
+            _native.plans_of("x.toml", text, folder, [], lines=True)
         end = "imported"
     except Mistake as mistake:
         said = str(mistake)
@@ -202,11 +205,17 @@ def of_file(number: int, seed: int) -> str:
         config = mutated(rng.choice(list(CONFIGS.values())), rng)
         if not isinstance(config, dict):
             return "refused"
-        return ends(lambda: sonic.load(config, "x.json", pool=12_000_000).text)
+        return ends(lambda: of_sonic(config))
     shown = mutated(rng.choice(TC), rng)
     if not isinstance(shown, list) or not all(isinstance(each, dict) for each in shown):
         return "refused"
-    return ends(lambda: tc.load(shown, "x.json", 10**10)[0])
+    return ends(lambda: (tc.load(shown, "x.json", 10**10)[0], {}))
+
+
+def of_sonic(config: dict[str, Any]) -> tuple[str, Mapping[str, str]]:
+    """The scenario of a configuration."""
+    found = sonic.load(config, "x.json", pool=12_000_000)
+    return found.text, found.files
 
 
 def of_line(number: int, seed: int, place: str) -> str:

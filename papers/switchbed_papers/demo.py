@@ -31,7 +31,7 @@ PAPER = {
 
 
 def demo(scenario: Path = SCENARIO, out: Path = OUT, flows: int = FLOWS) -> None:
-    """Runs, prints, draws."""
+    """Run the demonstration, print its results and draw them."""
     sets = [f"compare.load={list(LOADS)}", f"compare.seed={list(SEEDS)}", f"flows={flows}"]
     jobs = threads.cores()
     say(f"{scenario}: 3 schemes × {len(LOADS)} loads × {len(SEEDS)} seeds, {flows:,} flows each")

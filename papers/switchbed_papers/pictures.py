@@ -29,9 +29,9 @@ PICTURES: dict[str, tuple[str, ...]] = {
     "schemes/s-ecn": ("@s-ecn-slope",),
     "pfc": ("@pfc-incast", "traffic.0.rounds=1", "run.until=0.5ms", "measure.series_every=1us"),
 }
-"""What each picture of the site is drawn from: a scenario, and what is set."""
+"""Scenario and settings of each picture of the site."""
 FROM_MS = {"schemes/cqrd": 4.6}
-"""Where a picture begins."""
+"""First time that a picture shows, in milliseconds."""
 
 
 @dataclass(frozen=True)

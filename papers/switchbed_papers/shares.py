@@ -27,7 +27,7 @@ COLOURS = (
 )
 
 PICTURES = {"schemes/afd": "@afd-unequal"}
-"""What each picture of the site is drawn from."""
+"""Scenario that each picture of the site is drawn from."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Run:
 
     label: str
     rates: "pl.DataFrame"
-    """`time_s`, `class`, `goodput_bps`, `fair_bps`."""
+    """Columns `time_s`, `class`, `goodput_bps`, `fair_bps`."""
     queue: "pl.DataFrame"
     """`time_s`, `bytes` of the first port that is measured."""
 

@@ -27,12 +27,12 @@ from switchbed_papers.tree import PAPERS
 KEPT = PAPERS.parent / "target" / "site-pictures"
 """Pages and pictures by what they were made from; `make clean` removes them."""
 DATA = (".toml", ".parquet", ".csv", ".json", ".md")
-"""What pages are made from, by its endings."""
+"""Suffixes of the files that pages are made from."""
 IMAGE = re.compile(r"!\[([^\]]*)\]\(([\w./-]+\.png)\)")
 
 
 def write(site: Path) -> None:
-    """Writes the pages."""
+    """Write the pages of the site."""
     pages: dict[str, Callable[[], str]] = {
         "reproductions": functools.partial(page.render, shown=True),
         "fabrics": fabrics_page.render,
@@ -70,7 +70,7 @@ def gallery(site: Path) -> str:
 
 
 def draw(site: Path) -> None:
-    """Draws the pictures."""
+    """Draw the pictures of the site."""
     for paper in papers().values():
         for experiment in paper.experiments.values():
             _reproduction(site / "reproductions", paper, experiment)
@@ -117,7 +117,7 @@ def _reproduction(folder: Path, paper: Paper, experiment: Experiment) -> None:
 
 
 def _one(file: Path, draw: Callable[[Path], None], *inputs: Path | str) -> None:
-    """One file."""
+    """Draw one file if its inputs have changed."""
     _kept(file.parent, [file.name], lambda folder: draw(folder / file.name), *inputs)
 
 

@@ -1,4 +1,4 @@
-"""What is in the source tree alone: results are committed there, not into an installation."""
+"""Files that are in the source tree only: results are committed there and not installed."""
 
 from pathlib import Path
 

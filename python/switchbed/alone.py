@@ -29,7 +29,7 @@ LONGEST_S = 1000
 
 
 class Lone(NamedTuple):
-    """A flow alone."""
+    """A flow that has the network to itself."""
 
     traffic: int
     src: int
@@ -94,7 +94,7 @@ def _summary(run: Result, flows: "pl.DataFrame") -> dict[str, Any]:
 
 
 def _figures(slowdowns: Iterable[float | None]) -> dict[str, Any]:
-    """As a summary has them."""
+    """Compute the figures of a summary."""
     known = [value for value in slowdowns if value is not None]
     shares = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
     found: dict[str, Any] = {"n": len(known), "mean": sum(known) / len(known) if known else None}

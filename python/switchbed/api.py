@@ -1,4 +1,4 @@
-"""What `switchbed` has for Python programs, which find it there."""
+"""Names of the public API, imported together at the first use of one."""
 
 # ruff: noqa: F401
 from switchbed._native import Mistake, Plan, Progress, Results, Table, __version__, plans

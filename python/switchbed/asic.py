@@ -20,13 +20,23 @@ def named(name: str) -> dict[str, Any]:
     raise Mistake(f"{name}: is no chip; " + (f"did you mean {near[0]}?" if near else "asic list"))
 
 
+def of_switch(names: Sequence[str]) -> dict[str, Any] | None:
+    """The chip of a switch by what SONiC calls it (platform, hwsku); the first name that tells."""
+    for name in names:
+        plain = "".join(each for each in name.lower() if each.isalnum())
+        for chip in library.chips():
+            if any(model in plain for model in chip["models"]):
+                return chip
+    return None
+
+
 POWERS = range(-8, 8)
 """log₂ of what SONiC's `dynamic_th` can be."""
 
 
 def alphas(chip: Mapping[str, Any]) -> dict[int, float]:
-    """What a lossy queue's α comes to by its `dynamic_th`. Where it multiplies with its port's
-    (Spectrum 4 and later): what has the same effect on a queue that has its port alone."""
+    """Return the α of a lossy queue for each `dynamic_th`. On chips that multiply it with the
+    port's (Spectrum 4 and later), the α with the same effect on a queue that has its port alone."""
     powers = {n: 2.0**n for n in POWERS}
     if chip["alpha_port_log2"] is None:
         return powers
@@ -35,7 +45,7 @@ def alphas(chip: Mapping[str, Any]) -> dict[int, float]:
 
 
 def print_list(chips: Sequence[Mapping[str, Any]]) -> None:
-    """A line each."""
+    """Print the chips, one line each."""
     width = max(len(chip["name"]) for chip in chips)
     for chip in chips:
         seen = "" if chip["observed"] else "; unverified"
@@ -46,7 +56,7 @@ def print_list(chips: Sequence[Mapping[str, Any]]) -> None:
 
 
 def print_chip(chip: Mapping[str, Any]) -> None:
-    """What is known, what follows, what was seen."""
+    """Print a chip's sizes, their consequences, and measurements on switches."""
     say(f"{chip['name']}: {chip['switch']}")
     for title, value in _known(chip):
         say(f"  {title:26} {'not known' if value is None else value}")

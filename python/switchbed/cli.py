@@ -37,6 +37,7 @@ from switchbed.sweeps import options as engines
 from switchbed.tables import FORMATS, Format
 from switchbed.terminal import say
 from switchbed.theory.command import theory
+from switchbed.topology.commands import topology
 
 if TYPE_CHECKING:
     from switchbed.alone import Over
@@ -75,7 +76,6 @@ class Percent(click.ParamType[float]):
     name = "PERCENT"
 
     def convert(self, value: str, param: object, ctx: object) -> float:
-        """The fraction."""
         text = str(value)
         try:
             part = foreign.real(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
@@ -93,7 +93,6 @@ class Minutes(click.ParamType[float]):
     name = "MIN"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: object) -> float:
-        """The number."""
         try:
             found = foreign.real(str(value))
             if found > 0:
@@ -128,7 +127,11 @@ def cli(context: click.Context) -> None:
 @cli.command()
 @scenario_argument
 @SETS
-@click.option("--seed", type=options.Whole(0, 2**63 - 1), help="Replace the seed of the file.")
+@click.option(
+    "--seed",
+    type=options.Whole(0, 2**63 - 1, instead=" (switchbed sweep --seeds runs several)"),
+    help="Replace the seed of the file.",
+)
 @options.JSON
 @click.option(
     "--out", type=file_argument, metavar="DIR", help="Write tables, summary and manifest."
@@ -727,13 +730,15 @@ def bench(json_to: str | None, only: str | None, repeat: int) -> None:
 cli.add_command(exchange.asic)
 cli.add_command(exchange.export)
 cli.add_command(exchange.import_)
+cli.add_command(exchange.headroom)
 cli.add_command(live)
 cli.add_command(plot)
 cli.add_command(theory)
+cli.add_command(topology)
 
 
 def main() -> NoReturn:
-    """The program."""
+    """Run the program and end the process with its exit code."""
     # Closed by whoever began us: what is opened next would take their numbers.
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -798,7 +803,7 @@ def _system(error: OSError) -> str:
 
 
 def _doing(error: BaseException) -> str:
-    """The function of ours that met it."""
+    """Name of the function of switchbed that raised it."""
     ours = Path(__file__).parent
     frames = traceback.extract_tb(error.__traceback__)
     names = [frame.name for frame in frames if Path(frame.filename).is_relative_to(ours)]

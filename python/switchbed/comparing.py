@@ -34,7 +34,7 @@ class Row:
         return over_seeds(fct(run, size_class, statistic) for run in self.runs)
 
     def total(self, counter: str) -> int:
-        """Sum over the seeds."""
+        """Return the counter's sum over the seeds."""
         return sum(int(run.summary[counter]) for run in self.runs)
 
 
@@ -54,7 +54,7 @@ class Ratio:
     low: float
     """The lowest ratio of a seed."""
     high: float
-    """The highest."""
+    """Highest of the seeds' values."""
 
     @property
     def pairs(self) -> int:
@@ -67,7 +67,7 @@ class Ratio:
         return self.change.ratio.estimate
 
     def to_json(self) -> dict[str, Any]:
-        """As it stands in a sweep's summary."""
+        """Return the object in a sweep's summary."""
         return {
             "scheme": self.scheme,
             "to": self.to,
@@ -97,7 +97,7 @@ SLOWDOWNS = {
 
 
 def slowdown(over: str) -> str:
-    """On an axis."""
+    """Name the slowdown as an axis title."""
     return "slowdown (FCT over the flow alone)" if over == "alone" else "slowdown (FCT over ideal)"
 
 
@@ -185,7 +185,7 @@ def _ratio(
 
 
 def label(outcome: Outcome, by: str | None = None) -> str | None:
-    """What the run's scheme is called, or its value of the setting `by`; `None` where it is not
+    """Return the name of the run's scheme, or its value of the setting `by`. `None` where it is not
     compared."""
     return next((text(v) for key, v in outcome.settings.items() if _is(key, by)), None)
 
@@ -229,7 +229,7 @@ def identical(outcomes: Iterable[Outcome]) -> list[str]:
 
 
 def _identical(key: str, runs: Mapping[tuple[tuple[str, str], ...], str]) -> Iterator[str]:
-    """Of one key: its values that are alike, and where."""
+    """Describe the values of a key that are alike, and their runs."""
     where: dict[tuple[str, ...], list[str]] = {}
     points: dict[tuple[tuple[str, str], ...], dict[str, list[str]]] = {}
     for place, results in runs.items():

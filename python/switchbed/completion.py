@@ -1,4 +1,4 @@
-"""What a shell offers when Tab is pressed: keys for `--set`, scenarios by name."""
+"""Completions for a shell's Tab key: keys for `--set`, scenarios by name."""
 
 import json
 from collections.abc import Iterator
@@ -50,4 +50,3 @@ SHORT = {
     "seed": "run.seed.",
     "scheme": "The scheme's name.",
 }
-"""Keys without a section."""

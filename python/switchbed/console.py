@@ -16,5 +16,4 @@ class Console(console.Console):
         super().__init__(**{"markup": False, "emoji": False, "highlight": False} | bare | options)
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """As rich has it."""
         return super().render_str(clean(text), **options)

@@ -300,11 +300,11 @@ def check(path: Path, *, force: bool) -> None:
 
 
 MOST_NAMED = 5
-"""Of files that stand in the way."""
+"""Most files that a message names as standing in the way."""
 
 
 def _manifest(path: Path) -> dict[str, Any] | None:
-    """That of a result directory of ours."""
+    """Return the manifest of a result directory, or `None` if Switchbed did not write it."""
     try:
         manifest = files.read_json(path / MANIFEST)
     except Mistake:
@@ -344,7 +344,7 @@ def write_json(path: Path, value: object) -> None:
 
 
 def head() -> dict[str, Any]:
-    """What every manifest begins with."""
+    """Return the entries that every manifest begins with."""
     return {
         "format": FORMAT,
         "schema_version": SCHEMA_VERSION,

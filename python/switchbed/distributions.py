@@ -41,7 +41,7 @@ def _within(freedom: int, angle: float) -> float:
 
 
 def _student_of_many(freedom: int, p: float) -> float:
-    """Abramowitz and Stegun, 26.7.5."""
+    """Quantile by Abramowitz and Stegun, 26.7.5."""
     z = NORMAL.inv_cdf(p)
     corrections = (
         (z**3 + z) / 4,
@@ -53,8 +53,8 @@ def _student_of_many(freedom: int, p: float) -> float:
 
 
 def binomial(n: int, p: float, below: float) -> tuple[int, int]:
-    """Of the binomial distribution, the least k with P(X ≤ k) ≥ `below` and the least with
-    P(X > k) ≤ `below`; 0 < p < 1."""
+    """Return the least k with P(X ≤ k) ≥ `below`, and the least with P(X > k) ≤ `below`, for a
+    binomial X with 0 < p < 1."""
     reach = 40 * (1 + math.sqrt(n * p * (1 - p)))  # beyond it nothing is left to count
     first, last = max(0, math.floor(n * p - reach)), min(n, math.ceil(n * p + reach))
     chances = [_chance(n, p, k) for k in range(first, last + 1)]

@@ -2,7 +2,9 @@
 
 import json
 import re
+import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +71,99 @@ def show_chip(name: str, json_to: str | None) -> None:
         chips.print_chip(found)
 
 
+@click.command("headroom")
+@click.option("--asic", "name", metavar="NAME", help="A chip (`asic list`): its cells and pool.")
+@click.option("--speed", required=True, metavar="RATE", help="Of the ports, as 100Gbps.")
+@click.option(
+    "--cable", "cables", multiple=True, metavar="LENGTH", help="40m or 80km; several times: each."
+)
+@click.option("--mtu", default="9100B", show_default=True, metavar="SIZE", help="Longest packet.")
+@click.option(
+    "--shortest", default="64B", show_default=True, metavar="SIZE", help="Shortest lossless packet."
+)
+@click.option(
+    "--peer-response",
+    metavar="TIME",
+    help="From the pause frame to the peer's last packet. Default: what the standard allows.",
+)
+@click.option("--pipeline", default="0ns", metavar="TIME", help="From threshold to pause frame.")
+@click.option(
+    "--classes", default=2, show_default=True, type=click.IntRange(1, 8), help="Lossless ones."
+)
+@click.option("--ports", type=click.IntRange(1, 4096), help="How many. Default: the chip's, or 1.")
+@click.option("--pool", metavar="SIZE", help="All headroom together. Default: the chip's.")
+@click.option("--rule", type=click.Choice(["ieee", "nvidia"]), default="ieee", show_default=True)
+@click.option(
+    "--lookup", type=PATH, metavar="FILE", help="A switch's pg_profile_lookup.ini, to stand beside."
+)
+@options.JSON
+def headroom(
+    name: str | None,
+    speed: str,
+    cables: Sequence[str],
+    mtu: str,
+    shortest: str,
+    peer_response: str | None,
+    pipeline: str,
+    classes: int,
+    ports: int | None,
+    pool: str | None,
+    rule: str,
+    lookup: Path | None,
+    json_to: str | None,
+) -> None:
+    """Sum up what still comes in on a lossless port after it pauses its neighbour, and say whether
+    the headroom pool holds it for all ports."""
+    from switchbed import headroom as rooms
+
+    chip = rooms.chip_named(name)
+    if rule == "nvidia" and chip is None:
+        raise Mistake("--rule nvidia: counts in a chip's cells: name one by --asic")
+    bps = measured("--speed", speed, quantity.rate) or 0
+    if not 10**6 <= bps <= 16 * 10**11:
+        raise Mistake(f"--speed {foreign.name(speed)}: from 1Mbps to 1600Gbps")
+    sizes = {}
+    for option, text in (("--mtu", mtu), ("--shortest", shortest)):
+        sizes[option] = measured(option, text, quantity.size) or 0
+        if not 64 <= sizes[option] <= 65_535:
+            raise Mistake(f"{option} {foreign.name(text)}: from 64B to 65535B")
+    times = {}
+    for option, given in (("--peer-response", peer_response), ("--pipeline", pipeline)):
+        times[option] = measured(option, given, _picoseconds)
+    link = rooms.Link(
+        bps,
+        0,
+        sizes["--mtu"],
+        min(sizes.values()),
+        times["--peer-response"],
+        times["--pipeline"] or 0,
+    )
+    count = ports or (int(chip["ports"]) if chip is not None else 1)
+    memory = rooms.pool_of(chip, measured("--pool", pool, quantity.size))
+    lengths = [rooms.metres(text) for text in cables or ("40m",)]
+    links = [replace(link, metres=each) for each in lengths]
+    found = [
+        rooms.described(each, rooms.need(rule, each, chip), memory, classes, count)
+        for each in links
+    ]
+    cell = int(chip["cell_bytes"]) if chip is not None else 1
+    rows = [rooms.compared(row, link, cell) for row in rooms.lookup(lookup)] if lookup else []
+    if json_to is not None:
+        options.write_json({"links": found, "lookup": rows}, json_to)
+        return
+    for each in found:
+        rooms.show(each, classes, count)
+    if rows:
+        rooms.show_compared(rows)
+
+
+def _picoseconds(text: object) -> int:
+    found = round(quantity.time(text) * 1e12)
+    if found > 10**10:
+        raise Mistake("at most 10 ms")
+    return found
+
+
 @export.command("sonic")
 @click.argument("file", type=PATH, metavar="FILE", shell_complete=completion.scenarios)
 @click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Replace a value.")
@@ -106,7 +201,7 @@ def export_sonic(
 
     Each key's finding is said: exact, approximated or refused."""
     from switchbed.sonic import fragment
-    from switchbed.sonic.exporting import Choices
+    from switchbed.sonic.draft import Choices
 
     findings = out and out.with_suffix(".findings.json")
     if findings:
@@ -140,29 +235,46 @@ def export_sonic(
 @options.output(
     "--out", type=PATH, metavar="FILE", help="The scenario. Default: FILE's name .toml."
 )
-@click.option(
-    "--port", "ports", multiple=True, metavar="NAME", help="Whose queues, where ports differ."
-)
+@click.option("--port", "ports", multiple=True, metavar="NAME", help="Only ports as this one.")
+@click.option("--like", metavar="SPEED", help="Only ports of this speed.")
 @click.option("--pool", metavar="SIZE", help="The memory, where the file leaves it to the switch.")
-def import_sonic(file: Path, out: Path | None, ports: Sequence[str], pool: str | None) -> None:
+def import_sonic(
+    file: Path, out: Path | None, ports: Sequence[str], like: str | None, pool: str | None
+) -> None:
     """Make a scenario of a SONiC switch's CONFIG_DB.json, and leave beside it what it does not say
-    (FILE.sonic.json), by which `export sonic` writes the switch's own names."""
+    (FILE.sonic.json), by which `export sonic` writes the switch's own names; and where ports differ
+    in speed their links (FILE.csv)."""
     from switchbed.sonic import device as devices
     from switchbed.sonic import importing
 
     config = foreign.read(file)
     if not isinstance(config, dict):
         raise Mistake(f"{file}: is no config_db.json: an object of tables is needed")
-    found = importing.load(config, str(file), ports, measured("--pool", pool, quantity.size))
-    runs(found.text, file)
     to = out or Path(f"{file.stem}.toml")
-    for path in (to, devices.beside(to)):
+    bps = measured("--like", like, quantity.rate)
+    found = importing.load(
+        config,
+        str(file),
+        ports,
+        measured("--pool", pool, quantity.size),
+        mbps=None if bps is None else bps // 10**6,
+        stem=to.stem,
+    )
+    others = {to.with_name(name): text for name, text in found.files.items()}
+    for path in (to, devices.beside(to), *others):
         files.free(path, "--out")
+    with tempfile.TemporaryDirectory() as folder:
+        for path, text in others.items():
+            (Path(folder) / path.name).write_text(text, "utf-8")
+        runs(found.text, file, folder)
     for finding in found.findings.all:
         say(finding, err=True)
+    for path, text in others.items():
+        options.write(text, str(path))
     options.write(found.text, str(to))
     found.device.write(devices.beside(to))
-    say(f"written to {to}, and beside it {devices.beside(to).name}; switchbed run {to} runs it")
+    beside = " and ".join(path.name for path in (devices.beside(to), *others))
+    say(f"written to {to}, and beside it {beside}; switchbed run {to} runs it")
 
 
 @export.command("tc")
@@ -245,10 +357,10 @@ def measured(option: str, text: str | None, read: Callable[[object], int]) -> in
         raise Mistake(f"{option} {foreign.name(text)}: {mistake}") from mistake
 
 
-def runs(text: str, source: Path) -> None:
+def runs(text: str, source: Path, folder: str = ".") -> None:
     """Refuses to write a scenario that `switchbed run` would refuse."""
     try:
-        _native.plans_of("the scenario", text, ".", [], lines=True)
+        _native.plans_of("the scenario", text, folder, [], lines=True)
     except Mistake as mistake:
         raise Mistake(f"{source}: makes a scenario that does not run: {mistake}") from mistake
 
@@ -265,7 +377,6 @@ def scenario(given: library.Given, sets: Sequence[str]) -> dict[str, Any]:
 
 
 def chosen(instead: Sequence[str]) -> dict[str, str]:
-    """`scheme=per-queue-min` each."""
     found = {}
     for text in instead:
         key, _, value = text.partition("=")

@@ -58,7 +58,7 @@ def _lacks(command: click.Command, ctx: click.Context, args: list[str]) -> bool:
 
 
 class Group(Nested):
-    """Its own commands, and those of its group of entry points."""
+    """Group of commands, with those of its group of entry points."""
 
     points = "switchbed.commands"
     group_class = Nested
@@ -68,11 +68,10 @@ class Group(Nested):
         return {entry.name: entry for entry in entry_points(group=self.points)}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All, by name."""
         return sorted({*super().list_commands(ctx), *self._others})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Its own come first."""
+        """Find a command; the group's own come before those of entry points."""
         found = super().get_command(ctx, cmd_name)
         if found is None and cmd_name in self._others:
             found = self._others[cmd_name].load()
@@ -80,6 +79,4 @@ class Group(Nested):
 
 
 class LiveGroup(Group):
-    """`switchbed live`."""
-
     points = "switchbed.live.commands"

@@ -129,7 +129,7 @@ def _put(draft: Path, place: Path) -> None:
 
 
 def read_text(path: Path) -> str:
-    """What is in a text file."""
+    """Return the text of a UTF-8 file."""
     try:
         check(path)
         return path.read_text(encoding="utf-8")
@@ -195,7 +195,8 @@ def check(path: Path) -> None:
 
 
 def _polars(*others: type[BaseException]) -> tuple[type[BaseException], ...]:
-    """What Polars raises, and others. Asked for once something has been raised: it takes long."""
+    """Return the exceptions of Polars and others. Called only once something was raised, because
+    importing Polars takes long."""
     from polars.exceptions import PanicException, PolarsError
 
     return (*others, PolarsError, PanicException)
@@ -207,7 +208,7 @@ def why(error: BaseException) -> str:
 
 
 def _reason(error: BaseException) -> tuple[int, str]:
-    """Its number and words, in whatever Polars has wrapped it."""
+    """Return the error's number and words, unwrapped where Polars has wrapped it."""
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno, os.strerror(error.errno)
     number = re.search(r"\(os error (\d+)\)", str(error))

@@ -52,12 +52,13 @@ def integer(text: str) -> int:
 
 
 def number(value: object, low: float, high: float) -> bool:
-    """It is a number of JSON from low to high."""
+    """Check that the value is a JSON number from low to high."""
     return isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high
 
 
 def read(path: Path) -> Any:
-    """What a JSON file says; a key that stands twice in an object would hide what it first said."""
+    """Read a JSON file. A key that stands twice in an object is refused, since the second would
+    hide the first."""
 
     def once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)

@@ -25,6 +25,6 @@ def digest(path: Path) -> str:
 
 
 def digests(scenario: dict[str, Any]) -> dict[str, str]:
-    """The hash of each."""
+    """Return a hash for each input file."""
     paths = (Path(section[key]) for section, key in named(scenario))
     return {str(path): digest(path) for path in paths}

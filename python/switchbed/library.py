@@ -1,4 +1,4 @@
-"""What comes with the program, and where a scenario is read from: a file, `@NAME`, or `-`."""
+"""Files that come with the program, and reading of a scenario from a file, `@NAME` or `-`."""
 
 import json
 import os
@@ -29,17 +29,24 @@ PAPERS = {
     "red-": "RED (Floyd, Jacobson; 1993)",
     "s-ecn-": "S-ECN (Wang, Han, Zhuang, Xue, Sun, Lu)",
 }
-"""Whose idea a scenario shows, by how its name begins."""
+"""Authors of a scenario's idea, by the beginning of its name."""
 
 
 def names() -> list[str]:
-    """Of the scenarios that come with the program."""
+    """List the names of the scenarios that come with the program."""
     return sorted(path.stem for path in SCENARIOS.glob("*.toml"))
 
 
 def scenarios() -> list[dict[str, Any]]:
-    """The scenarios that come with the program: `name`, which `Scenario.from_file("@NAME")` takes,
-    `title`, and the `paper` whose idea it shows, or `None`."""
+    """List the scenarios that come with switchbed.
+
+    Returns:
+        Dicts with `name`, which `Scenario.from_file("@NAME")` takes, `title`, and `paper`, whose
+        idea it shows, or `None`.
+
+    Example:
+        >>> [entry["name"] for entry in sb.scenarios()]
+    """
     return [_entry(name) for name in names()]
 
 
@@ -52,29 +59,54 @@ def _entry(name: str) -> dict[str, Any]:
 
 
 def schemes() -> list[dict[str, Any]]:
-    """The schemes: `name`, `paper`, `summary`, `seats`, and `parameters` with what they take."""
+    """List the schemes.
+
+    Returns:
+        Dicts with `name`, `paper`, `summary`, `seats` (what the scheme decides), and `parameters`
+        with the values that each takes.
+
+    Example:
+        >>> next(s for s in sb.schemes() if s["name"] == "mq-ecn")["parameters"]
+    """
     return list(json.loads(_native.schemes()))
 
 
 def policies() -> list[dict[str, Any]]:
-    """The policies of a switch's memory, likewise; `key` is what chooses them, `switch.policy`."""
+    """List the buffer policies of a switch.
+
+    Returns:
+        Dicts with `name`, `key` (`switch.policy`, which chooses it), `paper`, `summary`,
+        `source`, and `parameters`.
+    """
     return list(json.loads(_native.policies()))
 
 
 def hosts() -> list[dict[str, Any]]:
-    """The host profiles: `name`, `about`, `based_on`, whether it is the `default`."""
+    """List the host profiles.
+
+    Returns:
+        Dicts with `name`, `about`, `based_on`, and `default`, whether new scenarios get it.
+    """
     return list(json.loads(_native.profiles()))
 
 
 def chips() -> list[dict[str, Any]]:
-    """The switch chips: what files show of each one's memory, what it comes to in cells, and what
-    was `observed`; `None` is not known."""
+    """List the switch chips whose memory is known.
+
+    Returns:
+        Dicts with the sizes that vendors' files show, in bytes (`memory_bytes`, `cell_bytes`),
+        what they come to in cells, and counts `observed` on switches. `None`: not known.
+    """
     return list(json.loads(_native.chips()))
 
 
 def sizes() -> list[dict[str, Any]]:
-    """The built-in flow-size tables: `name`, `source`, the mean that makes a load a rate
-    (`mean_bytes`) and that of the sizes as drawn, `percentiles_bytes`, `points`."""
+    """List the built-in flow-size tables.
+
+    Returns:
+        Dicts with `name`, `source`, `mean_bytes`, by which a load becomes a rate of flows, the
+        mean of the sizes as drawn, `percentiles_bytes`, and `points`.
+    """
     return list(json.loads(_native.sizes()))
 
 
@@ -113,21 +145,21 @@ class Given:
     """A scenario as a command was given it."""
 
     name: str
-    """What messages call it."""
+    """Name of the scenario in messages."""
     path: Path | None = None
-    """Its file, if it has one."""
+    """Path of the file, if there is one."""
     text: str | None = None
-    """What is in it; `None`: it is read when it is planned."""
+    """Text of the file; `None`: it is read when it is planned."""
 
     @property
     def stem(self) -> str:
-        """What a sweep of it is called."""
+        """Return the name of a sweep of this scenario."""
         if self.path is None:
             raise Mistake(f"{self.name} names no sweep: give it a --name")
         return self.path.stem
 
     def plans(self, sets: Sequence[str] = (), seed: int | None = None) -> list[Plan]:
-        """Its runs under `--set` and `--seed`."""
+        """Return the runs of the scenario under `--set` and `--seed`."""
         folder = Path() if self.path is None else self.path.parent
         if self.text is None:
             return _native.plans(self.name, sets, seed)
@@ -138,7 +170,7 @@ class Given:
 
 
 def given(file: str | os.PathLike[str]) -> Given:
-    """What a command's FILE means: a file, `@NAME` for one that comes with the program, `-` for
+    """Interpret a command's FILE: a file, `@NAME` for one that comes with the program, `-` for
     standard input."""
     name = os.fspath(file)
     if name == STDIN:
@@ -153,7 +185,7 @@ def given(file: str | os.PathLike[str]) -> Given:
 
 
 def shipped(name: str) -> Path:
-    """The file of `@NAME`."""
+    """Return the path of a shipped scenario, without its `@`."""
     wanted = name.removeprefix("@").removesuffix(".toml")
     if wanted not in names():
         import difflib

@@ -1,4 +1,4 @@
-"""What `--metric` names: a figure of a run's summary by its dotted name, or one of its tables.
+"""Metrics of `--metric`: a figure of a run's summary by its dotted name, or one of its tables.
 
 `fct[class=1,size<=100KB].p99.9_us`, `slowdown[src=3].mean`, `query.p99_us` are of flows;
 `queue[port=switch:8].mean_kb`, `goodput[class=0].mean_gbps` and `share[class=0].mean_pct` (of all
@@ -46,7 +46,7 @@ UNITS = {
     "share": {"": 1.0, "pct": 100.0},
     "utilisation": {"": 1.0, "pct": 100.0},
 }
-"""What each may be measured in, the first being what it is in without a word for it."""
+"""Units of each quantity. The first is used where none is named."""
 FLOWS = ("traffic", "class", "src", "dst", "size")
 JOBS = ("traffic", "operation", "algorithm", "ranks")
 COLUMNS = {
@@ -61,7 +61,7 @@ COLUMNS = {
     "share": ("class",),
     "utilisation": ("port", "to"),
 }
-"""What each may be asked for."""
+"""Columns that each table may be filtered by."""
 WORDS = {
     "fct": "FCT",
     "query": "query completion time",
@@ -100,7 +100,7 @@ class Metric:
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """What an option gave."""
+        """Read the text of an option."""
         found = GRAMMAR.fullmatch(text)
         whole = found is not None and found[1] in UNITS
         if found is None or not whole:
@@ -124,8 +124,8 @@ class Metric:
         return cls(text, short[1], where, statistic, unit)
 
     def value(self, run: "Result", window: Window = (None, None)) -> float | None:
-        """Of a run; `None` where it has none. `window` bounds the starts of flows, and the times
-        of series."""
+        """Return the metric of a run; `None` where it has none. `window` bounds the starts of
+        flows, and the times of series."""
         if not self.of:
             if window != (None, None):
                 raise Mistake(
@@ -147,12 +147,12 @@ class Metric:
 
     @property
     def quantity(self) -> str:
-        """What is measured, in words: `FCT`."""
+        """Name of the quantity in words: `FCT`."""
         return WORDS[self.of] if self.of else _of_summary(self.text)[0]
 
     @property
     def detail(self) -> str:
-        """Of whom, and which statistic: `99th percentile, class 1`."""
+        """Describe the selection and the statistic: `99th percentile, class 1`."""
         if not self.of:
             return _of_summary(self.text)[1]
         where = (
@@ -166,7 +166,7 @@ class Metric:
 
     @property
     def shown_in(self) -> str:
-        """Its unit."""
+        """Unit in which it is shown."""
         if self.statistic == "n":
             return ""
         unit = self.unit if self.of else _of_summary(self.text)[2]
@@ -197,7 +197,6 @@ def _statistic(values: Sequence[float], name: str) -> float:
 
 
 def _chosen(frame: "pl.DataFrame", metric: Metric, run: "Result") -> "pl.DataFrame":
-    """The rows that fit."""
     import polars as pl
 
     for key, sign, text in metric.conditions:
@@ -234,7 +233,7 @@ def _within(frame: "pl.DataFrame", column: str, window: Window) -> "pl.DataFrame
 
 
 def _flows(metric: Metric, run: "Result", window: Window) -> list[float]:
-    """Of flows that count and have ended."""
+    """Return the values of flows that count and have ended."""
     import polars as pl
 
     column = "fct_s" if metric.of == "fct" else "slowdown"
@@ -243,8 +242,8 @@ def _flows(metric: Metric, run: "Result", window: Window) -> list[float]:
 
 
 def _queries(metric: Metric, run: "Result", window: Window) -> list[float]:
-    """Of those all of whose flows have ended. Requests stand alone; the flows of an incast that
-    start together are a round."""
+    """Return the completion times of queries all of whose flows have ended. Requests stand alone;
+    the flows of an incast that start together are a round."""
     import polars as pl
 
     kinds = [source["kind"] for source in run.scenario["traffic"]]
@@ -271,7 +270,7 @@ def counted(run: "Result") -> "pl.DataFrame":
 
 
 def _lengths(metric: Metric, run: "Result", window: Window) -> list[float]:
-    """Of the sampled queues: of a port all together unless one is asked for."""
+    """Return the lengths of the sampled queues: of a port all together unless one is asked for."""
     import polars as pl
 
     if run.series.is_empty():
@@ -284,7 +283,7 @@ def _lengths(metric: Metric, run: "Result", window: Window) -> list[float]:
 
 
 def _rates(metric: Metric, run: "Result", window: Window) -> list[float]:
-    """Of the intervals: of all classes together unless one is asked for."""
+    """Return the goodput of the intervals: of all classes together unless one is asked for."""
     import polars as pl
 
     if run.goodput.is_empty():
@@ -296,14 +295,14 @@ def _rates(metric: Metric, run: "Result", window: Window) -> list[float]:
 
 
 def _shares(metric: Metric, run: "Result", window: Window) -> list[float]:
-    """Of the intervals in which anything arrived: what of it is the class's."""
+    """Return the class's share in the intervals in which anything arrived."""
     every = replace(metric, conditions=())
     pairs = zip(_rates(metric, run, window), _rates(every, run, window), strict=True)
     return [one / all_of_it for one, all_of_it in pairs if all_of_it > 0]
 
 
 def _busy(metric: Metric, run: "Result", window: Window) -> list[float]:
-    """Of switches' ports, unless one is asked for by its name."""
+    """Return the utilisation of switches' ports, unless one is asked for by its name."""
     import polars as pl
 
     if window != (None, None):
@@ -315,7 +314,7 @@ def _busy(metric: Metric, run: "Result", window: Window) -> list[float]:
 
 
 def _jobs(metric: Metric, run: "Result", window: Window) -> list[float]:
-    """Of collectives of which a repetition was completed."""
+    """Return the values of collectives of which a repetition was completed."""
     import polars as pl
 
     jobs = run.table("jobs")
@@ -340,7 +339,7 @@ READERS = {
 
 
 def _percentile(statistic: str) -> str:
-    """`99.9th percentile`, `average`."""
+    """Name of a statistic in words: `99.9th percentile`, `average`."""
     if not statistic.startswith("p"):
         return {"mean": "average", "max": "longest", "min": "least", "n": "number"}[statistic]
     share = "99.9" if statistic == "p999" else statistic[1:]

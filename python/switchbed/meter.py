@@ -16,7 +16,7 @@ PATIENCE_S = 2.0
 
 
 class Silent:
-    """No terminal, no progress."""
+    """Meter that shows nothing, for output that is no terminal."""
 
     def __enter__(self) -> Self:
         return self
@@ -25,7 +25,7 @@ class Silent:
         return
 
     def show(self, tracks: Sequence[Progress]) -> None:
-        """Says nothing."""
+        """Ignore the progress."""
 
 
 class Bar:
@@ -89,7 +89,7 @@ def describe(tracks: Sequence[Progress], elapsed_s: float) -> str:
 
 
 def bar() -> "rich.progress.Progress":
-    """A bar that is drawn anew when told to; its task's field `text` stands behind it."""
+    """A bar that is drawn anew on request; its task's field `text` stands behind it."""
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
     from rich.progress import TimeRemainingColumn as Remaining
 

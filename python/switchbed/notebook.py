@@ -119,7 +119,6 @@ Line = tuple[str, str, Sequence[tuple[float, float]]]
 
 
 def _chart(lines: Sequence[Line], xlabel: str, ylabel: str, *, log: bool) -> str:
-    """Lines over microseconds."""
     xs = [x for _, _, points in lines for x, _ in points if x > 0 or not log]
     ys = [y for _, _, points in lines for _, y in points]
     scale = math.log10 if log else float

@@ -19,12 +19,17 @@ Command = Callable[..., Any]
 
 
 class Whole(click.IntRange):
-    """A whole number in ASCII digits, from `min` to `max`."""
+    """A whole number in ASCII digits, from `min` to `max`; `instead` is what to write for more."""
+
+    def __init__(self, least: int, most: int | None = None, instead: str = "") -> None:
+        super().__init__(least, most)
+        self.instead = instead
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         found = foreign.whole(value) if isinstance(value, str) else value
         if found is None:
-            self.fail(f"{foreign.shown(value)} is no whole number, as 12", param, ctx)
+            message = f"{foreign.shown(value)} is no whole number, as 12{self.instead}"
+            self.fail(message, param, ctx)
         return super().convert(found, param, ctx)
 
 
@@ -58,7 +63,6 @@ def forcing(command: Command) -> Command:
 
 
 def _free(_: click.Context, option: click.Parameter, value: Any) -> Any:
-    """Before anything has run."""
     if value is not None and str(value) != STDOUT:
         files.free(Path(value), option.opts[-1])
     return value
@@ -106,7 +110,7 @@ def write(text: str, to: str) -> None:
 
 
 def write_json(found: object, to: str) -> None:
-    """Readable JSON, likewise."""
+    """Write readable JSON to a file, or to standard output for `-`."""
     write(json.dumps(found, indent=2, allow_nan=False) + "\n", to)
 
 

@@ -31,7 +31,7 @@ def _values(name: str) -> dict[str, Any]:
 
 
 def print_list(profiles: Sequence[Mapping[str, Any]]) -> None:
-    """A line each."""
+    """Print the profiles, one line each."""
     width = max(len(profile["name"]) for profile in profiles)
     for profile in profiles:
         default = " (the default)" if profile["default"] else ""
@@ -39,7 +39,7 @@ def print_list(profiles: Sequence[Mapping[str, Any]]) -> None:
 
 
 def print_profile(profile: Mapping[str, Any]) -> None:
-    """Its settings with their sources, then what it models of what hosts do."""
+    """Print a profile's settings with their sources, then the host behaviour that it models."""
     say(f"{profile['name']}: {profile['about']}")
     if profile["based_on"]:
         say(f"based on {profile['based_on']}; what that one gives stands with its name")
@@ -71,7 +71,7 @@ def print_profile(profile: Mapping[str, Any]) -> None:
 
 
 def print_differences(one: str, other: str, found: Sequence[Mapping[str, Any]]) -> None:
-    """A line a key."""
+    """Print the keys in which two profiles differ."""
     if not found:
         say(f"{one} and {other} give every key the same value")
         return
@@ -107,7 +107,7 @@ def migrate(path: Path) -> bool:
 
 
 def of_plans(plans: Sequence[Plan]) -> str | None:
-    """What to say of hosts that nobody chose."""
+    """Return a remark about host settings that the user did not choose."""
     hosts = [json.loads(plan.hosts) for plan in plans]
     unnamed = {host["profile"] for host in hosts if not host["named"]}
     if not unnamed:

@@ -11,12 +11,12 @@ def size(text: object, mtu: int | None = None) -> int:
 
 
 def time(text: object) -> float:
-    """Seconds."""
+    """Read a time; return seconds."""
     return _native.time_ps(str(text)) / 1e12
 
 
 def rate(text: object) -> int:
-    """Bits per second."""
+    """Read a rate; return bits per second."""
     return _native.rate_bps(str(text))
 
 
@@ -33,7 +33,7 @@ def kb(count: float) -> str:
 
 
 def us(seconds: float) -> str:
-    """A time for people."""
+    """Format a time for people, in a fitting unit."""
     if seconds >= 1:
         return f"{seconds:.4g} s"
     return f"{seconds * 1000:.4g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.4g} us"

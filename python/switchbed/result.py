@@ -1,4 +1,4 @@
-"""What a run measured: its summary, and its tables as data frames."""
+"""Result of a run: its summary, and its tables as data frames."""
 
 import json
 import os
@@ -31,7 +31,16 @@ if TYPE_CHECKING:
 
 
 class Result:
-    """One run. Its tables' columns, with units, are in docs/results.md."""
+    """One run: its scenario, its summary, and its tables as data frames.
+
+    `Scenario.run` and `Result.load` make one. docs/results.md describes all tables.
+
+    Example:
+        >>> import switchbed as sb
+        >>> run = sb.Scenario.from_file("@star-dctcp").run()
+        >>> run.summary()["goodput_bps"]
+        >>> run.flows.filter(run.flows["timeouts"] > 0)
+    """
 
     def __init__(
         self,
@@ -52,10 +61,16 @@ class Result:
         """The version and build of Switchbed that ran it."""
         self._folder = folder
         self.over = "ideal"
-        """What its slowdowns are over: `ideal`, or `alone` (`switchbed.alone`)."""
+        """Divisor of its slowdowns: `ideal`, or `alone` (`switchbed.alone`)."""
 
     def with_flows(self, outcome: Outcome, flows: "pl.DataFrame", over: str) -> Self:
-        """The run with another table of flows and what follows from it."""
+        """Return the run with another table of flows, and with the figures that follow from it.
+
+        Args:
+            outcome: Outcome with the new figures.
+            flows: The new table `flows`.
+            over: Divisor of the slowdowns, `ideal` or `alone`.
+        """
 
         def read(name: str) -> "pl.DataFrame | None":
             return flows if name == "flows" else self._read(name)
@@ -66,7 +81,7 @@ class Result:
 
     @classmethod
     def of_run(cls, plan: Plan, results: Results, outcome: Outcome) -> Self:
-        """What a run left, in memory."""
+        """Make a result in memory from a run that has finished."""
         native = tables.of(results)
 
         def read(name: str) -> "pl.DataFrame | None":
@@ -78,8 +93,21 @@ class Result:
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str], settings: dict[str, Any] | None = None) -> Self:
-        """A run's result directory, in any of its formats. Tables are read when asked for.
-        `settings` are those of a sweep, where its runs do not have them."""
+        """Load a run's result directory, in any of its formats. Tables are read when asked for.
+
+        Args:
+            folder: Directory that `switchbed run --out` wrote, or one run of a comparison.
+            settings: Coordinates of the run in a sweep, where the directory does not have them.
+
+        Returns:
+            The run, equal to the one that was written.
+
+        Raises:
+            Mistake: The folder is no result directory, holds several runs, or is damaged.
+
+        Example:
+            >>> sb.Result.load("results/dctcp").flows
+        """
         place = Path(folder)
         files.utf8(place)
         if not (place / "manifest.json").exists():
@@ -136,74 +164,204 @@ class Result:
 
     @property
     def plot(self) -> "Plots":
-        """The figures of `switchbed plot`: `run.plot.queue(window=(40, 60))`."""
+        """Figures of this run, as `switchbed plot` draws them.
+
+        Example:
+            >>> run.plot.queue(window=(40, 60)).savefig("queue.pdf")
+        """
         from switchbed.plots.methods import Plots
 
         return Plots([self])
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Its coordinates in `[compare]`; empty without."""
+        """Coordinates of the run in `[compare]`, by key; empty without `[compare]`."""
         return self.outcome.settings
 
     @property
     def seed(self) -> int:
-        """Its seed."""
+        """Seed of the run: runs of one seed have the same flows."""
         return int(self.outcome.summary["seed"])
 
     @property
     def label(self) -> str:
-        """What its scheme is called."""
+        """Label of the scheme, or its name in the registry."""
         return str(self.scenario["scheme"].get("label") or self.outcome.scheme)
 
     def size_bytes(self, section: str, key: str) -> int:
-        """A size of its scenario; `ValueError` if that is none."""
+        """Return a size in the scenario, in bytes.
+
+        Args:
+            section: Section of the scenario, such as `"host"`.
+            key: Key of that section, such as `"mtu"`.
+
+        Raises:
+            ValueError: The value is no size.
+            KeyError: The scenario has no such key.
+        """
         try:
             return size_bytes(self.scenario[section][key])
         except Mistake as error:
             raise ValueError(f"{section}.{key}: {error}") from error
 
     def summary(self) -> dict[str, Any]:
-        """The headline figures, as `--json` has them without `wall_s`."""
+        """Return the headline figures: the object that `--json` writes, without `wall_s`.
+
+        Names end in their units: `_us`, `_s`, `_bps`, `_bytes`. docs/results.md describes them.
+
+        Example:
+            >>> run.summary()["fct"]["small"]["p99_us"]
+        """
         return self.outcome.summary
 
     @cached_property
     def flows(self) -> "pl.DataFrame":
-        """A row a flow."""
+        """Flows, one row each, in the order of starts or of the flow list.
+
+        Columns:
+            row: Number in the order of starts, or row of the flow list, from 0.
+            src: Sending host.
+            dst: Receiving host.
+            class: Service class (DSCP).
+            traffic: Index of its source among `[[traffic]]`, from 0.
+            size_bytes: Payload in bytes; null: it sends as long as it runs.
+            start_s: Time in seconds when the application wrote it, or asked for it.
+            fct_s: Flow completion time in seconds; null: not finished.
+            slowdown: FCT over the ideal one: packets back to back at line rate, no handshake, no
+                window.
+            received_bytes: Payload that the receiver took in order since the warm-up.
+            timeouts: Retransmission timeouts since the warm-up.
+            retransmissions: Segments sent again since the warm-up.
+            ecn_cuts: Window cuts for marks since the warm-up.
+            counted: Whether FCTs, slowdowns and numbers of flows count it.
+            handshake: Whether it opened its connection.
+            waited_for: Longest kind of wait: syn, rto_initial, rto, probe, delayed_ack or pause; or
+                empty.
+            waited_s: Sum of all such waits in seconds.
+            failed: Whether its connection gave up.
+            met: Giant flows on its way (nothing, output or path); only with `measure.giant`.
+        """
         return self._table("flows")
 
     @cached_property
     def queues(self) -> "pl.DataFrame":
-        """A row a measured queue."""
+        """Measured queues, one row each, and one row a port for all its queues together.
+
+        Lengths are weighted by the time that they last, since the warm-up.
+
+        Columns:
+            port: Switch and port number (`leaf0:3`), or host.
+            queue: Queue number, or `all` for the port.
+            mean_bytes: Mean length in bytes.
+            p50_bytes: Median length in bytes.
+            p95_bytes: 95th percentile in bytes.
+            p99_bytes: 99th percentile in bytes.
+            max_bytes: Greatest length in bytes.
+        """
         return self._table("queues")
 
     @cached_property
     def counters(self) -> "pl.DataFrame":
-        """A row a port: packets sent, marked, dropped. The table `ports`."""
+        """Ports, one row each, those of hosts included: the table `ports`.
+
+        Counts are since the warm-up.
+
+        Columns:
+            port: Switch and port number (`leaf0:3`), or host.
+            to: Host or switch at the other end of its line.
+            rate_bps: Line rate in bit/s.
+            utilisation: Share of its line's up-time in which it was sending, pause frames included.
+            underflow_s: Seconds that the line idled while a sender had data for it; null: not
+                monitored.
+            sent_packets: Packets whose transmission began, without pause frames.
+            sent_bytes: Bytes of these packets.
+            marked_packets: Packets that left with a CE mark of this port.
+            unmarkable_packets: Marks not carried out because the packet was not ECN-capable.
+            notified_packets: Packets whose source was sent a congestion notification.
+            lost_packets: Sent packets that the line lost, as an `[[event]]` asked.
+            drops_full: Arrivals refused because memory was full.
+            drops_not_ecn_capable: Arrivals to be marked that were not ECN-capable.
+            drops_early: Arrivals dropped on purpose.
+            drops_pushed_out: Queued packets displaced by arrivals.
+            drops_at_departure: Packets dropped instead of sent.
+        """
         return self._table("ports")
 
     @cached_property
     def series(self) -> "pl.DataFrame":
-        """A row a sample of a queue; empty without `measure.series_every`."""
+        """Samples of queues over time, one row a sample and queue.
+
+        Empty without `measure.series_every`.
+
+        Columns:
+            time_s: Time of the sample in seconds.
+            port: Switch and port number (`leaf0:3`), or host.
+            queue: Queue number.
+            bytes: Length in bytes.
+            threshold_bytes: Marking threshold in force in bytes; null: there is none.
+            round_time_s: Smoothed round time in seconds; 0: the scheme has none.
+            port_marked_packets: Packets that had left the port with a CE mark of it so far.
+        """
         return self._table("series")
 
     @cached_property
     def goodput(self) -> "pl.DataFrame":
-        """A row an interval and class; empty without `measure.goodput_every`."""
+        """Goodput over time, one row an interval and class, the warm-up included.
+
+        Empty without `measure.goodput_every`.
+
+        Columns:
+            time_s: End of the interval in seconds.
+            class: Service class (DSCP).
+            goodput_bps: Payload that receivers took in order over the interval, in bit/s.
+            fair_bps: Payload in bit/s that endless flows would get in max-min fair shares.
+        """
         return self._table("goodput")
 
     @cached_property
     def probes(self) -> "pl.DataFrame":
-        """A row a probe of the RTT; empty without probes among the traffic."""
+        """Probes of the RTT sent since the warm-up, one row each.
+
+        Empty without `kind = "probe"` among the traffic.
+
+        Columns:
+            time_s: Time when it was sent, in seconds.
+            src: Host that sent it.
+            dst: Host that sent it back.
+            class: Service class (DSCP), there and back.
+            rtt_s: Round-trip time in seconds; null: lost, or still on its way.
+        """
         return self._table("probes")
 
     def table(self, name: str) -> "pl.DataFrame":
-        """Any table by its name; empty where the scenario does not ask for it."""
+        """Return a table as a Polars data frame.
+
+        Args:
+            name: `flows`, `queues`, `ports`, `series`, `goodput`, `probes`, or a monitor's table.
+
+        Returns:
+            The table; empty where the scenario does not ask for it.
+
+        Raises:
+            Mistake: No table has this name.
+        """
         return self._table(_known(name))
 
     def arrow(self, name: str) -> Table:
-        """A table that speaks Arrow (`__arrow_c_stream__`), which pyarrow, DuckDB, Polars and
-        others take without a copy. Only of a run in memory."""
+        """Return a table that speaks Arrow (`__arrow_c_stream__`).
+
+        pyarrow, DuckDB, Polars and others take it without a copy. Only a run in memory has one.
+
+        Args:
+            name: Name of the table, as for `table`.
+
+        Raises:
+            Mistake: The run was loaded, or the scenario does not ask for the table.
+
+        Example:
+            >>> import pyarrow as pa
+            >>> pa.table(run.arrow("flows"))
+        """
         _known(name)
         if self._arrow is None:
             raise Mistake("arrow() hands over a run in memory; a loaded one has data frames")
@@ -212,7 +370,15 @@ class Result:
         return self._arrow[name]
 
     def to_pandas(self, name: str) -> "pd.DataFrame":
-        """A table as a pandas data frame. pandas is not installed with switchbed."""
+        """Return a table as a pandas data frame. Switchbed does not install pandas.
+
+        Args:
+            name: Name of the table, as for `table`.
+
+        Raises:
+            Mistake: No table has this name.
+            ImportError: pandas is not installed.
+        """
         import pandas as pd
 
         frame = self._table(_known(name))
@@ -242,7 +408,10 @@ def _same(one: "pl.DataFrame", other: "pl.DataFrame") -> bool:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A scheme against another, paired over the seeds that both have."""
+    """FCTs of a scheme against those of another, paired over the seeds that both have.
+
+    `comparison["small", "p99_us"]` is one change; `print` shows all of them.
+    """
 
     scheme: str
     base: str
@@ -254,7 +423,17 @@ class Comparison:
 
     @property
     def frame(self) -> "pl.DataFrame":
-        """A row a size class and statistic."""
+        """All changes as a data frame, one row a size class and statistic.
+
+        Columns:
+            class: Size class: all, small, medium or large.
+            statistic: Statistic of the FCT, such as `p99_us`.
+            ratio: Geometric mean over seeds of the first scheme's FCT over the second's.
+            ci_low: Lower end of the 95 % interval of the ratio; null: no interval.
+            ci_high: Upper end of the 95 % interval of the ratio; null: no interval.
+            seeds: Number of pairs.
+            text: The change in words: `4.1 % lower (95 % CI 1.2–7.0 %, 5 seeds)`.
+        """
         import polars as pl
 
         return pl.DataFrame(
@@ -272,7 +451,7 @@ class Comparison:
 
     @property
     def looked(self) -> str | None:
-        """A line about the intervals that are read together."""
+        """A line on how many of the intervals miss the truth by chance, or `None`."""
         return stats.looked(sum(change.bounds is not None for change in self.changes.values()))
 
     def __str__(self) -> str:
@@ -292,7 +471,25 @@ class Comparison:
 
 
 def compare(a: Result | Iterable[Result], b: Result | Iterable[Result]) -> Comparison:
-    """`a` against `b`: their runs, paired by seed. Both should differ in the scheme alone."""
+    """Compare FCTs of two schemes, seed by seed.
+
+    Both should differ in the scheme alone: runs of one seed have the same flows.
+
+    Args:
+        a: One run, or the runs of one setting with a seed each.
+        b: Runs of the setting that `a` is compared with.
+
+    Returns:
+        The changes of `a` against `b` with their 95 % intervals, over the seeds that both have.
+
+    Raises:
+        Mistake: No seed is common to both, or two runs of one side have the same seed.
+
+    Example:
+        >>> red, ecn = (sb.Scenario.from_file(f) for f in ("red.toml", "ecn.toml"))
+        >>> print(sb.compare([red.with_(seed=n).run() for n in range(5)],
+        ...                  [ecn.with_(seed=n).run() for n in range(5)]))
+    """
     first, second = _runs(a), _runs(b)
     pairs = [(run, second[seed]) for seed, run in first.items() if seed in second]
     if not pairs:
@@ -334,7 +531,7 @@ def _known(name: str) -> str:
 
 
 def read_summary(place: Path) -> dict[str, Any]:
-    """That of a run's result directory."""
+    """Return the summary in a run's result directory."""
     path = place / "summary.json"
     with _told(place):
         text = files.read_text(path)
@@ -379,12 +576,12 @@ KINDS: dict[str, type] = {
     "scenario.measure": dict,
     **{f"tables.{name}": list for name in tables.ALWAYS},
 }
-"""What every manifest has."""
+"""Type of each entry that every manifest has."""
 
 
 @contextmanager
 def _told(place: Path) -> Iterator[None]:
-    """What is damaged, with what can be done about it."""
+    """Add advice to the message of a damaged file."""
     try:
         yield
     except Mistake as error:

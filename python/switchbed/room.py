@@ -11,9 +11,9 @@ from typing import Self
 from switchbed._native import Mistake, Plan
 
 SHARE = 0.8
-"""Of the memory that there is, what runs may take; the rest is for what nobody foresees."""
+"""Part of the memory that runs may take; the rest is a reserve."""
 LARGE = 1_000_000_000
-"""What a run says that it will take."""
+"""Bytes from which on a run says how much it will take."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Need:
 
     @classmethod
     def of(cls, plans: Sequence[Plan], jobs: int) -> Self:
-        """Of so many at a time: of the largest."""
+        """Return the need of `jobs` runs at a time, taken as the largest."""
         lists = (json.loads(plan.memory) for plan in plans)
         each = [Counter({(p["what"], p["each"]): p["count"] for p in parts}) for parts in lists]
         each.sort(key=_bytes, reverse=True)
@@ -33,7 +33,7 @@ class Need:
 
     @property
     def bytes(self) -> int:
-        """In all."""
+        """Bytes needed by all parts."""
         return _bytes(self.parts)
 
     def __str__(self) -> str:
@@ -64,7 +64,7 @@ def free(root: Path = Path("/")) -> float:
 
 
 def _limits(root: Path) -> Sequence[float]:
-    """Of the control group that this process is in, and of those around it."""
+    """Return the limits of the control group that this process is in, and of those around it."""
     groups = root / "sys/fs/cgroup"
     for line in _lines(root / "proc/self/cgroup"):
         _, controllers, path = line.split(":", 2)
@@ -92,7 +92,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def amount(size: float) -> str:
-    """`1.2 GB`."""
+    """Format a size for people: `1.2 GB`."""
     if size >= 1e9:
         return f"{size / 1e9:,.1f} GB"
     return f"{size / 1e6:,.0f} MB" if size >= 1e6 else f"{size / 1e3:,.0f} KB"

@@ -23,7 +23,7 @@ class Request:
     """The command line of `switchbed run`."""
 
     file: Path
-    """Or `@NAME`, or `-` (`library.given`)."""
+    """Path of the scenario, or `@NAME`, or `-` (`library.given`)."""
     sets: Sequence[str] = ()
     seed: int | None = None
     json_to: str | None = None
@@ -34,15 +34,15 @@ class Request:
     jobs: int = 1
     any_memory: bool = False
     threads: int = 1
-    """Of each run."""
+    """Threads of each run."""
     any_threads: bool = False
     quiet: bool = False
-    """Errors alone."""
+    """Whether to print errors only."""
 
 
 @dataclass(frozen=True)
 class Finished:
-    """What `execute` leaves."""
+    """Result of `execute`."""
 
     sweep: Sweep
     is_sweep: bool
@@ -51,7 +51,7 @@ class Finished:
     captures: bool
     """Packet traces were asked for."""
     hosts: str | None
-    """What to say of hosts that nobody chose."""
+    """Remark about host settings that the user did not choose."""
 
 
 def run(request: Request) -> int:

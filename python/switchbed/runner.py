@@ -17,25 +17,24 @@ TICK_S = 0.1
 """How often the main thread wakes. It has to: Polars replaces the handler of SIGINT by one
 that restarts system calls, so a wait without end would not notice Ctrl-C."""
 PATIENCE_S = 0.5
-"""What runs under way get to end once a signal has cancelled them: more than they need, unless
-they write large tables."""
+"""Seconds that cancelled runs get to end after a signal. Enough unless they write large tables."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A run that finished."""
+    """Result of a run that finished."""
 
     index: int
-    """Its place among the plans."""
+    """Position of the run among the plans."""
     settings: dict[str, Any]
-    """Its coordinates in `[compare]`; empty without. A scheme's is its label."""
+    """Coordinates in `[compare]`, empty without. A scheme is given by its label."""
     scheme: str
     """The scheme's name in the registry."""
     summary: dict[str, Any]
-    """The same for the same seed, whatever the machine and the threads."""
+    """Headline figures: the same for the same seed, whatever the machine and the threads."""
     wall_s: float
     processor_s: float | None = None
-    """Of the thread that ran it, where that was one and the system tells."""
+    """Seconds of the thread that ran it, where there was one and the system reports it."""
 
     def to_json(self) -> dict[str, Any]:
         """The object that `--json` writes; settings only where there are any."""
@@ -45,20 +44,20 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Sweep:
-    """What became of the plans."""
+    """Result of running all plans."""
 
     planned: int
     outcomes: list[Outcome]
-    """Those that finished, in the plans' order whatever the threads did."""
+    """Outcomes of finished runs in the plans' order, whatever the order of the threads."""
     stopped_by: BaseException | None
-    """What ended the sweep early."""
+    """Exception that ended the sweep early."""
 
 
 class Meter(Protocol):
     """Shows how far the runs are."""
 
     def show(self, tracks: Sequence[Progress]) -> None:
-        """Is given every run's progress, every `TICK_S` or sooner."""
+        """Show every run's progress; called every `TICK_S` or sooner."""
 
 
 Keep = Callable[[Plan, Results, Outcome], None]

@@ -16,10 +16,14 @@ from switchbed.threads import cores, taken
 
 
 class Scenario:
-    """One experiment. Nothing changes it: `add` and `with_` give a new one. What is wrong with
-    it is said as on the command line, in one line, by `Mistake`, when it is first looked at.
+    """One experiment. It never changes: `add` and `with_` return a new one.
 
-    >>> Scenario.from_file("scenarios/star-dctcp.toml").with_(seed=2).run()
+    A mistake in it raises `Mistake` with one line, as on the command line, when it is first used:
+    by `plans`, `resolved`, `run` or `run_all`.
+
+    Example:
+        >>> import switchbed as sb
+        >>> sb.Scenario.from_file("@star-dctcp").with_(seed=2).run()
     """
 
     def __init__(
@@ -29,8 +33,16 @@ class Scenario:
         name: str = "scenario",
         folder: str | os.PathLike[str] = ".",
     ) -> None:
-        """From the sections of a scenario file as a dict. `name` is what messages call it; files
-        that it names are looked for in `folder`."""
+        """Make a scenario from the sections of a scenario file as a dict.
+
+        Args:
+            values: Sections by name; `traffic` and `event` are lists of dicts.
+            name: Name in messages.
+            folder: Folder in which files that the scenario names are looked for.
+
+        Raises:
+            Mistake: `values` is no dict.
+        """
         if not isinstance(values, Mapping | None):
             raise Mistake(
                 f"Scenario({values!r}): takes a dict of sections; Scenario.from_file reads a file"
@@ -43,8 +55,18 @@ class Scenario:
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Self:
-        """A scenario file, read now, or by `@NAME` one that comes with switchbed
-        (`switchbed.scenarios()` lists them)."""
+        """Read a scenario file.
+
+        Args:
+            path: Path of the file, or `@NAME` for one that comes with switchbed
+                (`switchbed.scenarios()` lists them).
+
+        Returns:
+            The scenario. Its text is read now, and checked when it is first used.
+
+        Raises:
+            Mistake: The file cannot be read.
+        """
         name = os.fspath(path)
         file = library.shipped(name) if name.startswith("@") else Path(name)
         made = cls(name=name, folder=file.parent)
@@ -58,8 +80,18 @@ class Scenario:
         return made
 
     def add(self, section: str, /, **keys: Any) -> Self:
-        """With these keys in a section: `add("topology", kind="star", hosts=9, …)`. Each
-        `add("traffic", …)` is one more source of traffic."""
+        """Return the scenario with these keys in a section, for building one step by step.
+
+        Args:
+            section: Name of the section. Each `add("traffic", …)` adds one more source of traffic.
+            keys: Keys of the section with their values, written as in a file: `buffer="300KB"`.
+
+        Raises:
+            Mistake: The scenario was read from a file; `with_` changes such a one.
+
+        Example:
+            >>> sb.Scenario().add("topology", kind="star", hosts=9, rate="10Gbps", delay="1us")
+        """
         if self._values is None:
             raise Mistake(
                 f"{self._name}: add() builds a scenario from nothing; change a file's with with_()"
@@ -73,20 +105,32 @@ class Scenario:
         return made
 
     def with_(self, values: Mapping[str, Any] | None = None, /, **keys: Any) -> Self:
-        """A variation, as `--set` makes it: `with_(load=0.5, seed=3)`, or by dotted keys
-        `with_({"scheme.params.threshold": "20pkt"})`. `compare.KEY` with a list compares."""
+        """Return a variation, as `--set` makes it.
+
+        Args:
+            values: Values by dotted key; `compare.KEY` with a list compares.
+            keys: Values by key without its section, for keys that one section alone has.
+
+        Example:
+            >>> star.with_(load=0.5, seed=3)
+            >>> star.with_({"scheme.params.threshold": "20pkt", "compare.seed": [1, 2, 3]})
+        """
         made = self._copy()
         made._overrides = (*self._overrides, *(values or {}).items(), *keys.items())
         return made
 
     @property
     def name(self) -> str:
-        """What messages call it: its file, if it has one."""
+        """Name in messages: the file's, if there is one."""
         return self._name
 
     @property
     def plans(self) -> list[Plan]:
-        """Its runs: one, or with `[compare]` each of the cross product."""
+        """Runs of the scenario, in the order of the file: each combination of `[compare]`, or one.
+
+        Raises:
+            Mistake: The scenario has a mistake.
+        """
         for key, _ in self._overrides:
             toml.quoted("a key of with_()", key)
         written = [(key, toml.value(key, item)) for key, item in self._overrides]
@@ -100,15 +144,32 @@ class Scenario:
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """What will run, every default filled in."""
+        """Scenario that will run, as a dict with every default filled in.
+
+        Raises:
+            Mistake: The scenario has a mistake, or several runs in `[compare]`.
+        """
         return dict(json.loads(self._plan().scenario))
 
     def run(
         self, *, threads: int = 1, any_threads: bool = False, any_memory: bool = False
     ) -> Result:
-        """Runs it, on as many threads as are asked for and there are cores, or on `any_threads`;
-        the result is the same. Ctrl-C ends it within milliseconds; other threads go on meanwhile.
-        What needs more memory than there is is refused, unless `any_memory`."""
+        """Run the scenario. Ctrl-C ends it within milliseconds; other threads go on meanwhile.
+
+        Args:
+            threads: Threads of the run, at most as many as there are cores. The result is the same.
+            any_threads: Take as many threads as given, even more than there are cores.
+            any_memory: Run even if it needs more memory than is free.
+
+        Returns:
+            The run with its summary and tables.
+
+        Raises:
+            Mistake: The scenario has a mistake or several runs, or needs more memory than is free.
+
+        Example:
+            >>> sb.Scenario.from_file("@star-dctcp").run(threads=2).summary()
+        """
         plan = [self._plan()]
         return _run(plan, 1, _taken(threads, plan, 1, any_threads), any_memory)[0]
 
@@ -120,8 +181,23 @@ class Scenario:
         any_threads: bool = False,
         any_memory: bool = False,
     ) -> list[Result]:
-        """Runs every combination of `[compare]`, `jobs` at a time (default: all cores), each on so
-        many `threads` as `run` says, and gives the results in the order of the file."""
+        """Run every combination of `[compare]`.
+
+        Args:
+            jobs: Runs at a time; `None`: as many as there are cores.
+            threads: Threads of each run, as for `run`.
+            any_threads: As for `run`.
+            any_memory: As for `run`.
+
+        Returns:
+            The runs in the order of the file.
+
+        Raises:
+            Mistake: The scenario has a mistake, or needs more memory than is free.
+
+        Example:
+            >>> runs = star.with_({"compare.seed": [1, 2, 3]}).run_all()
+        """
         plans, jobs = self.plans, jobs or cores()
         return _run(plans, jobs, _taken(threads, plans, jobs, any_threads), any_memory)
 

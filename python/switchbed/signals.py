@@ -21,7 +21,7 @@ AGAIN_S = 1.0
 THREADS = "run"
 """How the names of threads begin that no command waits for once it is stopped."""
 LAST_S = 0.1
-"""What these get to end by themselves."""
+"""Seconds that threads get to end by themselves."""
 
 
 class Stopped(KeyboardInterrupt):

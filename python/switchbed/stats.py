@@ -1,4 +1,4 @@
-"""What seeds tell: means and tails with their intervals, paired comparisons, convergence.
+"""Statistics over seeds: means and tails with their intervals, paired comparisons, convergence.
 
 Seeds are independent repetitions, so an interval over seeds needs no assumption about what
 happens inside a run. Flows and samples of one run are not independent (a queue hits them
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LEVEL = 0.95
-"""Confidence of an interval unless told otherwise."""
+"""Confidence level of an interval by default."""
 
 
 WIDEST = 10.0
 """Ends that are further apart than this factor do not say how large a positive quantity is."""
 FEW = "not enough seeds"
-"""What stands in the place of a figure whose interval is wider."""
+"""Text in place of a figure whose interval would be too wide."""
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,11 @@ class Range:
 
 ANY = Range()
 POSITIVE = Range(0.0)
-"""Of times, lengths, counts and ratios."""
+"""Range of times, lengths, counts and ratios."""
 SLOWDOWN = Range(1.0)
-"""Of an FCT over the ideal one."""
+"""Range of an FCT over the ideal one."""
 SHARE = Range(0.0, 1.0)
-"""Of utilisations, shares and Jain's index."""
+"""Range of utilisations, shares and Jain's index."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Interval:
     low: float | None
     high: float | None
     n: int
-    """Values behind it."""
+    """Number of values behind it."""
     level: float = LEVEL
 
     @property
@@ -146,7 +146,7 @@ class Change:
 
 
 def seeds(n: int) -> str:
-    """`1 seed`, `3 seeds`."""
+    """Format a number of seeds: `1 seed`, `3 seeds`."""
     return f"{n} seed{'s' * (n != 1)}"
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 FORMAT = "switchbed-sweeps"
 SIGN = "store.json"
 SIGN_BEFORE = "archive.json"
-"""What 0.2 and before wrote, read as ever."""
+"""Marker file of stores written by version 0.2 and before, which are still read."""
 FOLDERS = ("runs", "failed", "sweeps", ".drafts")
 MEASURED = "measured"
 STALE_S = 24 * 3600
@@ -85,12 +85,12 @@ class Store:
         return self.run(key).is_dir()
 
     def keys(self) -> tuple[set[str], set[str]]:
-        """Of all runs that are there, and of all that failed."""
+        """Return the keys of all runs that are there, and of all that failed."""
         runs, failed = (self.path / "runs").glob("*"), (self.path / "failed").glob("*.json")
         return {path.name for path in runs}, {path.stem for path in failed}
 
     def summary(self, key: str) -> dict[str, Any]:
-        """A run's headline figures."""
+        """Return a run's headline figures."""
         return read_summary(self.run(key))
 
     def keep(self, key: str, plan: Plan, results: Results, outcome: Outcome) -> None:
@@ -141,7 +141,7 @@ class Store:
         (self.path / "failed" / f"{key}.json").unlink(missing_ok=True)
 
     def measured(self, key: str) -> dict[str, Any] | None:
-        """What was measured of a run that is not kept itself."""
+        """Return the measurements of a run whose tables are not kept."""
         path = self.path / MEASURED / f"{key}.json"
         if not path.exists():
             return None
@@ -192,7 +192,7 @@ def sweeps(path: Path) -> list[Path]:
 
 
 def read_sweep(path: Path) -> "pl.DataFrame":
-    """A sweep's table."""
+    """Return a sweep's table as a data frame."""
     import polars as pl
 
     try:
@@ -205,7 +205,7 @@ def read_sweep(path: Path) -> "pl.DataFrame":
 
 
 COLUMNS = ("run", "settings", "status", "message")
-"""What every sweep's table has, as text."""
+"""Columns of every sweep's table that hold text."""
 
 
 def write(folder: Path, plan: Plan, results: Results, outcome: Outcome) -> None:
@@ -238,7 +238,7 @@ def _is_begun(path: Path) -> bool:
 
 
 def _is_dead(draft: Path) -> bool:
-    """Whether the process that began it is gone, as far as can be told from here."""
+    """Whether the process that began it is gone, as far as this machine can see."""
     host, pid, _ = ["", "", *draft.name.rsplit("-", 2)][-3:]
     if host == socket.gethostname() and pid.isdigit():
         return not directory.lives(int(pid))

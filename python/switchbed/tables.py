@@ -19,10 +19,10 @@ ALWAYS = ("flows", "queues", "ports")
 ASKED_FOR = ("series", "goodput", "probes")
 """Tables that are empty, and not written, unless the scenario asks for them."""
 MONITORED = tuple(monitored_tables())
-"""Those of monitors, which are not even empty unless the scenario asks."""
+"""Names of the monitors' tables, which do not exist unless the scenario asks."""
 NAMES = (*ALWAYS, *ASKED_FOR, *MONITORED)
 TYPES = ("UInt64", "UInt32", "Float64", "Boolean", "String")
-"""Of columns, in Polars's words."""
+"""Types of columns, in Polars's words."""
 
 
 def of(results: Results) -> dict[str, Table]:

@@ -1,5 +1,6 @@
-"""What is printed. Nothing in a label, a file's name or an error may move a terminal's cursor, turn
-its text round or begin a line: every text for people passes through here, or through `console`."""
+"""Output to the terminal. Nothing in a label, a file's name or an error may move the cursor, change
+the direction of text or begin a line. Every text for people passes through here, or through
+`console`."""
 
 import json
 import os
@@ -35,7 +36,6 @@ def plain() -> bool:
 
 
 def say(line: object = "", *, err: bool = False) -> None:
-    """Prints one line."""
     click.echo(clean(str(line)), err=err)
 
 

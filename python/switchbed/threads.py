@@ -8,7 +8,7 @@ from switchbed._native import Plan
 
 
 def cores() -> int:
-    """Those that this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):  # not everywhere
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -28,8 +28,8 @@ class Taken:
 
 
 def taken(asked: int, plans: Sequence[Plan], jobs: int, *, any_threads: bool = False) -> Taken:
-    """What runs take of what was asked for each: with those beside it no more than there are
-    cores, unless `any_threads`. Results are the same on any number."""
+    """Return the threads of each run: no more than the cores allow beside the other jobs, unless
+    `any_threads`. Results are the same on any number."""
     if asked == 1:
         return Taken(1)
     if any(plan.python for plan in plans):

@@ -1,4 +1,4 @@
-//! What is wrong with a scenario, where, and what would be right, in one line.
+//! Mistakes in a scenario: what is wrong, where, and what would be right, in one line.
 
 use crate::tree::At;
 use std::fmt;
@@ -14,7 +14,7 @@ pub struct Mistake {
     pub line: Option<u32>,
     /// The key, dotted; empty where the text is no TOML at all.
     pub key: String,
-    /// What is wrong and what would be right, to be read after the key.
+    /// Text after the key: what is wrong and what would be right.
     pub message: String,
 }
 
@@ -58,7 +58,7 @@ impl Origin {
     }
 }
 
-/// `a, b or c`.
+/// Joins words as in `a, b or c`.
 pub fn list_of<'a>(words: impl Iterator<Item = &'a str>) -> String {
     let words: Vec<&str> = words.collect();
     match words.split_last() {

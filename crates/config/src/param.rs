@@ -13,22 +13,22 @@ use switchbed_units::{Bytes, Rate, Span};
 /// A key of a section, or a parameter of a scheme.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Param {
-    /// As the file writes it, snake_case.
+    /// Name in the file, in snake_case.
     pub name: &'static str,
-    /// What it takes.
+    /// Form of value that the key takes.
     pub kind: ParamKind,
-    /// Its value when the file does not give it, as the file would write it. Without
-    /// one, the key must be given or means "none" or follows others: `doc` says.
+    /// Value when the file does not give it, as the file would write it. Without one, the key must
+    /// be given, means "none" or follows others: `doc` says which.
     pub default: Option<&'static str>,
     /// The file must give it.
     pub required: bool,
-    /// It applies only where another key of its table has one of these words.
+    /// Condition: the key applies only where another key of its table has one of these words.
     pub only: Option<(&'static str, &'static [&'static str])>,
-    /// Its meaning.
+    /// Meaning of the key, as documentation shows it.
     pub doc: &'static str,
 }
 
-/// What a key takes.
+/// Form of value that a key takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ParamKind {
     /// Bytes or packets: `"300KB"`, `"65pkt"`.
@@ -43,29 +43,29 @@ pub enum ParamKind {
     Rate,
     /// A number without a unit, or a percentage: `0.75`, `"75%"`.
     Number {
-        /// Least value.
+        /// Least value that is accepted.
         min: f64,
-        /// Greatest value.
+        /// Greatest value that is accepted.
         max: f64,
     },
-    /// A whole number.
+    /// A whole number in a range.
     Count {
-        /// Least value.
+        /// Least value that is accepted.
         min: u64,
-        /// Greatest value.
+        /// Greatest value that is accepted.
         max: u64,
     },
     /// A number of packets, at least one: `"16pkt"` or `16`.
     Packets,
-    /// One of these words.
+    /// One of a list of words.
     Word(&'static [&'static str]),
-    /// `true` or `false`.
+    /// A boolean, `true` or `false`.
     Flag,
-    /// Any text.
+    /// Any text between quotation marks.
     Text,
-    /// A list of these.
+    /// A list whose items have one form.
     List(&'static ParamKind),
-    /// Any of these forms.
+    /// A value in any of these forms.
     Either(&'static [ParamKind]),
     /// A table with these keys.
     Table(&'static [Param]),
@@ -80,9 +80,9 @@ pub enum ParamKind {
 /// A kind of key that a crate above this one has.
 #[derive(Clone, Copy, Debug)]
 pub struct Named {
-    /// The name by which it is told from others.
+    /// Name that distinguishes it from others.
     pub name: &'static str,
-    /// How it is written.
+    /// Form in which it is written.
     pub form: ParamKind,
     /// A value, as a file writes it.
     pub example: &'static str,
@@ -139,13 +139,13 @@ impl Param {
 /// A table of a scenario file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SectionSpec {
-    /// As the file writes it.
+    /// Name of the section in the file.
     pub name: &'static str,
     /// `[[name]]`, any number of times, rather than `[name]`.
     pub repeated: bool,
-    /// Its meaning.
+    /// Meaning of the section, as documentation shows it.
     pub doc: &'static str,
-    /// Its keys.
+    /// Keys that the section may have.
     pub keys: &'static [Param],
 }
 
@@ -188,27 +188,27 @@ const fn same(a: &str, b: &str) -> bool {
     i == a.len() && i == b.len()
 }
 
-/// A parameter's value.
+/// Value of a parameter, by its form.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Value {
     /// A number without a unit.
     Number(f64),
-    /// A whole number.
+    /// Whole number that is not negative.
     Count(u64),
-    /// Yes or no.
+    /// Boolean, written `true` or `false`.
     Flag(bool),
-    /// A size.
+    /// Size, such as `30KB`.
     Bytes(Bytes),
-    /// A time.
+    /// Time, such as `10us`.
     Span(Span),
-    /// A rate.
+    /// Rate, such as `10Gbps`.
     Rate(Rate),
     /// A word or a text.
     Word(String),
-    /// Several.
+    /// List of values, in the file's order.
     List(Vec<Value>),
-    /// A table.
+    /// Table of values by key.
     #[serde(serialize_with = "in_order")]
     Table(Entries),
 }
@@ -228,18 +228,18 @@ fn in_order<S: Serializer>(entries: &Entries, to: S) -> Result<S::Ok, S::Error> 
 /// name it is the scheme itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unfit {
-    /// The parameter.
+    /// Name of the parameter concerned.
     pub param: &'static str,
     /// To be put after its name and value.
     pub why: String,
 }
 
 impl Unfit {
-    /// It has a value that does not fit.
+    /// Makes the complaint about a value that does not fit.
     pub fn new(param: &'static str, why: impl Into<String>) -> Self {
         Unfit { param, why: why.into() }
     }
-    /// It must be given.
+    /// Makes the complaint about a parameter that must be given.
     pub fn missing(param: &'static str) -> Self {
         Unfit::new(param, "")
     }
@@ -293,7 +293,7 @@ impl ParamKind {
         self.holds(&value).map(|()| value)
     }
 
-    /// The same, whatever its range.
+    /// Reads a value from text without checking its range.
     fn parse_any(&self, text: &str) -> Result<Value, String> {
         let number = |text: &str| text.parse().or_else(|_| quantity::percent(text));
         match *self {
@@ -338,14 +338,14 @@ impl ParamKind {
 
 /// A struct whose fields are keys, as [`params!`](crate::params) declares it.
 pub trait Params: Clone + std::fmt::Debug + PartialEq + Send + Sync + Sized + 'static {
-    /// Its keys.
+    /// Declarations of the keys, in order.
     const TABLE: &'static [Param];
     /// From what was read by the table, defaults included.
     fn from_values(values: &mut Values) -> Self;
     /// Back again in the order of the table, without what is left out.
     fn entries(&self) -> Entries;
 
-    /// The same by name.
+    /// Converts the parameters to values by name.
     fn to_values(&self) -> Values {
         self.entries().into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
@@ -367,19 +367,19 @@ fn check_ranges(keys: &[Param], entries: &Entries) -> Result<(), Unfit> {
     Ok(())
 }
 
-/// What a key's value becomes.
+/// Type that a key's value becomes.
 pub trait Field: Sized {
-    /// What a key of this type takes, unless it says more.
+    /// Form that a key of this type takes, unless the key states a narrower one.
     const KIND: ParamKind;
     /// The key may be left out.
     const OPTIONAL: bool = false;
-    /// It is no key, but several: these.
+    /// Keys of a group: the field stands for these keys instead of one of its own.
     const FLAT: Option<&'static [Param]> = None;
     /// `None` where the value is of another kind.
     fn from_value(value: Value) -> Option<Self>;
     /// `None` where it is left out.
     fn to_value(&self) -> Option<Value>;
-    /// What a key that is left out becomes.
+    /// Value of a key that is left out, if it may be.
     fn left_out() -> Option<Self> {
         None
     }
@@ -391,7 +391,7 @@ pub trait Field: Sized {
         };
         value.unwrap_or_else(|| not_read(name))
     }
-    /// And back.
+    /// Writes the value back under its name.
     fn put(&self, entries: &mut Entries, name: &'static str) {
         entries.extend(self.to_value().map(|value| (name, value)));
     }
@@ -502,7 +502,7 @@ pub const fn join<const N: usize>(parts: &[&[Param]]) -> [Param; N] {
     all
 }
 
-/// How many there are.
+/// Total length of the tables.
 #[doc(hidden)]
 pub const fn len(parts: &[&[Param]]) -> usize {
     let (mut n, mut part) = (0, 0);
@@ -521,7 +521,7 @@ pub fn follow(values: &mut Values, key: &str, other: &str) {
     }
 }
 
-/// What a field says that it takes, where its type can hold that.
+/// Returns the key's own form where the field's type can hold it.
 #[doc(hidden)]
 pub const fn fitting(own: &ParamKind, kind: ParamKind) -> ParamKind {
     assert!(fits(own, &kind), "the field's type does not hold what it is said to take");
@@ -592,11 +592,11 @@ macro_rules! params {
         )*}
 
         const _: () = {
-            /// The keys' names.
+            /// Names of the keys, by field.
             pub struct Keys {$(pub $field: &'static str,)*}
 
             impl $name {
-                /// The keys' names.
+                /// Names of the keys, by field.
                 pub const KEY: Keys = Keys {$($field: $crate::params!(@name $field $($key)?),)*};
             }
         };
@@ -675,7 +675,7 @@ macro_rules! words {
         )+}
 
         impl $name {
-            /// As a file writes it.
+            /// Returns the word that a file writes for it.
             pub const fn word(self) -> &'static str {
                 match self {$($name::$variant => $word,)+}
             }
@@ -725,10 +725,10 @@ macro_rules! kinds {
         )+}
 
         impl $name {
-            /// The key that chooses.
+            /// Name of the key that chooses.
             pub const KEY: &'static str = stringify!($key);
 
-            /// As a file writes it.
+            /// Returns the word that a file writes for it.
             pub const fn word(&self) -> &'static str {
                 match self {$($name::$variant {..} => $word,)+}
             }

@@ -15,7 +15,7 @@ pub fn read(kind: &ParamKind, node: &Node, packet: Option<Bytes>) -> Result<Valu
     kind.holds(&value).map(|()| value)
 }
 
-/// The same, whatever its range.
+/// Reads a value from a node without checking its range.
 fn read_any(kind: &ParamKind, node: &Node, packet: Option<Bytes>) -> Result<Value, String> {
     match *kind {
         ParamKind::Size | ParamKind::Threshold => {

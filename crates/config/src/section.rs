@@ -23,15 +23,15 @@ macro_rules! key {
 pub struct Section<'a> {
     /// The file that it is of.
     pub origin: &'a Origin,
-    /// Its name in messages: `topology`, `traffic.1`, `transport.warm`.
+    /// Name in messages: `topology`, `traffic.1`, `transport.warm`.
     pub path: String,
-    /// Where it begins.
+    /// Place where the section begins.
     pub at: At,
     keys: &'static [Param],
     table: Option<&'a Table>,
-    /// What gives the keys that the file does not, before their own defaults.
+    /// Table of the keys that the file leaves out; it is asked before the defaults.
     under: Option<&'a Table>,
-    /// What the unit `pkt` means in it.
+    /// Size that the unit `pkt` stands for, if it may be used.
     packet: Option<Bytes>,
     /// Values that readers of `Named` kinds look things up in: the topology whose hosts a key names.
     contexts: [Option<&'a dyn Any>; 2],
@@ -150,7 +150,7 @@ impl<'a> Section<'a> {
         param
     }
 
-    /// What the file gives for the key, not its default.
+    /// Returns the node that the file gives for the key, without its default.
     pub fn given(&self, name: &str) -> Option<&'a Node> {
         let param = self.param(name);
         self.table.and_then(|table| table.get(param.name))
@@ -213,7 +213,7 @@ impl<'a> Section<'a> {
         items.iter().enumerate().map(open).collect()
     }
 
-    /// A list's items.
+    /// Reads the items of a list.
     pub fn list<T: Field>(&self, name: &str) -> Result<Option<Vec<T>>, Mistake> {
         let items = self.items(name)?;
         Ok(items.map(|items| items.into_iter().map(|item| self.typed(item, name)).collect()))

@@ -1,4 +1,4 @@
-//! Files that people write.
+//! Reading of text files that people write.
 
 use std::io::{Error, Result};
 use std::path::Path;
@@ -22,7 +22,7 @@ pub fn number(value: f64) -> String {
 
 const MOST: u64 = 64 << 20;
 
-/// What is in one.
+/// Reads the text of a file.
 ///
 /// # Errors
 /// It cannot be read; it is larger than anybody writes them; it is a pipe or a device, which might

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use std::fmt;
 use toml::de::{DeTable, DeValue};
 
-/// Where something was written.
+/// Place where a value was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At {
     /// A line of the file, from 1.
@@ -22,49 +22,49 @@ pub enum At {
 /// A value and where it was written.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// Where it was written.
+    /// Place where it was written.
     pub at: At,
-    /// The value.
+    /// Value without its place.
     pub data: Data,
 }
 
-/// A value of TOML.
+/// Value of a TOML document.
 #[derive(Clone, Debug)]
 pub enum Data {
-    /// A boolean.
+    /// Boolean of TOML, `true` or `false`.
     Flag(bool),
-    /// An integer.
+    /// Integer of TOML, which may be wider than 64 bits.
     Whole(i128),
-    /// A float.
+    /// Floating-point number of TOML.
     Number(f64),
-    /// A string.
+    /// String of TOML, unescaped.
     Text(String),
-    /// An array.
+    /// Array of TOML, of any items.
     List(Vec<Node>),
-    /// A table.
+    /// Table of TOML, keys in order.
     Table(Table),
 }
 
 /// Keys and values in the order of the file.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// One a key.
+    /// Entries in the order of the file.
     pub entries: Vec<Entry>,
 }
 
 /// A key and its value.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// The key, undotted.
+    /// Key as one part, without dots.
     pub key: String,
     /// Where the key is, which for a table is not where its header is.
     pub at: At,
-    /// The value.
+    /// Value with its place.
     pub value: Node,
 }
 
 impl Table {
-    /// The value of `key`.
+    /// Finds the value of `key`.
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
     }
@@ -142,7 +142,7 @@ impl Node {
         }
     }
 
-    /// The value as JSON.
+    /// Converts the value to JSON.
     pub fn to_json(&self) -> Json {
         match &self.data {
             Data::Flag(flag) => Json::from(*flag),

@@ -3,11 +3,11 @@
 use switchbed_config::words;
 
 words! {
-    /// How a control computes.
+    /// Arithmetic that a control computes in.
     pub enum Arithmetic {
         /// In fractions, as its RFC has it.
         Exact = "exact",
-        /// In Linux's integers.
+        /// Integers, rounded as in Linux.
         Kernel = "kernel",
     }
 }

@@ -1,13 +1,13 @@
-//! What a congestion control is.
+//! Interface of a congestion control.
 
 use std::ops::Deref;
 use switchbed_config::param::Unfit;
 use switchbed_units::{Span, Time};
 
-/// What a control says of itself.
+/// Description of a control: the behaviour that it expects of TCP.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
-    /// There is a window: else there is no TCP, and nothing but the network card paces a sender.
+    /// Whether it is TCP with a window. Without TCP only the network card paces a sender.
     pub tcp: bool,
     /// Hosts have RoCE's queue pairs, whose rate control has the same name ([`crate::roce`]).
     pub roce: bool,
@@ -15,8 +15,8 @@ pub struct About {
     pub ecn_throughout: bool,
     /// The receiver echoes each mark as it comes, instead of until it hears of a cut (RFC 3168).
     pub exact_echo: bool,
-    /// Its packets are ECT(1), its ACKs count marks (accurate ECN, RFC 9768), and what is not marked
-    /// grows the window even as marks come.
+    /// Packets are ECT(1) and ACKs count marks (accurate ECN, RFC 9768). Unmarked data grows the
+    /// window even while marks arrive.
     pub scalable: bool,
     /// A loss in a window that a mark has cut cuts it again: the mark's cut was not as deep.
     pub loss_adds_to_mark: bool,
@@ -34,45 +34,45 @@ impl About {
     };
 }
 
-/// What a mark does to the window.
+/// Effect of a mark on the window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mark {
-    /// What a loss does, down to so many packets at least.
+    /// Cuts as a loss does, but to no fewer than `least` packets.
     AsLoss {
-        /// The least window.
+        /// Least window in packets.
         least: f64,
     },
-    /// It leaves this part.
+    /// Leaves this part of the window.
     Leaves(f64),
-    /// It leaves so many packets.
+    /// Sets the window to this many packets.
     To(f64),
-    /// Nothing, this time.
+    /// Leaves the window as it is.
     Ignored,
 }
 
 /// An ACK of new data.
 #[derive(Clone, Copy, Debug)]
 pub struct Acked {
-    /// Bytes that it acknowledges.
+    /// Number of bytes that it acknowledges.
     pub bytes: u32,
-    /// Those of them that came with a mark.
+    /// Number of these bytes that arrived with a mark.
     pub marked: u32,
     /// The offset up to which it acknowledges.
     pub end: u64,
     /// The offset up to which data is out.
     pub sent: u64,
-    /// When it came.
+    /// Time at which it came.
     pub now: Time,
-    /// Its RTT sample.
+    /// RTT sample that it gives, if any.
     pub rtt: Option<Span>,
 }
 
 /// A congestion control, as what one connection remembers of it. Slow start and what is not
 /// overridden are RFC 5681's. Windows are in packets; `params` are what the scenario says.
 pub trait Control: Sized {
-    /// Its settings; `()` where it has none.
+    /// Settings of the control; `()` where it has none.
     type Params;
-    /// What it says of itself.
+    /// Description of the control.
     const ABOUT: About;
 
     /// Whether its settings go together, beyond their ranges.
@@ -83,7 +83,7 @@ pub trait Control: Sized {
         Ok(())
     }
 
-    /// Of a new connection.
+    /// Makes the state of a new connection.
     fn new(params: &Self::Params) -> Self;
 
     /// An ACK of new data came.
@@ -111,7 +111,7 @@ pub trait Control: Sized {
     /// Data goes out again after `idle` without any in the network.
     fn resumed(&mut self, _idle: Span, _now: Time) {}
 
-    /// What a mark does to a window of so many packets.
+    /// Decides the effect of a mark on a window of `window` packets.
     fn marked(&mut self, params: impl Deref<Target = Self::Params>, window: f64, now: Time)
     -> Mark;
 

@@ -17,7 +17,7 @@ params! {
     pub struct CubicParams {
         /// How steeply the window grows, C, in packets/s³ (RFC 9438: 0.4).
         c: f64 as number(0.0, 1e18);
-        /// What a cut leaves of the window, β (RFC 9438: 0.7).
+        /// Part of the window that a cut leaves, β (RFC 9438: 0.7).
         beta: f64 as FRACTION;
         /// A flow whose window has stopped growing gives way to newer ones (RFC 9438,
         /// section 4.7).
@@ -35,13 +35,13 @@ params! {
 /// CUBIC; apart, since it is larger than others' memory and touched less.
 #[derive(Clone, Debug)]
 pub enum Cubic {
-    /// As RFC 9438 has it.
+    /// Curve in fractions, by RFC 9438.
     Exact(Box<Curve>),
-    /// As Linux computes it.
+    /// Curve in the arithmetic of Linux.
     Kernel(Box<cubic_kernel::Curve>),
 }
 
-/// What CUBIC remembers between ACKs; names are the RFC's (section 4.1.2).
+/// State of CUBIC between ACKs; names are the RFC's (section 4.1.2).
 #[derive(Clone, Debug)]
 pub struct Curve {
     /// Where the curve flattens out; 0 if no cut says.
@@ -89,7 +89,7 @@ impl Control for Cubic {
         }
     }
 
-    /// Sections 4.2 to 4.5.
+    /// Window after an ACK, by sections 4.2 to 4.5.
     fn grown(
         &mut self,
         params: impl Deref<Target = CubicParams>,
@@ -122,7 +122,7 @@ impl Control for Cubic {
         }
     }
 
-    /// As a loss, but down to one packet (section 4.6); in Linux to two.
+    /// Cuts as for a loss, but down to one packet (section 4.6); in Linux to two.
     fn marked(&mut self, _: impl Deref<Target = CubicParams>, _: f64, _: Time) -> Mark {
         match self {
             Cubic::Exact(_) => Mark::AsLoss { least: 1.0 },
@@ -130,7 +130,7 @@ impl Control for Cubic {
         }
     }
 
-    /// β (section 4.6).
+    /// Part that a cut leaves, β (section 4.6).
     fn kept(&self, params: impl Deref<Target = CubicParams>) -> f64 {
         match self {
             Cubic::Exact(_) => params.beta,

@@ -1,32 +1,32 @@
 //! CUBIC as Linux computes it (`tcp_cubic.c`, 5.5 to 6.x): whole packets, a counter of segments for
-//! each packet of growth, time in milliseconds. Results differ from RFC 9438's where round trips are
-//! short or no cut has been: the curve is looked at every 31 ms or as the window moves, it looks
-//! ahead by the least RTT, the AIMD beside it grows at one slope for ever, and without a cut the window
-//! grows by a twentieth a round trip at least.
+//! each packet of growth, time in milliseconds. Results differ from RFC 9438's where round trips
+//! are short or no cut has been. The curve is evaluated every 31 ms or as the window moves, and it
+//! looks ahead by the least RTT. The AIMD beside it always grows at one slope. Without a cut the
+//! window grows by at least a twentieth a round trip.
 //!
-//! The kernel's cube root is a table's, 0.2 % off; here it is exact.
+//! The kernel's cube root comes from a table and is 0.2 % off; here it is exact.
 
 use crate::CubicParams;
 use switchbed_units::{Span, Time};
 
 /// β and the steepness are in parts of this.
 const SCALE: f64 = 1024.0;
-/// So long the curve is not looked at again while the window stands (HZ/32).
+/// Time in ms before the curve is evaluated again while the window does not change (HZ/32).
 const PATIENCE_MS: u64 = 31;
 
-/// What it remembers between ACKs; names are the kernel's.
+/// State between ACKs; names are the kernel's.
 #[derive(Clone, Debug, Default)]
 pub struct Curve {
     /// Segments of growth counted towards the next packet.
     snd_cwnd_cnt: u64,
-    /// So many segments make a packet of growth.
+    /// Segments that must be acknowledged for a packet of growth.
     cnt: u64,
     last_max_cwnd: u64,
     last_cwnd: u64,
     /// In milliseconds, as all times.
     last_time: u64,
     origin_point: u64,
-    /// K in 1/1024 s.
+    /// Time K in 1/1024 s.
     k: u64,
     /// When the epoch began; 0 before.
     epoch_start: u64,
@@ -96,7 +96,7 @@ impl Curve {
         self.cnt = self.cnt.max(2);
     }
 
-    /// The same by the curve alone.
+    /// Window after an ACK by the curve alone.
     fn by_curve(&mut self, params: &CubicParams, cwnd: u64, acked: u64, now: u64) -> u64 {
         let steepness = (params.c * SCALE).round();
         if self.epoch_start == 0 {

@@ -5,7 +5,7 @@ pub(crate) fn mixed() -> ! {
     panic!("a connection's memory is of its own control")
 }
 
-/// What it does, and `Name(Params) = "word" | "another word"`.
+/// Generates the registry from lines of a description and `Name(Params) = "word" | "another word"`.
 macro_rules! controls {
     (
         $(#[doc = $doc:literal])+
@@ -46,7 +46,7 @@ macro_rules! controls {
         })?)+
 
         impl CongestionControl {
-            /// What it says of itself.
+            /// Returns the control's description.
             pub const fn about(&self) -> &'static $crate::About {
                 match self {
                     $(CongestionControl::$name { .. } => &<$name as $crate::Control>::ABOUT,)+
@@ -66,7 +66,7 @@ macro_rules! controls {
             }
         }
 
-        /// What the control of one connection remembers. Each hook is [`Control`](crate::Control)'s.
+        /// State of one connection's control. Each hook is [`Control`](crate::Control)'s.
         #[derive(Clone, Debug)]
         pub enum Memory {$(
             #[doc = concat!("`", $word, "`.")]
@@ -77,16 +77,16 @@ macro_rules! controls {
     };
     (@hooks $all:tt) => {
         impl Memory {
-            /// That of a connection which begins.
+            /// Makes the state of a connection that begins.
             pub fn new(control: &CongestionControl) -> Memory {
                 controls!(@new $all control)
             }
-            /// [`crate::Control::acked`].
+            /// See [`crate::Control::acked`] for the contract.
             #[inline]
             pub fn acked(&mut self, control: &CongestionControl, ack: $crate::Acked) {
                 controls!(@each $all self, control, it, params => it.acked(params, ack))
             }
-            /// [`crate::Control::grown`].
+            /// See [`crate::Control::grown`] for the contract.
             #[inline]
             pub fn grown(
                 &mut self,
@@ -100,32 +100,32 @@ macro_rules! controls {
                     it.grown(params, cwnd, packets, now, srtt)
                 })
             }
-            /// [`crate::Control::paused`].
+            /// See [`crate::Control::paused`] for the contract.
             #[inline]
             pub fn paused(&mut self, now: Time) {
                 controls!(@each $all self, it => it.paused(now))
             }
-            /// [`crate::Control::resumed`].
+            /// See [`crate::Control::resumed`] for the contract.
             pub fn resumed(&mut self, idle: Span, now: Time) {
                 controls!(@each $all self, it => it.resumed(idle, now))
             }
-            /// [`crate::Control::marked`].
+            /// See [`crate::Control::marked`] for the contract.
             pub fn marked(&mut self, control: &CongestionControl, window: f64, now: Time) -> Mark {
                 controls!(@each $all self, control, it, params => it.marked(params, window, now))
             }
-            /// [`crate::Control::kept`].
+            /// See [`crate::Control::kept`] for the contract.
             pub fn kept(&self, control: &CongestionControl) -> f64 {
                 controls!(@each $all self, control, it, params => it.kept(params))
             }
-            /// [`crate::Control::cut`].
+            /// See [`crate::Control::cut`] for the contract.
             pub fn cut(&mut self, control: &CongestionControl, window: f64) {
                 controls!(@each $all self, control, it, params => it.cut(params, window))
             }
-            /// [`crate::Control::left`].
+            /// See [`crate::Control::left`] for the contract.
             pub fn left(&mut self) {
                 controls!(@each $all self, it => it.left())
             }
-            /// [`crate::Control::alpha`].
+            /// See [`crate::Control::alpha`] for the contract.
             pub fn alpha(&self) -> Option<f64> {
                 controls!(@each $all self, it => it.alpha())
             }

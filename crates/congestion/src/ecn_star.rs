@@ -5,7 +5,7 @@ use crate::{About, Control, Mark};
 use std::ops::Deref;
 use switchbed_units::Time;
 
-/// ECN*; it remembers nothing.
+/// ECN* for TCP, a control without state.
 #[derive(Clone, Debug)]
 pub struct EcnStar;
 

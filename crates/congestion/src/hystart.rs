@@ -13,30 +13,30 @@ const SAMPLES: u8 = 8;
 /// An ACK of new data in slow start.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
-    /// All before is acknowledged.
+    /// Offset before which all is acknowledged.
     pub end: u64,
     /// Data up to here is out.
     pub sent: u64,
-    /// When it came.
+    /// Time at which it came.
     pub now: Time,
-    /// Its RTT sample.
+    /// RTT sample that it gives.
     pub rtt: Span,
-    /// The window in packets.
+    /// Congestion window in packets.
     pub cwnd: f64,
-    /// What the offload of segments and the merging of ACKs may add to a train (Linux).
+    /// Time that segmentation offload and merged ACKs may add to a train (Linux).
     pub slack: Span,
     /// Something paces the sender, so that a train is as long as the round trip (Linux).
     pub paced: bool,
 }
 
-/// What slow start does next.
+/// Decision on how slow start goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// It goes on.
+    /// Slow start goes on at full speed.
     On,
-    /// It goes on at a quarter of the speed (RFC 9406's Conservative Slow Start).
+    /// Slow start goes on at a quarter of the speed (RFC 9406, Conservative Slow Start).
     Slowly,
-    /// It ends with this window.
+    /// Slow start ends with this window.
     Ends,
 }
 
@@ -81,7 +81,7 @@ impl Detectors {
     /// ACKs further apart than this are no train.
     const GAP: Span = Span::from_ms(2);
 
-    /// What an ACK says.
+    /// Evaluates an ACK and decides how slow start goes on.
     pub fn acked(&mut self, ack: &Ack) -> Next {
         self.least = self.least.min(ack.rtt);
         if self.found {
@@ -137,7 +137,7 @@ impl PlusPlus {
     /// Rounds of Conservative Slow Start until slow start ends, the one in which it began counted.
     const ROUNDS: u8 = 5;
 
-    /// What an ACK says (section 4.2).
+    /// Evaluates an ACK (section 4.2) and decides how slow start goes on.
     pub fn acked(&mut self, ack: &Ack) -> Next {
         if ack.end > self.round_end {
             self.round_end = ack.sent;

@@ -1,10 +1,10 @@
-//! Congestion controls: how a sender's window grows and answers marks, losses and timeouts. Each is
-//! one file with its parameters, what it says of itself and its algorithm ([`Control`]), and a line
-//! of the registry, from which [`CongestionControl`] (what a scenario chose) and [`Memory`] (what a
-//! connection's control remembers) follow.
+//! Congestion controls: how a sender's window grows and answers marks, losses and timeouts. Each
+//! control is one file with its parameters, its description and its algorithm ([`Control`]), and a
+//! line of the registry. From the registry follow [`CongestionControl`] (the choice of a scenario)
+//! and [`Memory`] (the state of a connection's control).
 //!
-//! Windows are in packets. A control decides how far, the sender when: a cut at most once a window
-//! of data.
+//! Windows are in packets. A control decides how far to cut, and the sender when: at most once a
+//! window of data.
 
 #![forbid(unsafe_code)]
 #![deny(unreachable_pub)]

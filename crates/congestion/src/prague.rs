@@ -1,10 +1,11 @@
-//! TCP Prague (draft-briscoe-iccrg-prague-congestion-control; `tcp_prague.c` of the L4S team's kernel):
-//! DCTCP's α, of marks that accurate ECN counts, with ECT(1) on every packet. What is not marked grows
-//! the window even as marks come, and below a round trip of `rtt_virtual` a flow cuts and grows as if it
-//! had that one.
+//! TCP Prague (draft-briscoe-iccrg-prague-congestion-control; `tcp_prague.c` of the L4S team's
+//! kernel): DCTCP's α, of marks that accurate ECN counts, with ECT(1) on every packet. Unmarked
+//! data grows the window even while marks come. Below a round trip of `rtt_virtual` a flow cuts and
+//! grows as if it had that one.
 //!
-//! Not modelled: the pacing rate that takes the window's place below four packets, smaller segments for
-//! the lowest rates, and the fall back to Reno where the peer has no accurate ECN, as all here have it.
+//! Three parts are not modelled: the pacing rate in place of a window below four packets, smaller
+//! segments for the lowest rates, and the fall back to Reno for peers without accurate ECN (every
+//! host here has it).
 
 use crate::{About, Acked, Control, Mark};
 use std::ops::Deref;
@@ -28,7 +29,7 @@ const G: f64 = 1.0 / 16.0;
 const TRANSITION: u32 = 4;
 /// Longer round trips grow a packet a round trip whatever else.
 const LONGEST: Span = Span::from_ms(100);
-/// What a mark leaves at least, in packets.
+/// Least window that a mark leaves, in packets.
 const LEAST: f64 = 2.0;
 
 /// Prague; apart, since it is larger than others' memory.
@@ -46,7 +47,7 @@ struct State {
     marked: u64,
     /// The part of the last ACK that was not marked.
     unmarked: f64,
-    /// There has been a mark, which halved the window.
+    /// Whether a mark has halved the window.
     halved: bool,
     /// Slow start is over, since so many rounds.
     avoiding: bool,

@@ -7,7 +7,7 @@ use switchbed_units::Time;
 
 macro_rules! queue_pairs {
     ($($name:ident)+) => {$(
-        /// Who sends like this has a queue pair, not a window.
+        /// Senders of this kind use a queue pair instead of a window.
         #[derive(Clone, Debug)]
         pub struct $name;
 

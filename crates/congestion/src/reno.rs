@@ -5,7 +5,7 @@ use crate::{About, Control, Mark};
 use std::ops::Deref;
 use switchbed_units::Time;
 
-/// Reno; it remembers nothing.
+/// Reno (RFC 5681), a control without state.
 #[derive(Clone, Debug)]
 pub struct Reno;
 

@@ -4,7 +4,7 @@ use crate::{About, Control, Mark};
 use std::ops::Deref;
 use switchbed_units::Time;
 
-/// Who sends like this has no window.
+/// Senders of this kind have no window.
 #[derive(Clone, Debug)]
 pub struct Udp;
 

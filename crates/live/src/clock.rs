@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use switchbed_units::Time;
 
-/// What the loop takes the time from and sleeps by.
+/// Source of time for the loop, which also sleeps by it.
 pub trait Clock {
     /// Time since the switch began; never goes back.
     fn now(&mut self) -> Time;
@@ -25,7 +25,7 @@ pub trait Clock {
 /// A clock for tests: waiting takes no time, and time passes by waiting alone.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fake {
-    /// The time it is.
+    /// Present time since the start.
     pub now: Time,
 }
 
@@ -62,14 +62,14 @@ mod real {
     /// The longest single sleep, so that no conversion overflows.
     const LONGEST: Span = Span::from_ms(60_000);
 
-    /// The system's monotonic clock.
+    /// CLOCK_MONOTONIC, counted from `new`.
     #[derive(Clone, Copy, Debug)]
     pub struct Monotonic {
         began: Instant,
     }
 
     impl Monotonic {
-        /// Time begins now.
+        /// Starts a clock whose time 0 is now.
         pub fn new() -> Self {
             Monotonic { began: Instant::now() }
         }

@@ -1,6 +1,7 @@
-//! What is left to a switch that runs, should a frame or a request ever be its undoing: its open
-//! devices, and nothing else. It becomes a user that owns nothing, gives up every capability, may
-//! gain no right by a program, and makes no system call but those that forwarding takes (seccomp).
+//! Confinement of a running switch, in case a frame or a request ever takes it over: it keeps its
+//! open devices and nothing else. It becomes a user that owns nothing, gives up every capability
+//! and may gain no right by a program. System calls are limited to those that forwarding takes
+//! (seccomp).
 
 use caps::CapSet::{Ambient, Bounding, Effective, Inheritable, Permitted};
 use caps::Capability;
@@ -29,7 +30,7 @@ pub fn user() -> Option<User> {
     able.then(found).flatten().filter(|user| !user.uid.is_root())
 }
 
-/// How far it came.
+/// Result of confinement: the user taken, and whether system calls are filtered.
 #[derive(Debug)]
 pub struct Confined {
     user: Result<String, Uid>,
@@ -109,8 +110,8 @@ pub fn leave_none_to_heirs() -> io::Result<()> {
     Ok(())
 }
 
-/// What a switch does, its interpreter with it: frames, its control socket, time, memory, threads,
-/// and files, which its user must be allowed. Whatever is not here fails (`EPERM`): there are no new
+/// System calls of a switch with its Python interpreter: frames, its control socket, time, memory,
+/// threads, and files, which its user must be allowed. Any other call fails with `EPERM`: no new
 /// sockets, no programs, no signals to others, no devices.
 const CALLS: &[libc::c_long] = &[
     // Frames and the control socket.
@@ -186,7 +187,7 @@ const CALLS: &[libc::c_long] = &[
     libc::SYS_dup,
 ];
 
-/// Those that newer architectures do without.
+/// System calls that newer architectures no longer have.
 #[cfg(target_arch = "x86_64")]
 const OLD_CALLS: &[libc::c_long] = &[
     libc::SYS_poll,
@@ -226,7 +227,7 @@ const ARGUED: &[Argued] = &[
     ),
 ];
 
-/// What the process takes that removes the control socket.
+/// System calls of the process that removes the control socket.
 const REMOVER_CALLS: &[libc::c_long] = &[
     libc::SYS_read,
     libc::SYS_newfstatat,

@@ -33,14 +33,14 @@ use switchbed_units::Span;
 
 /// The loop looks for requests this often; a request waits as long at most.
 const SLICE: Span = Span::from_ms(20);
-/// The longest request.
+/// Longest request in bytes; a client that sends more is disconnected.
 const LONGEST: usize = 64 << 10;
 /// Connections at most; of more, the one that has been silent longest is hung up on.
 const GUESTS: usize = 32;
-/// So is who says nothing for so long, or does not read its answer.
+/// A client is disconnected after this long without sending a request or reading its answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What is said of a port whose interface is no more. The rights to open another are given up.
+/// Message about a port whose interface no longer exists. The rights to open another are given up.
 pub const GONE: &str = "its interface is gone (deleted, or its namespace was): make it anew, and \
                         start the switch anew";
 
@@ -57,10 +57,10 @@ enum Request {
     Stop(()),
 }
 
-/// What the loop is asked to do.
+/// Request from the control thread to the loop.
 enum Order {
     Stats(Sender<Stats>),
-    /// Which ports are gone.
+    /// Asks for the indices of ports whose interface no longer exists.
     Gone(Sender<Vec<usize>>),
     Set(Box<Live>, Sender<()>),
 }
@@ -121,12 +121,12 @@ impl Control {
     }
 }
 
-/// A connection.
+/// Connection of a client.
 struct Guest {
     stream: UnixStream,
-    /// What was said and not yet answered.
+    /// Bytes received that are not answered yet.
     said: Vec<u8>,
-    /// What is left of the answer.
+    /// Bytes of the answer that are still to be sent.
     answer: Vec<u8>,
     /// No more will be said.
     over: bool,
@@ -239,12 +239,12 @@ fn forward<C: Clock>(
     Ok(())
 }
 
-/// What the thread that answers knows.
+/// State of the thread that answers.
 struct Talk<'a> {
     orders: Sender<Order>,
     resolve: &'a Resolve<'a>,
     stop: &'a AtomicBool,
-    /// What was set since the switch began.
+    /// Settings changed since the switch began, in order.
     sets: Vec<String>,
     /// How much was to be said of that.
     notes: usize,
@@ -311,14 +311,14 @@ impl Talk<'_> {
         }
     }
 
-    /// What the loop says to an order; `None`: it has ended.
+    /// Sends a request to the loop and waits for its answer. `None`: the loop has ended.
     fn asked<T>(&self, order: impl FnOnce(Sender<T>) -> Order) -> Option<T> {
         let (answer, said) = channel();
         let _ = self.orders.send(order(answer));
         said.recv().ok()
     }
 
-    /// What the switch is set to, and which of its ports are gone.
+    /// Present settings of the switch, with the ports whose interface no longer exists.
     fn shown(&self, gone: &[usize]) -> Value {
         let mut shown = json!({ "ok": self.live });
         gone.iter().for_each(|&port| shown["ok"]["port"][port]["gone"] = json!(true));

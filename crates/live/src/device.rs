@@ -1,4 +1,4 @@
-//! What frames come from and go to. Middleware ([`Recorder`], [`Faulty`], [`Paced`],
+//! Devices that frames come from and go to. Middleware ([`Recorder`], [`Faulty`], [`Paced`],
 //! [`Reacting`]) is a device around a device.
 
 mod faulty;
@@ -30,14 +30,14 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use switchbed_units::Time;
 
-/// What became of an attempt to read a frame.
+/// Result of an attempt to read a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
-    /// It is in the buffer.
+    /// A frame is in the buffer.
     Frame,
-    /// There was one, too long for the buffer that devices read into.
+    /// A frame was there, but too long for the buffer that devices read into.
     Oversized,
-    /// None waits.
+    /// No frame is waiting now.
     Nothing,
 }
 
@@ -47,7 +47,7 @@ pub const LONGEST: usize = 1 << 14;
 /// How a device is, and what became of frames that never reached the switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Condition {
-    /// Frames lost by middleware, on purpose or for want of room.
+    /// Frames lost by middleware, on purpose or for want of space.
     pub lost: u64,
     /// Frames lost by the system, before they could be read.
     pub overruns: u64,
@@ -57,7 +57,7 @@ pub struct Condition {
     pub gone: bool,
 }
 
-/// Frames in and out.
+/// Source and destination of frames.
 #[auto_impl(Box)]
 pub trait Device {
     /// Reads the next frame that waits into `frame`, whose contents are replaced. Does not
@@ -73,7 +73,7 @@ pub trait Device {
     /// What the operating system says; the frame is lost, the device may recover.
     fn send(&mut self, now: Time, frame: &[u8]) -> io::Result<()>;
 
-    /// What becomes readable when a frame waits; `None`: ask at [`Device::due`].
+    /// Descriptor that becomes readable when a frame waits; `None`: ask at [`Device::due`].
     fn fd(&self) -> Option<BorrowedFd<'_>> {
         None
     }

@@ -1,7 +1,7 @@
 //! A port's way out: its scheme, the token bucket, and the link behind it.
 //!
 //! The bucket is a line of its own time. A departure takes place when the line is free,
-//! however late the thread wakes, and the scheme is told that time; so it decides as it
+//! however late the thread wakes, and the scheme is given that time; so it decides as it
 //! would in the simulator, which settles its ports in the same way. The line lags behind
 //! the clock by at most what the bucket holds, and never when it has nothing to send: an
 //! idle port saves nothing up.
@@ -16,13 +16,13 @@ use switchbed_qdisc::{Cx, Driver, Ecn, Note, Outcome, Pool, Qdisc, QueueId, Slot
 use switchbed_units::{Rate, Span, Time};
 use switchbed_wire::{Mac, cnm};
 
-/// What all ports work with.
+/// State that all ports of a switch share.
 pub struct Shared {
-    /// The frames.
+    /// Frames that the ports hold.
     pub frames: Frames,
     /// The memory that the ports share.
     pub pool: Pool,
-    /// Randomness.
+    /// Random numbers for all schemes.
     pub rng: Stream,
     out: Outcome,
     /// Messages to the sources of frames: the port that these came in by, and the message.
@@ -33,7 +33,7 @@ pub struct Shared {
 const OURS: Mac = Mac([0x02, 0x5b, 0xff, 0xff, 0xff, 0xff]);
 
 impl Shared {
-    /// An empty switch's.
+    /// Makes the state of an empty switch.
     pub fn new(pool: Pool, rng: Stream) -> Shared {
         let frames = Frames::default();
         Shared { frames, pool, rng, out: Outcome::default(), notices: Vec::new() }
@@ -43,7 +43,7 @@ impl Shared {
 /// How fast a port sends, and what is behind it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
-    /// What it sends at.
+    /// Rate at which the port sends.
     pub rate: Rate,
     /// How late it may be and still make up for it.
     pub bucket: Span,
@@ -51,18 +51,18 @@ pub struct Pace {
     pub delay: Span,
 }
 
-/// A port's way out.
+/// Sending side of a port.
 pub struct Egress {
     driver: Driver,
     pace: Pace,
     /// Frames on the link, by the time of their delivery.
     flight: VecDeque<(Time, SlotId)>,
-    /// What ports did that were here before.
+    /// Totals of the schemes that the port had before this one.
     past: Counters,
     lengths: Lengths,
 }
 
-/// What is behind a port, for the length of an operation.
+/// Environment of a port during one operation.
 struct Line<'a> {
     shared: &'a mut Shared,
     flight: &'a mut VecDeque<(Time, SlotId)>,
@@ -120,7 +120,7 @@ impl Wire for Line<'_> {
 }
 
 impl Egress {
-    /// An idle port.
+    /// Makes an idle port around a scheme.
     pub fn new(port: Box<dyn Qdisc>, pace: Pace) -> Egress {
         let lengths = Lengths::new(port.state().queues());
         let mut driver = Driver::new(port);
@@ -128,15 +128,15 @@ impl Egress {
         Egress { driver, pace, flight: VecDeque::new(), past: Counters::default(), lengths }
     }
 
-    /// The scheme at work.
+    /// Borrows the scheme at work.
     pub fn qdisc(&self) -> &dyn Qdisc {
         self.driver.port()
     }
-    /// How fast it sends.
+    /// Returns the rate and what goes with it.
     pub fn pace(&self) -> Pace {
         self.pace
     }
-    /// What it has done since the switch began.
+    /// Returns the port's totals since the switch began.
     pub fn counters(&self) -> Counters {
         total(&self.past, &self.qdisc().state().counters())
     }
@@ -169,7 +169,7 @@ impl Egress {
         self.act(shared, |driver, line| driver.arrive(slot, line, now));
     }
 
-    /// What the switch is to expel since a frame came here.
+    /// Names a packet that some port is to lose since a frame came here.
     pub fn expels(&mut self, shared: &mut Shared, now: Time) -> Option<Expulsion> {
         let mut expulsion = None;
         self.act(shared, |driver, line| expulsion = driver.expels(line, now));

@@ -31,9 +31,9 @@ pub struct Forwarder<C> {
 
 struct Attached {
     device: AnyDevice,
-    /// It failed and is left alone until then.
+    /// End of the rest that a device gets after an error.
     rests_until: Time,
-    /// Its descriptor had nothing to read.
+    /// Whether the descriptor had nothing to read.
     silent: bool,
     errors: u64,
     gone: bool,
@@ -67,7 +67,7 @@ impl<C: Clock> Forwarder<C> {
         }
     }
 
-    /// What the switch is set to.
+    /// Returns the settings in force.
     pub fn live(&self) -> &Live {
         self.switch.live()
     }
@@ -89,7 +89,7 @@ impl<C: Clock> Forwarder<C> {
         (0..self.devices.len()).filter(|&port| self.devices[port].gone).collect()
     }
 
-    /// The time it is.
+    /// Returns the time since the start.
     pub fn now(&mut self) -> Time {
         self.clock.now()
     }
@@ -121,6 +121,7 @@ impl<C: Clock> Forwarder<C> {
     /// The clock's. What a device says is counted, and the device left alone for a while.
     pub fn run_until(&mut self, until: Time) -> io::Result<()> {
         loop {
+            // Departures first: a frame that is due must not wait for frames that come.
             let now = self.clock.now();
             self.emit(now);
             if now >= until {
@@ -135,6 +136,7 @@ impl<C: Clock> Forwarder<C> {
                 self.sleep(now, deadline)?;
             }
             let now = self.clock.now();
+            // Only where the switch itself set the deadline: a device's time says nothing about lateness.
             if due <= now && deadline == due {
                 self.lateness.count(now - due);
             }
@@ -146,6 +148,7 @@ impl<C: Clock> Forwarder<C> {
         let mut fds: Vec<BorrowedFd<'_>> = Vec::with_capacity(self.devices.len());
         let mut polled = Vec::with_capacity(self.devices.len());
         for (i, attached) in self.devices.iter().enumerate() {
+            // A device that rests would wake the loop at once with its error.
             if let Some(fd) = attached.device.fd().filter(|_| attached.rests_until <= now) {
                 fds.push(fd);
                 polled.push(i);
@@ -171,7 +174,7 @@ impl<C: Clock> Forwarder<C> {
         if self.next_sample <= now {
             self.switch.sample(now, &mut self.samples);
             self.next_sample = match self.switch.live().live.series_every {
-                // A sample that was missed is not made up for.
+                // Missed samples are skipped, and the next one is at a whole multiple again.
                 Some(every) => {
                     self.next_sample
                         + every * (1 + (now - self.next_sample).as_ps() / every.as_ps())
@@ -189,6 +192,7 @@ impl<C: Clock> Forwarder<C> {
             if silent || attached.rests_until > now {
                 continue;
             }
+            // Bounded, so that a flood at one port does not keep the others waiting.
             for _ in 0..BUDGET {
                 let now = self.clock.now();
                 match attached.device.receive(now, &mut self.frame) {

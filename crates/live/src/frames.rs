@@ -17,15 +17,15 @@ struct Carried {
 }
 
 impl Frames {
-    /// What schemes see of them.
+    /// Arena of the packets, as schemes see it.
     pub fn arena(&mut self) -> &mut Arena {
         &mut self.arena
     }
-    /// What schemes see of them, to read.
+    /// Arena of the packets, for reading.
     pub fn packets(&self) -> &Arena {
         &self.arena
     }
-    /// Takes a frame in.
+    /// Stores a frame and returns its slot.
     pub fn store(&mut self, packet: Packet, bytes: &[u8], ip: Option<Ip>) -> SlotId {
         let slot = self.arena.alloc(packet);
         if slot.index() >= self.carried.len() {
@@ -56,11 +56,11 @@ impl Frames {
         self.arena.free(slot);
         self.store(packet, &carried.bytes, carried.ip)
     }
-    /// Lets a frame go.
+    /// Releases the slot of a frame.
     pub fn free(&mut self, slot: SlotId) {
         self.arena.free(slot);
     }
-    /// Frames in the switch.
+    /// Number of frames in the switch.
     pub fn live(&self) -> usize {
         self.arena.live()
     }

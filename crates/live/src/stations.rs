@@ -1,16 +1,17 @@
-//! Where stations are: learnt from what they send (IEEE 802.1D, section 7.8), or set.
+//! MAC table: ports of addresses, learnt from the frames that they send (IEEE 802.1D, section 7.8) or
+//! fixed.
 
 use std::collections::HashMap;
 use switchbed_units::{Span, Time};
 use switchbed_wire::Mac;
 
-/// A station that has sent nothing for so long is forgotten (802.1D, table 7-5).
+/// Time without a frame after which an address is forgotten (802.1D, table 7-5).
 pub const AGEING: Span = Span::from_ms(300_000);
 /// Stations learnt at most, each port its share of them: a flood of source addresses must not take
 /// all memory, nor the other ports' places.
 pub const LIMIT: usize = 8192;
 
-/// Stations and their ports. All VLANs share it.
+/// Addresses and their ports. All VLANs share the table.
 #[derive(Clone, Debug)]
 pub struct Stations {
     set: HashMap<Mac, u16>,
@@ -26,7 +27,7 @@ pub struct Stations {
 const SWEEP: Span = Span::from_ms(1000);
 
 impl Stations {
-    /// Those that are set, and whether others are learnt at so many ports.
+    /// Makes a table of fixed addresses. It learns others at `ports` ports if `learns` is set.
     pub fn new(set: impl IntoIterator<Item = (Mac, u16)>, ports: usize, learns: bool) -> Stations {
         Stations {
             set: set.into_iter().collect(),
@@ -37,7 +38,7 @@ impl Stations {
         }
     }
 
-    /// A frame of this station has come in.
+    /// Learns from a frame of this address that has come in.
     pub fn heard(&mut self, now: Time, source: Mac, port: u16) {
         if !self.learns || source.is_group() {
             return;

@@ -1,5 +1,5 @@
-//! What the switch has done and how it is, for `stats` and for tables. Fields are named as
-//! the simulator's tables name theirs.
+//! Counters and state of the switch, for `stats` and for tables. Fields are named as in the
+//! simulator's tables.
 
 use serde::Serialize;
 use switchbed_qdisc::QueueId;
@@ -9,9 +9,9 @@ use switchbed_units::{Span, Time};
 /// The switch at a time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stats {
-    /// Since the switch began.
+    /// Seconds since the switch began.
     pub time_s: f64,
-    /// The scheme's label.
+    /// Label of the scheme in force.
     pub scheme: String,
     /// Frames in the switch, links included.
     pub frames: usize,
@@ -58,30 +58,30 @@ pub struct PortStats {
 /// A queue at a time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct QueueStats {
-    /// From 0.
+    /// Index in the port, from 0.
     pub queue: QueueId,
-    /// Its length.
+    /// Bytes in the queue now.
     pub bytes: u64,
-    /// Its packets.
+    /// Packets in the queue now.
     pub packets: u32,
     /// The marking threshold in force.
     pub threshold_bytes: Option<f64>,
     /// Time-weighted mean length, since the switch began or was last set.
     pub mean_bytes: f64,
-    /// Longest, likewise.
+    /// Greatest length over the same time.
     pub max_bytes: u64,
 }
 
 /// A row of the series: the simulator's table `series`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
-    /// When.
+    /// Time since the switch began.
     pub at: Time,
-    /// The port's number.
+    /// Number of the port in the switch.
     pub port: u16,
-    /// The queue.
+    /// Index in the port, from 0.
     pub queue: QueueId,
-    /// Its length.
+    /// Bytes in the queue now.
     pub bytes: u64,
     /// The marking threshold in force.
     pub threshold_bytes: Option<f64>,
@@ -100,7 +100,7 @@ pub struct Refused {
     pub oversized: u64,
     /// To addresses that no bridge forwards (IEEE 802.1D, table 7-10): pause, spanning tree.
     pub reserved: u64,
-    /// Their station is behind the port that they came from.
+    /// Frames to a MAC address that is behind the port that they came from.
     pub here: u64,
 }
 
@@ -111,9 +111,9 @@ pub struct Wakes {
     pub count: u64,
     /// Half of the times it was no later than this.
     pub p50_late_ns: u64,
-    /// 99 of 100 times.
+    /// 99 % of the times it was no later than this.
     pub p99_late_ns: u64,
-    /// Ever.
+    /// Greatest lateness since the start.
     pub max_late_ns: u64,
 }
 
@@ -131,7 +131,7 @@ impl Default for Lateness {
 }
 
 impl Lateness {
-    /// It woke so late.
+    /// Counts a wake-up that was `late` after its time.
     pub fn count(&mut self, late: Span) {
         let ns = late.as_ps() / 1000;
         self.bins[(u64::BITS - ns.leading_zeros()).min(63) as usize] += 1;
@@ -187,11 +187,11 @@ impl Length {
 }
 
 impl Lengths {
-    /// Of a port with so many queues, from its first packet on.
+    /// Makes the statistics of a port with `queues` queues, from its first packet on.
     pub fn new(queues: usize) -> Lengths {
         Lengths { queues: vec![Length::default(); queues], port: Length::default(), began: None }
     }
-    /// A queue has changed.
+    /// Accounts for a queue whose length has changed.
     pub fn change(&mut self, now: Time, queue: QueueId, state: &PortState) {
         self.begin(now);
         self.queues[queue as usize].change(now, state.queue_bytes(queue).get());
@@ -220,13 +220,13 @@ impl Lengths {
     pub fn queue(&self, queue: QueueId, now: Time) -> (f64, u64) {
         self.of(&self.queues[queue as usize], now)
     }
-    /// The same of all queues together.
+    /// Mean and greatest length of all queues together.
     pub fn port(&self, now: Time) -> (f64, u64) {
         self.of(&self.port, now)
     }
 }
 
-/// What two ports, one after the other, have done.
+/// Sums the totals of two schemes that had the port one after the other.
 pub fn total(a: &Counters, b: &Counters) -> Counters {
     Counters {
         arrived: a.arrived + b.arrived,

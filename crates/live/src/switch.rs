@@ -54,7 +54,7 @@ impl Switch {
         }
     }
 
-    /// What it is set to.
+    /// Returns the settings in force.
     pub fn live(&self) -> &Live {
         &self.live
     }
@@ -179,7 +179,7 @@ impl Switch {
         self.ports.iter().map(Egress::next).min().unwrap_or(Time::NEVER)
     }
 
-    /// Every queue at `now`.
+    /// Appends a sample of every queue at `now`.
     pub fn sample(&mut self, now: Time, into: &mut Vec<Sample>) {
         self.settle(now);
         for (i, egress) in self.ports.iter().enumerate() {

@@ -11,7 +11,7 @@ use switchbed_qdisc::{
     Arena, Cx, Dequeued, Ecn, Enqueued, FlowId, Outcome, Packet, Pool, Qdisc, SlotId,
 };
 use switchbed_scenario::scheme::{Value, find};
-use switchbed_scenario::{Discipline, Live, LivePort, SchemeChoice, build};
+use switchbed_scenario::{Discipline, Live, LivePort, SchemeChoice, StrictOrder, build};
 use switchbed_units::{Bytes, Rate, Span, Time};
 
 #[derive(Clone, Debug)]
@@ -54,6 +54,9 @@ fn cases() -> Vec<Live> {
     wfq.switch.quantum = vec![Bytes::new(3000), Bytes::new(1000)];
     let mut strict = live(3, step(6_000));
     strict.switch.strict = 1;
+    let mut highest = live(3, step(6_000));
+    (highest.switch.queues, highest.switch.quantum) = (3, vec![Bytes::new(1500); 3]);
+    (highest.switch.strict, highest.switch.strict_order) = (2, StrictOrder::Highest);
     let mut small = live(3, step(6_000));
     small.switch.buffer = Bytes::new(12_000);
     let mut odd_rate = live(3, step(6_000));
@@ -62,7 +65,7 @@ fn cases() -> Vec<Live> {
     let red = [("kmin", "3000B"), ("kmax", "9000B"), ("pmax", "0.5")];
     let queues = vec![notifier("red", &red), notifier("tcn", &[("threshold", "500us")])];
     let by_queue = live(3, SchemeChoice { queues, ..step(6_000) });
-    cases.extend([wfq, strict, small, odd_rate, by_queue]);
+    cases.extend([wfq, strict, highest, small, odd_rate, by_queue]);
     cases
 }
 

@@ -19,9 +19,25 @@ use std::path::PathBuf;
 use switchbed_scenario as scenario;
 use table::Table;
 
-create_exception!(_native, Mistake, PyValueError, "Bad input: one line that says where and what.");
+create_exception!(
+    _native,
+    Mistake,
+    PyValueError,
+    "Bad input. Its text is one line: what is wrong, where, and what would be right."
+);
 
-/// The scenarios of a file: one, or with `[compare]` each of the cross product, in order.
+/// List the runs of a scenario file: one, or with `[compare]` each combination, in order.
+///
+/// Args:
+///     file: Path of the scenario file.
+///     sets: Overrides `key=value`, as `--set` takes them.
+///     seed: Seed in place of the file's.
+///
+/// Raises:
+///     Mistake: The file cannot be read, or the scenario has a mistake.
+///
+/// Example:
+///     >>> [plan.settings for plan in switchbed.plans("load.toml", ["load=0.5"])]
 #[pyfunction]
 #[pyo3(signature = (file, sets = Vec::new(), seed = None))]
 fn plans(
@@ -34,8 +50,8 @@ fn plans(
     Plan::all(py, source.map_err(|m| Mistake::new_err(m.to_string()))?, true)
 }
 
-/// The same of a scenario given as text. Messages call it `name`, with line numbers if the
-/// user wrote the text, and an override (`key=value`) what its second part says.
+/// List the runs of a scenario given as text. Messages call it `name`, with line numbers if the
+/// user wrote the text. An override is `key=value` with its name in messages.
 #[pyfunction]
 fn plans_of(
     py: Python<'_>,
@@ -82,6 +98,25 @@ fn sizes() -> String {
 #[pyfunction]
 fn chips() -> String {
     json(&scenario::chips())
+}
+
+/// The bytes that still come in on a link after a pause, by term, and the cells that they may fill, as JSON:
+/// of a rate in bits per second, a cable's delay one way, a pipeline's and, if it is not the standard's, the
+/// peer's response in picoseconds, and the longest packet, the shortest and a cell in bytes.
+#[pyfunction]
+#[pyo3(signature = (rate_bps, delay_ps, pipeline_ps, response_ps, packets, cell))]
+fn headroom(
+    rate_bps: u64,
+    delay_ps: u64,
+    pipeline_ps: u64,
+    response_ps: Option<u64>,
+    packets: (u64, u64),
+    cell: u32,
+) -> String {
+    let (mtu, shortest) = packets;
+    let asked =
+        scenario::Asked { rate_bps, delay_ps, pipeline_ps, response_ps, mtu, shortest, cell };
+    json(&scenario::headroom(&asked))
 }
 
 /// The host profiles as JSON.
@@ -135,6 +170,18 @@ fn link_rates(path: PathBuf, form: &str, hosts: bool) -> PyResult<Vec<u64>> {
     Ok(file.rates(hosts).into_iter().map(|rate| rate.as_bps()).collect())
 }
 
+/// The nodes and links in a topology's file as JSON; with a packet's bytes, what they come to, too.
+#[pyfunction]
+#[pyo3(signature = (path, form, packet_bytes = None))]
+fn topology(path: PathBuf, form: &str, packet_bytes: Option<u64>) -> PyResult<String> {
+    let map = scenario::FromFile::map(&path, form);
+    let map = map.map_err(|mistake| Mistake::new_err(mistake.to_string()))?;
+    Ok(match packet_bytes {
+        Some(bytes) => json(&map.measured(scenario::Bytes::new(bytes))),
+        None => json(&map),
+    })
+}
+
 /// A size such as `300KB`, in bytes; `65pkt` where a packet's size is given.
 #[pyfunction]
 #[pyo3(signature = (text, packet_bytes = None))]
@@ -162,9 +209,9 @@ mod _native {
     };
     #[pymodule_export]
     use super::{
-        Mistake, Plan, Progress, Results, Table, check_summary, chips, link_rates, migrated,
-        monitored_tables, plans, plans_of, policies, profile, profiles, rate_bps, reference,
-        schema, schemes, size_bytes, sizes, time_ps,
+        Mistake, Plan, Progress, Results, Table, check_summary, chips, headroom, link_rates,
+        migrated, monitored_tables, plans, plans_of, policies, profile, profiles, rate_bps,
+        reference, schema, schemes, size_bytes, sizes, time_ps, topology,
     };
     use pyo3::panic::PanicException;
     use pyo3::prelude::*;

@@ -80,13 +80,13 @@ pub struct LivePlan {
 
 #[pymethods]
 impl LivePlan {
-    /// What it says, as JSON.
+    /// Returns the settings as JSON.
     #[getter]
     fn live(&self) -> String {
         json(&self.live)
     }
 
-    /// What must be said of the overrides.
+    /// Returns the remarks about the overrides, one line each.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.notes.clone()
@@ -117,9 +117,8 @@ impl LivePlan {
 pub struct LiveSwitch {
     names: Vec<String>,
     source: (String, String, Vec<String>),
-    /// Of how many notes the start has told.
+    /// Number of notes printed at the start.
     said: usize,
-    /// Ports that are gone.
     gone: Mutex<Vec<usize>>,
     parts: Mutex<Option<(Forwarder<Monotonic>, Control)>>,
     stop: AtomicBool,
@@ -151,13 +150,13 @@ impl LiveSwitch {
         })
     }
 
-    /// What there is to say of ports whose interface is no more: of each one line.
+    /// Returns a line for each port whose interface no longer exists.
     fn gone(&self) -> Vec<String> {
         let gone = self.gone.lock().expect("no holder panics");
         gone.iter().map(|&port| format!("port {}: {GONE}", self.names[port])).collect()
     }
 
-    /// Ends `run` within milliseconds.
+    /// Makes `run` return within milliseconds.
     fn stop(&self) {
         self.stop.store(true, Relaxed);
     }

@@ -49,7 +49,7 @@ impl<'a> Own<'a> {
         Ok(Own { make, look, progress, reacts, shared: Shared::new(py)? })
     }
 
-    /// What went wrong, if something did.
+    /// Returns the first error, if there was one.
     pub(crate) fn failure(&self) -> Option<PyErr> {
         self.shared.failure.take()
     }

@@ -12,9 +12,10 @@ use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use switchbed_scenario as scenario;
+use switchbed_scenario::topology::map::Map;
 use switchbed_sim::{Division, Unfinished};
 
-/// One simulation, resolved and ready to run.
+/// One simulation, resolved and ready to run. `plans` makes it.
 #[pyclass(frozen, module = "switchbed._native")]
 pub struct Plan {
     source: Arc<scenario::Source>,
@@ -54,7 +55,7 @@ fn told(mut mistake: scenario::Mistake, source: &scenario::Source, lines: bool) 
 
 #[pymethods]
 impl Plan {
-    /// The coordinates in `[compare]` as a JSON list of [key, value].
+    /// Coordinates in `[compare]` as a JSON list of [key, value].
     #[getter]
     fn settings(&self) -> String {
         json(&self.plan.settings)
@@ -74,6 +75,12 @@ impl Plan {
     fn host_count(&self) -> u32 {
         self.plan.scenario.topology.hosts()
     }
+    /// Nodes and links of its network as JSON, with their measures.
+    #[getter]
+    fn topology(&self) -> String {
+        let scenario = &self.plan.scenario;
+        json(&Map::of(&scenario.graph()).measured(scenario.host.mtu))
+    }
     /// The memory that it will take, part by part, as JSON: `what`, `count`, bytes of `each`.
     #[getter]
     fn memory(&self) -> String {
@@ -84,7 +91,7 @@ impl Plan {
     fn offered(&self) -> String {
         json(&self.plan.offered())
     }
-    /// What there is to be said of it before it runs.
+    /// Returns the remarks to print before the run.
     #[getter]
     fn cautions(&self) -> Vec<String> {
         self.plan.cautions()
@@ -100,15 +107,22 @@ impl Plan {
     fn python(&self) -> bool {
         own::is_in(&self.plan.scenario)
     }
-    /// Runs it without holding the interpreter. `None`: `progress` was cancelled; a signal that
-    /// raises ends it, too.
+    /// Run it without holding the interpreter lock; a signal that raises ends it.
     ///
-    /// With a scheme in Python the interpreter is held: `make(file, classes, base, params,
-    /// port)` gives each port's seats and their methods, `look()` is called every few
-    /// milliseconds. What they or a class raise is raised here.
+    /// Args:
+    ///     progress: Progress of the run, by which another thread may cancel it.
+    ///     make: For schemes in Python, called as `make(file, classes, base, params, port)`;
+    ///         returns a port's seats and their methods. The interpreter lock is then held.
+    ///     look: Called every few milliseconds with a scheme in Python.
+    ///     threads: Number of threads; results do not depend on it.
+    ///     any_memory: Go on even with far more memory than was forecast. A scheme in Python
+    ///         always does.
     ///
-    /// One that takes far more memory than is forecast is stopped, unless `any_memory` or a scheme in Python, whose
-    /// classes take what they like.
+    /// Returns:
+    ///     The results; `None` if `progress` was cancelled.
+    ///
+    /// Raises:
+    ///     Mistake: The run cannot be built or finished, or takes far too much memory.
     #[pyo3(signature = (progress, make = None, look = None, threads = 1, any_memory = false))]
     fn run(
         &self,
@@ -179,7 +193,7 @@ impl Plan {
     }
 }
 
-/// How far a run is; may be read and cancelled from any thread.
+/// Progress of a run, which any thread may read or cancel. Times are in picoseconds.
 #[pyclass(frozen, module = "switchbed._native")]
 pub struct Progress(pub Arc<switchbed_sim::Progress>);
 
@@ -192,7 +206,7 @@ impl Progress {
     fn new() -> Self {
         Progress(Arc::new(switchbed_sim::Progress::new()))
     }
-    /// Ends the run within milliseconds, without results.
+    /// Cancel the run, which ends within milliseconds and without results.
     fn cancel(&self) {
         self.0.cancel();
     }
@@ -208,7 +222,7 @@ impl Progress {
     fn flows_total(&self) -> u64 {
         self.0.flows_total.load(Relaxed)
     }
-    /// Simulated time in picoseconds.
+    /// Simulated time in picoseconds since the start.
     #[getter]
     fn now_ps(&self) -> u64 {
         self.0.now_ps.load(Relaxed)
@@ -226,7 +240,7 @@ impl Progress {
     fn packet_hops(&self) -> u64 {
         self.0.packet_hops.load(Relaxed)
     }
-    /// All of them, for `tell`.
+    /// Return all counts, in the order that `tell` takes.
     fn counts(&self) -> Counts {
         (
             self.flows_done(),
@@ -237,7 +251,7 @@ impl Progress {
             self.packet_hops(),
         )
     }
-    /// Sets all of them, to those of a run in another process.
+    /// Set all counts to those of a run in another process.
     fn tell(&self, counts: Counts) {
         let at = &self.0;
         at.flows_done.store(counts.0, Relaxed);
@@ -293,10 +307,10 @@ impl Columns {
     }
 }
 
-/// What a run measured.
+/// Measurements of a finished run: the summary as JSON, and tables that speak Arrow.
 #[pyclass(frozen, get_all, module = "switchbed._native")]
 pub struct Results {
-    /// JSON.
+    /// Summary as a JSON text.
     summary: String,
     flows: Py<Table>,
     queues: Py<Table>,

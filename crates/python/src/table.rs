@@ -16,12 +16,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use switchbed_sim::table::{Column, Names, Values};
 
-/// Columns of equal length with name, unit and meaning.
+/// A table that speaks Arrow (`__arrow_c_stream__`): columns of equal length with name, unit and
+/// meaning.
 #[pyclass(frozen, module = "switchbed._native")]
 pub struct Table(RecordBatch);
 
 impl Table {
-    /// Takes the columns over.
+    /// Takes over the columns of a simulator table.
     pub fn new(table: switchbed_sim::table::Table) -> PyResult<Self> {
         let column = |c: Column| arrow(c.name, c.unit, c.meaning, c.values);
         Self::of(table.columns.into_iter().map(column))

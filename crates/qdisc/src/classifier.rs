@@ -4,7 +4,7 @@ use crate::hooks::Classifier;
 use crate::port::packet::{FlowId, Packet, QueueId};
 use crate::port::view::View;
 
-/// Everything into queue 0.
+/// Puts every packet into queue 0.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Single;
 

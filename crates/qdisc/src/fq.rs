@@ -24,12 +24,12 @@ const REFILL: Span = Span::from_ms(40);
 /// A flow that was away for so long is forgotten.
 const FORGOTTEN: Span = Span::from_ms(3_000);
 
-/// What a sender says of a packet that it hands over.
+/// Properties of a packet that its sender states as it hands it over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// It may not leave before.
+    /// Earliest departure time.
     pub not_before: Time,
-    /// It belongs to the segment of the flow's packet before it.
+    /// Whether it belongs to the same segment as the flow's packet before it.
     pub joined: bool,
 }
 
@@ -40,7 +40,6 @@ pub struct FairQueue {
     terms: fn(&Cargo) -> Terms,
     quantum: i64,
     initial: i64,
-    /// Segments queued.
     segments: u32,
     /// Where flows are; only ever asked for one.
     places: HashMap<FlowId, usize>,
@@ -63,9 +62,9 @@ struct Flow {
     segments: u32,
     /// Bytes that it may still send in this turn.
     credit: i64,
-    /// It has no packets and no turn since then.
+    /// Since when the flow has had neither packets nor a turn.
     away: Option<Time>,
-    /// The last segment that came found no room: neither does its rest.
+    /// Whether the last segment that came found no space: then its rest is refused, too.
     refused: bool,
 }
 

@@ -24,11 +24,11 @@ use switchbed_units::{Span, Time};
 /// not ECN-capable (RFC 3168, section 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Intent {
-    /// Leave it alone.
+    /// Store the packet without a mark.
     Pass,
-    /// Mark it.
+    /// Mark it CE, or drop it where it is not ECN-capable.
     Mark,
-    /// Drop it.
+    /// Drop it before it is stored.
     Drop,
 }
 
@@ -37,7 +37,7 @@ pub enum Intent {
 pub enum Departure {
     /// Leave the note as it is.
     Pass,
-    /// Note a mark.
+    /// Note a mark, carried out as the packet leaves.
     Mark,
     /// Take this port's own mark back; one set upstream stays.
     Unmark,
@@ -48,7 +48,7 @@ pub enum Departure {
 /// A buffer's answer to an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// Store it.
+    /// Store it in its queue.
     In,
     /// Refuse it, for this reason.
     Out(DropReason),
@@ -59,7 +59,7 @@ pub enum Admission {
 /// A packet that some port of the switch is to lose for the memory that it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expulsion {
-    /// Where it waits.
+    /// Port and queue that lose the packet.
     pub of: QueueOf,
     /// Which of that queue it is.
     pub end: End,
@@ -74,18 +74,18 @@ pub enum End {
     Tail,
 }
 
-/// What a switch is to tell the neighbour behind a port of its, of packets that come from there.
+/// A pause or resume that a switch sends to the neighbour behind one of its ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signal {
     /// The port that they come in on, as [`Packet::ingress`] numbers it.
     pub input: u16,
-    /// Their class.
+    /// Class of the packets concerned.
     pub class: u8,
-    /// It is to send none of that class; else it may again.
+    /// Whether the neighbour stops sending this class (true) or may send again (false).
     pub pause: bool,
 }
 
-/// A scheduler's choice.
+/// A scheduler's choice of the next departure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selection {
     /// The head of this queue, which must have one.
@@ -93,7 +93,7 @@ pub enum Selection {
     /// This queued packet, wherever in its queue: for what keeps flows apart that no queue of the port
     /// is made for.
     Packet(SlotId),
-    /// Nothing is there.
+    /// No packet is queued.
     Empty,
     /// Nothing may go before this time (later than now).
     NotBefore(Time),
@@ -102,7 +102,7 @@ pub enum Selection {
 /// A queue has ended its service in a round, by its quantum or by emptying.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServiceEnd {
-    /// The queue.
+    /// Queue whose service has ended.
     pub queue: QueueId,
     /// When it joined the round, or was last put at its end.
     pub started: Time,
@@ -115,7 +115,7 @@ pub struct ServiceEnd {
 pub struct Feedback {
     /// The flow whose packet was sampled.
     pub flow: FlowId,
-    /// Quantized feedback, 6 bits.
+    /// Feedback quantized to 6 bits: 0 to 63.
     pub quantized: u8,
     /// Queue length less its set point, in bytes.
     pub offset_bytes: i32,
@@ -130,7 +130,7 @@ pub trait Classifier {
     fn classify(&mut self, view: &View, packet: &Packet) -> QueueId;
 }
 
-/// In or out.
+/// Decides which arrivals are stored, and which queued packets they push out.
 #[auto_impl(Box)]
 pub trait Buffer {
     /// Decides on an arrival (not counted by the view) for `queue`. Asked again after
@@ -144,7 +144,7 @@ pub trait Buffer {
     ) -> Admission;
 
     /// Whether an arrival (not counted by the view) that a marker drops, so that `admit` is not
-    /// asked, would have been refused for want of room. False also where only asking tells.
+    /// asked, would have been refused for want of space. False also where only asking tells.
     fn full(&self, _view: &View, _queue: QueueId, _packet: &Packet) -> bool {
         false
     }
@@ -162,14 +162,14 @@ pub trait Buffer {
     /// A packet left by the wire (no longer counted by the view).
     fn sent(&mut self, _view: &View, _queue: QueueId, _packet: &Packet) {}
 
-    /// What the switch is to expel from one of its ports. Asked after an arrival at this port, whatever
-    /// became of it, where the pool is read, and again until there is nothing.
+    /// Names a packet that some port of the switch is to lose. Where the pool is read, the switch
+    /// asks after each arrival at this port, stored or not, and repeats until the answer is `None`.
     fn expels(&mut self, _view: &View) -> Option<Expulsion> {
         None
     }
 
-    /// What a neighbour is to be told, of whichever input, since packets came and went; again until
-    /// there is nothing.
+    /// Names a pause or resume for a neighbour behind any input, due to packets that came or went.
+    /// The switch repeats the question until the answer is `None`.
     fn signal(&mut self) -> Option<Signal> {
         None
     }
@@ -189,7 +189,7 @@ pub trait Buffer {
     fn tick(&mut self, _view: &View, _n: u64) {}
 }
 
-/// Marks.
+/// Decides which packets are marked, unmarked or dropped.
 #[auto_impl(Box)]
 pub trait Marker {
     /// The wish for an arrival (not counted by the view). Takes `&self`: state changes
@@ -212,7 +212,7 @@ pub trait Marker {
     /// The arrival was refused, by whichever seat.
     fn refused(&mut self, _view: &View, _queue: QueueId, _packet: &Packet, _why: DropReason) {}
 
-    /// The arrival was refused for not being ECN-capable, and the buffer had no room for it either.
+    /// The arrival was refused for not being ECN-capable, and the buffer had no space for it either.
     fn refused_at_full(&mut self, view: &View, queue: QueueId, packet: &Packet) {
         self.refused(view, queue, packet, DropReason::NotEcnCapable);
     }
@@ -246,7 +246,7 @@ pub trait Marker {
         None
     }
 
-    /// Periodic work, as [`Buffer::tick`].
+    /// Periodic work, called like [`Buffer::tick`].
     fn tick(&mut self, _view: &View, _n: u64) {}
 
     /// A class's weight and cap are others from now on. Schemes that share a link by weights
@@ -264,7 +264,7 @@ pub trait Marker {
     }
 }
 
-/// Who goes next.
+/// Chooses the packet that leaves next.
 #[auto_impl(Box)]
 pub trait Scheduler {
     /// A packet was stored in `queue` (counted by the view).
@@ -309,7 +309,7 @@ pub trait Scheduler {
     }
 }
 
-/// Messages to sources.
+/// Sends messages to the sources of packets.
 #[auto_impl(Box)]
 pub trait Notifier {
     /// A packet was stored (counted by the view); perhaps its source shall hear of it.
@@ -329,7 +329,7 @@ pub trait Notifier {
         None
     }
 
-    /// Periodic work, as [`Buffer::tick`].
+    /// Periodic work, called like [`Buffer::tick`].
     fn tick(&mut self, _view: &View, _n: u64) {}
 
     /// A class's weight and cap are others from now on. Schemes that share a link by weights

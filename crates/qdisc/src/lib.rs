@@ -27,7 +27,7 @@
 //!     let mut cx = Cx { now: Time::ZERO, arena, pool, rng: &mut NoRandom, out };
 //!     port.enqueue(slot, &mut cx);
 //! }
-//! // Four have room; the line is free again after 1.2 us each.
+//! // Four have space; the line is free again after 1.2 us each.
 //! let (mut now, mut marks) = (Time::ZERO, Vec::new());
 //! loop {
 //!     let (arena, pool, out) = (&mut arena, &mut pool, &mut out);

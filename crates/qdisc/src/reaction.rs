@@ -18,10 +18,10 @@ use switchbed_units::random::Random;
 use switchbed_units::{Bytes, Rate, Span, Time};
 
 params! {
-    /// A reaction point's parameters.
+    /// Parameters of a reaction point.
     #[derive(Copy)]
     pub struct ReactionSettings {
-        /// What one step of feedback (of 63) takes off the rate, as a fraction of it, G_d.
+        /// Reduction of the rate by one step of feedback (of 63), as a fraction of the rate, G_d.
         gain: f64 = "0.0078125" as FRACTION;
         /// The least that a message leaves of the rate.
         least_left: f64 = "0.5" as FRACTION;
@@ -33,9 +33,9 @@ params! {
         jitter: f64 = "0.15" as number(0.0, 0.99);
         /// Cycles of fast recovery; then both cycles are half as long.
         recovery_cycles: u32 = "5" as count(1, 1_000);
-        /// What active increase adds to the target rate in a cycle, R_AI.
+        /// Increase of the target rate in a cycle of active increase, R_AI.
         active_increase: Rate = "5Mbps";
-        /// What hyper-active increase adds, times the number of its cycle, R_HAI.
+        /// Increase in a cycle of hyper-active increase, multiplied by the cycle's number, R_HAI.
         hyper_increase: Rate = "50Mbps";
         /// The least rate.
         min_rate: Rate = "10Mbps";
@@ -51,7 +51,7 @@ impl Default for ReactionSettings {
     }
 }
 
-/// A rate limiter's state.
+/// State of a flow's rate limiter.
 #[derive(Clone, Debug)]
 pub struct ReactionPoint<R> {
     line_bps: f64,
@@ -99,7 +99,7 @@ impl<R: Random> ReactionPoint<R> {
         self.set_rate(settings, self.rate_bps * left);
     }
 
-    /// A packet was sent.
+    /// Counts a sent packet toward the byte counter's cycle.
     pub fn on_sent(&mut self, settings: &ReactionSettings, len_bytes: u32, now: Time) {
         self.advance(settings, now);
         self.bytes_left -= len_bytes as f64;

@@ -9,7 +9,7 @@ use switchbed_units::Bytes;
 /// Rules of one queue. [`Switch::queue`] has them for all queues where they differ.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct QueueRules {
-    /// Strict priority over queues that have none; among several the lowest number goes first.
+    /// Strict priority over queues that have none; among several [`Switch::strict_order`] decides.
     pub strict: bool,
     /// Fate of arrivals that are to be marked and are not ECN-capable.
     pub unmarkable: Unmarkable,

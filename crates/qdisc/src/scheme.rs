@@ -13,14 +13,14 @@ use auto_impl::auto_impl;
 use switchbed_units::random::Random;
 use switchbed_units::{Span, Time};
 
-/// What a caller must provide for a scheme to be right.
+/// Facilities that a caller must provide for a scheme to work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// Decisions read the shared pool: the switch settles all its ports that are due first.
     pub pool: bool,
 }
 
-/// What a scheme does about a packet that was stored.
+/// A scheme's decision about a packet that was stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stored {
     /// A queued packet of this port to note a mark on.
@@ -34,11 +34,11 @@ pub struct Stored {
 /// forget it silently.
 #[auto_impl(Box)]
 pub trait Scheme {
-    /// [`Classifier::classify`].
+    /// See [`Classifier::classify`] for the contract.
     fn classify(&mut self, view: &View, packet: &Packet) -> QueueId;
-    /// [`Marker::intend`].
+    /// See [`Marker::intend`] for the contract.
     fn intend(&self, view: &View, q: QueueId, packet: &Packet, rng: &mut dyn Random) -> Intent;
-    /// [`Buffer::admit`].
+    /// See [`Buffer::admit`] for the contract.
     fn admit(
         &mut self,
         view: &View,
@@ -57,17 +57,17 @@ pub trait Scheme {
     ) -> Stored;
     /// The packet was stored (counted by the view), for the scheduler; after `stored`.
     fn enqueued(&mut self, view: &View, q: QueueId, packet: &Packet);
-    /// [`Buffer::refused`], [`Marker::refused`], [`Notifier::refused`].
+    /// See [`Buffer::refused`], [`Marker::refused`] and [`Notifier::refused`].
     fn refused(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason);
-    /// [`Buffer::expels`].
+    /// See [`Buffer::expels`] for the contract.
     fn expels(&mut self, view: &View) -> Option<Expulsion>;
-    /// [`Buffer::signal`].
+    /// See [`Buffer::signal`] for the contract.
     fn signal(&mut self) -> Option<Signal>;
-    /// [`Buffer::removed`], [`Marker::removed`], [`Scheduler::removed`].
+    /// See [`Buffer::removed`], [`Marker::removed`] and [`Scheduler::removed`].
     fn removed(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason);
     /// [`Scheduler::select`]; [`Marker::service_ended`] hears of the ends.
     fn select(&mut self, view: &View) -> Selection;
-    /// [`Marker::depart`].
+    /// See [`Marker::depart`] for the contract.
     fn depart(
         &mut self,
         view: &View,
@@ -79,7 +79,7 @@ pub trait Scheme {
     /// [`Buffer::sent`], [`Scheduler::served`]; as `select` does, of the ends.
     fn served(&mut self, view: &View, q: QueueId, packet: &Packet, until: Time);
 
-    /// [`Scheduler::passes`].
+    /// See [`Scheduler::passes`] for the contract.
     fn passes(&self, view: &View, q: QueueId, packet: &Packet) -> bool;
     /// [`Scheduler::passed`], and what `served` does for the other seats.
     fn passed(&mut self, view: &View, q: QueueId, packet: &Packet, until: Time);
@@ -92,7 +92,7 @@ pub trait Scheme {
     /// A class's weight and cap are others from now on.
     fn set_share(&mut self, class: u8, share: Share);
 
-    /// [`Buffer::reads_pool`], [`Marker::reads_pool`].
+    /// Combines [`Buffer::reads_pool`] and [`Marker::reads_pool`].
     fn needs(&self) -> Needs;
     /// The threshold in force for a queue in bytes, for probes.
     fn threshold_bytes(&self, view: &View, q: QueueId) -> Option<f64>;
@@ -128,7 +128,7 @@ impl Clock {
 
 /// How a packet's queue is found: by a classifier of its own, or by the scheduler ([`Same`]).
 pub trait Way<S> {
-    /// [`Classifier::classify`].
+    /// See [`Classifier::classify`]; the scheduler may take part.
     fn classify(&mut self, scheduler: &mut S, view: &View, packet: &Packet) -> QueueId;
 }
 
@@ -165,8 +165,8 @@ pub struct Seats<C, B, M, S, N> {
     notifier_clock: Clock,
 }
 
-/// What packets need of a port of large runs is in three cache lines: what large fabrics cost is
-/// memory.
+/// Asserts that a packet touches three cache lines of a common port: memory limits the speed of
+/// large fabrics.
 const _: () = {
     use crate::{
         classifier::ByClass, hooks::Nobody, memory::Shared, schedulers::Dwrr, schemes::MqEcn,
@@ -177,7 +177,7 @@ const _: () = {
 };
 
 impl<C, B: Buffer, M: Marker, S, N: Notifier> Seats<C, B, M, S, N> {
-    /// Seats them.
+    /// Makes a scheme of its five seats.
     pub fn new(classifier: C, buffer: B, marker: M, scheduler: S, notifier: N) -> Self {
         let mut seats = Seats {
             buffer_clock: Clock::new(buffer.period()),

@@ -7,11 +7,11 @@ use crate::memory::chip::Asic;
 use crate::memory::pfc::Pfc;
 use crate::memory::{
     Abm, AllHeadroom, Alpha, Cells, Dynamic, Fab, GroupMay, Inputs, Limited, Lqd, Occamy, Own,
-    Place, Shared, Static, Young,
+    Place, Shared, Sizes, Static, Young,
 };
 use crate::port::set::QueueSet;
 use crate::rules::QueueRules;
-use crate::schedulers::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
+use crate::schedulers::{Dwrr, Fifo, HighestFirst, RoundRobin, Strict, Wfq, Wrr};
 use crate::{MAX_QUEUES, QueueId, words};
 use serde::{Serialize, Serializer};
 use switchbed_config::param::{Field, Param, ParamKind, SectionSpec};
@@ -24,11 +24,13 @@ pub struct Switch {
     pub queues: u16,
     /// Which queue a packet joins.
     pub classify: Classify,
-    /// Who goes next among the queues below the strict-priority ones.
+    /// Scheduler of the queues below the strict-priority ones.
     pub discipline: Discipline,
-    /// How many of the first queues are strict-priority queues above the rest
-    /// (queue 0 first).
+    /// How many of the first queues are strict-priority queues above the rest.
     pub strict: u16,
+    /// Which of several strict-priority queues goes first.
+    #[serde(skip_serializing_if = "StrictOrder::is_default")]
+    pub strict_order: StrictOrder,
     /// Each queue's quantum (round-robin disciplines) or weight × 1 byte (others).
     #[serde(serialize_with = "one_or_each")]
     pub quantum: Vec<Bytes>,
@@ -42,13 +44,13 @@ pub struct Switch {
     /// The memory that all ports of a switch share, where the policy or the scheme reads it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pool: Option<Bytes>,
-    /// Dynamic thresholds' α.
+    /// Factor α of dynamic thresholds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alpha: Option<f64>,
-    /// What other policies go by.
+    /// Settings of the buffer policies other than dynamic thresholds.
     #[serde(flatten)]
     pub sharing: Sharing,
-    /// What becomes of an arrival that is to be marked and cannot be.
+    /// Treatment of an arrival that is to be marked but is not ECN-capable.
     pub unmarkable: Unmarkable,
     /// Which classes pause before they lose.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,13 +60,13 @@ pub struct Switch {
     pub queue: Vec<QueueRules>,
 }
 
-/// What only some policies go by.
+/// Settings that only some buffer policies use.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Sharing {
     /// Flows that have sent less are young.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub young: Option<Bytes>,
-    /// Their α.
+    /// Factor α of young flows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alpha_young: Option<f64>,
     /// A queue of this length is congested.
@@ -76,12 +78,15 @@ pub struct Sharing {
     /// At which packets are expelled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expulsion: Option<Rate>,
-    /// Whose memory it is.
+    /// Chip whose memory is modelled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asic: Option<Asic>,
+    /// Memory that lossy queues share with `asic`'s rules, where it is not the inputs' pool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub egress_pool: Option<Bytes>,
 }
 
-/// `[switch]`.
+/// Declaration of the section `[switch]`.
 pub const SECTION: SectionSpec = SectionSpec {
     name: "switch",
     repeated: false,
@@ -113,7 +118,14 @@ pub const SECTION: SectionSpec = SectionSpec {
             "strict",
             ParamKind::Count { min: 0, max: MAX_QUEUES as u64 },
             "0",
-            "How many of the first queues have strict priority over the rest, queue 0 first.",
+            "How many of the first queues have strict priority over the rest.",
+        ),
+        Param::with_default(
+            "strict_order",
+            StrictOrder::KIND,
+            "lowest",
+            "Which of several strict-priority queues goes first. lowest: that of the lowest number. highest: \
+             that of the highest, as SONiC has it.",
         ),
         Param::with_default(
             "quantum",
@@ -136,8 +148,8 @@ pub const SECTION: SectionSpec = SectionSpec {
             "asic",
             Asic::KIND,
             "A switch chip, whose memory it is (docs/asic.md; switchbed asic list): in cells and \
-             partitions, with reserves and dynamic thresholds. buffer, pool and policy are then its own, and \
-             alpha by default.",
+             partitions, with reserves and dynamic thresholds. buffer and policy are then its own, and pool, \
+             egress_pool and alpha by default.",
         ),
         Param::with_default(
             "policy",
@@ -150,13 +162,21 @@ pub const SECTION: SectionSpec = SectionSpec {
              (SIGCOMM 2022). fab: dynamic, with a larger alpha for flows that have sent little. lqd: \
              the longest queue of the switch loses its last packet for one that has no room. occamy: \
              dynamic with a large alpha, and queues over their threshold lose packets from their head \
-             (EuroSys 2025). asic: as the chip that asic names. The others drop what does not fit.",
+             (EuroSys 2025). asic: as the chip that asic names, or with pool a memory without cells, partitions and \
+             reserves that has a chip's rules. The others drop what does not fit.",
         ),
         Param::optional(
             "pool",
             ParamKind::Size,
             "The memory that all ports of a switch share: for policy = \"dynamic\", abm, fab, lqd and \
-             occamy, and for per-pool marking. A host's card counts as a switch of its own.",
+             occamy, and for per-pool marking. A host's card counts as a switch of its own. With policy = \
+             \"asic\" what the inputs share: beside the headroom and reserves of a chip that asic names \
+             (default: the chip's), and with the headroom in it otherwise.",
+        ),
+        Param::optional(
+            "egress_pool",
+            ParamKind::Size,
+            "policy = \"asic\": what lossy queues share. Default: the chip's; else as pool, less the headroom.",
         ),
         Param::optional(
             "alpha",
@@ -216,12 +236,12 @@ impl Switch {
         self.memory.map_or(self.buffer, |memory| Bytes::new(memory.get() / u64::from(ports)))
     }
 
-    /// As a port of a switch of so many ports has it.
+    /// Returns the settings of a port, on a switch of `ports` ports.
     pub fn of_ports(&self, ports: u32) -> Switch {
         Switch { buffer: self.port_memory(ports), memory: None, ..self.clone() }
     }
 
-    /// A port's own classifier.
+    /// Builds the classifier of a port.
     pub fn classifier(&self) -> Box<dyn Classifier + Send> {
         match self.classify {
             Classify::Single => Box::new(Single),
@@ -240,15 +260,20 @@ impl Switch {
         let known = if self.policy.knows_others() { ports } else { 1 };
         let place = Place::first(known, queues);
         let Some(pfc) = &self.pfc else { return Ok(place) };
-        let memory = (self.sharing.asic.map(|Asic(chip)| chip), self.pool.unwrap_or(Bytes::ZERO));
-        Cells::first_lossless(place, pfc, memory, inputs)
+        Cells::first_lossless(place, pfc, &self.sizes(), inputs)
     }
 
-    /// What a lossless group may hold before its neighbour is paused; `None` without such groups.
+    /// The memory of a chip, or that of a pool.
+    fn sizes(&self) -> Sizes<'static> {
+        let chip = self.sharing.asic.map(|Asic(chip)| chip);
+        Sizes { chip, pool: self.pool, egress: self.sharing.egress_pool }
+    }
+
+    /// Returns the bytes that a lossless group may hold before its neighbour is paused; `None`
+    /// without such groups.
     pub fn group_may(&self, inputs: Inputs) -> Option<GroupMay> {
         let pfc = self.pfc.as_ref()?;
-        let memory = (self.sharing.asic.map(|Asic(chip)| chip), self.pool.unwrap_or(Bytes::ZERO));
-        Cells::group_may(pfc, memory, inputs).ok()
+        Cells::group_may(pfc, &self.sizes(), inputs).ok()
     }
 
     /// A port's own buffer, at its place in the switch; `packet` is the longest.
@@ -276,7 +301,7 @@ impl Switch {
         place: &Place,
         packet: Bytes,
     ) -> Box<dyn Buffer + Send> {
-        let Sharing { young, alpha_young, saturation, drain_interval, expulsion, asic } =
+        let Sharing { young, alpha_young, saturation, drain_interval, expulsion, .. } =
             self.sharing;
         let alpha_young = alpha_young.unwrap_or(64.0);
         let part = Bytes::new(self.buffer.get() / u64::from(self.queues));
@@ -302,9 +327,7 @@ impl Switch {
                     reserve: self.rules(queue).reserve,
                 };
                 let queues: Vec<Own> = (0..usize::from(self.queues)).map(of).collect();
-                let of = |Asic(chip)| Cells::of(chip, &queues, place.clone());
-                let plain = |pool| Cells::plain(pool, &queues, place.clone());
-                let cells = asic.and_then(of).or_else(|| self.pool.map(plain));
+                let cells = Cells::of(&self.sizes(), &queues, place.clone());
                 Box::new(cells.expect("a scenario is refused whose chip is not known"))
             }
             BufferPolicy::Lqd => Box::new(Lqd::new(place.clone())),
@@ -314,7 +337,7 @@ impl Switch {
         }
     }
 
-    /// A port's own scheduler.
+    /// Builds the scheduler of a port.
     pub fn scheduler(&self) -> Box<dyn Scheduler + Send> {
         let queues = usize::from(self.queues);
         let base: Box<dyn Scheduler + Send> = match self.discipline {
@@ -324,13 +347,13 @@ impl Switch {
             Discipline::Dwrr => Box::new(Dwrr::new(queues)),
             Discipline::Wfq => Box::new(Wfq::new(queues)),
         };
-        match (self.queue.is_empty(), self.strict) {
-            (true, 0) => base,
-            (true, strict) => Box::new(Strict::new(strict as QueueId, base)),
-            (false, _) => match self.strict_queues() {
-                QueueSet::EMPTY => base,
-                strict => Box::new(Strict::new(strict, base)),
-            },
+        match (self.strict_queues(), self.strict_order) {
+            (QueueSet::EMPTY, _) => base,
+            (strict, StrictOrder::Highest) => Box::new(Strict::new(HighestFirst(strict), base)),
+            (_, StrictOrder::Lowest) if self.queue.is_empty() => {
+                Box::new(Strict::new(self.strict as QueueId, base))
+            }
+            (strict, StrictOrder::Lowest) => Box::new(Strict::new(strict, base)),
         }
     }
 }
@@ -347,7 +370,7 @@ fn with_numbers<S: Serializer>(rules: &[QueueRules], serializer: S) -> Result<S:
     serializer.collect_seq(rules.iter().enumerate().map(entry))
 }
 
-/// What all queues have alike once, else a list.
+/// Writes one value where all queues have the same, and otherwise a list.
 fn one_or_each<S: Serializer>(each: &[Bytes], serializer: S) -> Result<S::Ok, S::Error> {
     match each {
         [first, rest @ ..] if rest.iter().all(|other| other == first) => {
@@ -358,7 +381,7 @@ fn one_or_each<S: Serializer>(each: &[Bytes], serializer: S) -> Result<S::Ok, S:
 }
 
 words! {
-    /// Classifier.
+    /// Rule that assigns packets to queues.
     pub enum Classify {
         /// Everything into queue 0.
         Single = "single",
@@ -372,7 +395,24 @@ words! {
 }
 
 words! {
-    /// Scheduler.
+    /// Order among strict-priority queues.
+    pub enum StrictOrder {
+        /// Queue 0 first.
+        Lowest = "lowest",
+        /// The highest number first.
+        Highest = "highest",
+    }
+}
+
+impl StrictOrder {
+    /// The order of a file that does not say it.
+    fn is_default(&self) -> bool {
+        *self == StrictOrder::Lowest
+    }
+}
+
+words! {
+    /// Scheduler of a port, by name.
     pub enum Discipline {
         /// First come first served over all queues.
         Fifo = "fifo",
@@ -388,7 +428,7 @@ words! {
 }
 
 impl BufferPolicy {
-    /// Queues have an α.
+    /// Returns whether queues have an α.
     pub fn has_alpha(self) -> bool {
         use BufferPolicy::*;
         matches!(self, Dynamic | Abm | Fab | Occamy | Asic)
@@ -396,19 +436,19 @@ impl BufferPolicy {
 }
 
 impl Discipline {
-    /// It serves the queues in rounds, by quanta.
+    /// Returns whether it serves the queues in rounds, by quanta.
     pub fn has_rounds(self) -> bool {
         matches!(self, Discipline::Wrr | Discipline::Dwrr)
     }
 
-    /// Its queues have weights.
+    /// Returns whether its queues have weights.
     pub fn has_weights(self) -> bool {
         self.has_rounds() || self == Discipline::Wfq
     }
 }
 
 words! {
-    /// Buffer.
+    /// Buffer policy of a switch, by name.
     pub enum BufferPolicy {
         /// All queues share the port's memory, first come first served; tail drop.
         Shared = "shared",
@@ -416,35 +456,37 @@ words! {
         Static = "static",
         /// A queue may hold α times what the switch's pool has left; tail drop.
         Dynamic = "dynamic",
-        /// That, by how many queues are congested and how fast this one drains; tail drop.
+        /// Dynamic thresholds, scaled by the number of congested queues and the drain rate of this
+        /// one; tail drop.
         Abm = "abm",
-        /// That, with a larger α for flows that have sent little; tail drop.
+        /// Dynamic thresholds, with a larger α for flows that have sent little; tail drop.
         Fab = "fab",
         /// The longest queue of the switch loses its last packet.
         Lqd = "lqd",
-        /// That with a large α, and queues that are over it lose packets from their head.
+        /// Dynamic thresholds with a large α; queues over their threshold lose packets from the
+        /// head.
         Occamy = "occamy",
-        /// As a switch chip's memory is shared; tail drop.
+        /// Sharing as in a switch chip's memory; tail drop.
         Asic = "asic",
     }
 }
 
-/// What a policy says of itself, as a scheme does.
+/// Description of a buffer policy, like a scheme's [`About`](crate::schemes::definition::About).
 #[derive(Clone, Copy, Debug)]
 pub struct PolicyInfo {
-    /// It.
+    /// Policy that the entry describes.
     pub policy: BufferPolicy,
-    /// The paper.
+    /// Citation of the paper.
     pub paper: &'static str,
     /// The rule, in a line.
     pub summary: &'static str,
-    /// Where it is from.
+    /// Section or algorithm of the paper.
     pub source: &'static str,
-    /// Its keys of `[switch]`.
+    /// Keys of `[switch]` that the policy uses.
     pub keys: &'static [&'static str],
 }
 
-/// Every policy.
+/// Every buffer policy, in the order of the documentation.
 pub const POLICIES: &[PolicyInfo] = &[
     PolicyInfo {
         policy: BufferPolicy::Shared,
@@ -520,11 +562,11 @@ impl BufferPolicy {
 }
 
 words! {
-    /// What becomes of an arrival that is to be marked and is not ECN-capable.
+    /// Treatment of an arrival that is to be marked but is not ECN-capable.
     pub enum Unmarkable {
-        /// It is dropped (RFC 3168, section 5).
+        /// Drop it (RFC 3168, section 5).
         Drop = "drop",
-        /// It goes on; `unmarkable_packets` counts it.
+        /// Store it unmarked; `unmarkable_packets` counts it.
         Pass = "pass",
     }
 }

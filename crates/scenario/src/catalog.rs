@@ -1,12 +1,14 @@
-//! What the program has built in as JSON, for `switchbed schemes` and `switchbed sizes`.
+//! Built-in lists as JSON, for `switchbed schemes` and `switchbed sizes`.
 
 use crate::scheme::{SchemeInfo, schemes as registry};
 use crate::sizes::{BUILT_IN, BuiltIn};
 use serde_json::{Map, Value as Json, json};
-use switchbed_config::param::Param;
+use switchbed_config::param::{Param, Params, Value, defaults};
 use switchbed_config::takes;
 use switchbed_qdisc::memory::chip::{CHIPS, Chip, Observed};
+use switchbed_qdisc::memory::pfc::{Input, Pfc};
 use switchbed_qdisc::switch::{POLICIES, PolicyInfo, SECTION};
+use switchbed_units::{Bytes, Rate, Span};
 
 /// Every scheme: its name, paper, rule, source, seats and parameters with what they
 /// take, their defaults and meanings.
@@ -34,6 +36,43 @@ fn policy(of: &PolicyInfo) -> Json {
 /// Every built-in flow-size table: its name, source, mean and percentiles in bytes.
 pub fn size_tables() -> Json {
     BUILT_IN.iter().map(size_table).collect()
+}
+
+/// A link whose headroom is asked for, and what travels there.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    /// Rate in bits per second.
+    pub rate_bps: u64,
+    /// Delay of the cable, one way, in picoseconds.
+    pub delay_ps: u64,
+    /// From the packet that crosses a threshold to the pause frame, in picoseconds.
+    pub pipeline_ps: u64,
+    /// The peer's response in picoseconds; `None`: the standard's.
+    pub response_ps: Option<u64>,
+    /// The longest packet in bytes.
+    pub mtu: u64,
+    /// The shortest packet in bytes.
+    pub shortest: u64,
+    /// A cell in bytes.
+    pub cell: u32,
+}
+
+/// The bytes that still come in on a link after a pause, by term, and the cells that they may fill.
+pub fn headroom(asked: &Asked) -> Json {
+    let mut values = defaults(Pfc::TABLE);
+    values.insert(Pfc::KEY.priorities.to_owned(), Value::List(Vec::new()));
+    let pfc = Pfc {
+        pipeline: Span::from_ps(asked.pipeline_ps),
+        response: asked.response_ps.map(Span::from_ps),
+        ..Pfc::from_values(&mut values)
+    };
+    let (rate, delay) = (Rate::from_bps(asked.rate_bps), Span::from_ps(asked.delay_ps));
+    let input = Input { rate, delay };
+    let (mtu, shortest) = (Bytes::new(asked.mtu), Bytes::new(asked.shortest));
+    json!({
+        "terms": pfc.headroom_terms(input, mtu).map(|(term, bytes)| json!([term, bytes.get()])),
+        "cells": pfc.headroom_cells(input, mtu, shortest, asked.cell),
+    })
 }
 
 /// The switch chips: what is known of each, and what its memory comes to in cells.
@@ -69,6 +108,7 @@ fn chip(chip: &Chip) -> Json {
         "alpha_group_log2": chip.alpha_group,
         "alpha_queue_log2": chip.alpha_queue,
         "alpha_port_log2": chip.alpha_port,
+        "models": chip.models,
         "queue_reserve_bytes": chip.queue_reserve,
         "group_reserve_bytes": chip.group_reserve,
         "ingress_cells": chip.ingress_cells(),

@@ -18,12 +18,12 @@ use switchbed_units::ids::SwitchId;
 /// Some switches, and what is different there; what is `None` is as everywhere.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Deploy {
-    /// Their names. No switch is in two entries.
+    /// Names of the switches. No switch is in two entries.
     pub switches: Vec<String>,
-    /// Their memory, in equal parts for the ports of each.
+    /// Memory of each switch, in equal parts for its ports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Bytes>,
-    /// Their scheme.
+    /// Scheme of these switches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheme: Option<SchemeChoice>,
 }
@@ -72,7 +72,7 @@ impl Deploy {
     }
 }
 
-/// What an entry is checked against.
+/// Parts of the scenario that an entry is checked against.
 pub(crate) struct Context<'a> {
     pub origin: &'a Origin,
     pub graph: &'a Graph,

@@ -27,19 +27,19 @@ const MAX_PLANS: usize = 100_000;
 /// One run of a scenario file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// What tells this run from the others of its comparison: key and value in the
+    /// Settings that distinguish this run from the others of its comparison: key and value in the
     /// order of the file. A scheme's value is its label.
     pub settings: Vec<(String, Json)>,
-    /// What to run.
+    /// Scenario of this run.
     pub scenario: Scenario,
     /// Where its hosts are from.
     pub hosts: Hosts,
-    /// What its flow lists hold.
+    /// Contents of its flow lists.
     pub listed: Listed,
 }
 
 impl Plan {
-    /// What there is to be said of it before it runs.
+    /// Returns the remarks to print before the run.
     pub fn cautions(&self) -> Vec<String> {
         cautions::all(&self.scenario)
     }
@@ -92,10 +92,10 @@ fn overrides(sets: &[String], seed: Option<u64>) -> Vec<(String, String)> {
     sets.chain(seed).collect()
 }
 
-/// What plans are made from.
+/// Text that plans are made from.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// What messages call the text.
+    /// Name of the text in messages.
     pub file: String,
     /// A scenario.
     pub text: String,
@@ -195,6 +195,18 @@ impl<'a> Expansion<'a> {
         let key = key.trim();
         let wrong = |message: String| self.origin.mistake(at, key, message);
         let value = parse_value(value, at).map_err(wrong)?;
+        if let ("compare", Data::Table(table)) = (key, &value.data) {
+            let keys = &table.entries;
+            return keys.iter().try_for_each(|each| {
+                self.put(&format!("compare.{}", each.key), each.value.clone(), at)
+            });
+        }
+        self.put(key, value, at)
+    }
+
+    /// Sets a key in every run, or makes it what runs differ by (`compare.KEY`).
+    fn put(&mut self, key: &str, value: Node, at: At) -> Result<(), Mistake> {
+        let wrong = |message: String| self.origin.mistake(at, key, message);
         let compared = key.strip_prefix("compare.");
         let targets = places(&self.root, compared.unwrap_or(key)).map_err(wrong)?;
         let same = |axis: &Axis| places(&self.root, &axis.key).is_ok_and(|other| other == targets);
@@ -329,8 +341,10 @@ fn flatten(
             Ok(())
         }
         _ => {
-            let form =
-                if key.is_empty() { "a table, [compare]" } else { "a list of values, [ … ]" };
+            let form = match key {
+                "" => "a table, [compare]".to_owned(),
+                key => format!("a list of values: write {key} = [{node}]"),
+            };
             Err(origin.mistake(node.at, path, format!("is {node}: it must be {form}")))
         }
     }
@@ -351,7 +365,7 @@ fn scheme_name(node: &Node) -> Option<&str> {
     node.as_text().or_else(|| node.as_table()?.get("name")?.as_text())
 }
 
-/// What a compared value is called in tables and plots.
+/// Returns the name of a compared value in tables and plots.
 fn setting(axis: &Axis, value: &Node) -> Json {
     let label = || value.as_table()?.get("label")?.as_text();
     match label().or_else(|| scheme_name(value)) {

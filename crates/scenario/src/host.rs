@@ -58,7 +58,7 @@ kinds! {
         Unlimited = "unlimited",
         /// a queue a class, which never drops and never marks, in turn: what switch.pfc can pause.
         Classes = "classes",
-        /// a fair queue over flows, as Linux's fq: turns of two packets, the first of ten; room for
+        /// a fair queue over flows, as Linux's fq: turns of two packets, the first of ten; space for
         /// 10000 packets or segments, 100 of a flow; packets leave when transport.pacing says.
         Fq = "fq",
     }
@@ -68,7 +68,7 @@ params! {
     /// A network card's FIFO.
     #[derive(Copy, Eq)]
     pub struct NicFifo {
-        /// Its size (Linux: 1000 packets).
+        /// Size of the card's queue (Linux: 1000 packets).
         buffer("nic_buffer"): Bytes;
     }
 }
@@ -85,10 +85,10 @@ params! {
         on("lso"): bool;
         /// Payload of the largest segment handed over, in whole packets (Linux: 64 KiB).
         max("lso_max"): Bytes;
-        /// What makes segments smaller than lso_max, as Linux does by the pacing rate (which it
-        /// knows whether it paces or not). off: nothing. rate: what the rate sends in 1/1024 s,
-        /// at least two packets (3.12 to 5.17). rate-and-rtt: as much and lso_max more, halved
-        /// for every 512 us of the least RTT (since 5.18). lso_beta no longer limits a segment.
+        /// Limit that makes segments smaller than lso_max, as Linux does by the pacing rate (which
+        /// it knows whether it paces or not). off: none. rate: what the rate sends in 1/1024 s, at
+        /// least two packets (3.12 to 5.17). rate-and-rtt: as much and lso_max more, halved for
+        /// every 512 us of the least RTT (since 5.18). lso_beta no longer limits a segment.
         autosize("lso_autosize"): Autosize;
         /// Share of the window that is worth a segment, β (Linux: 1/3).
         beta("lso_beta"): f64 as FRACTION;
@@ -99,7 +99,7 @@ params! {
 }
 
 words! {
-    /// What makes segments smaller.
+    /// Limit that makes segments smaller.
     pub enum Autosize {
         /// Nothing.
         Off = "off",

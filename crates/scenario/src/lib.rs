@@ -45,7 +45,7 @@ pub mod traffic;
 pub mod transport;
 mod write;
 
-pub use catalog::{chips, policies, schemes, size_tables};
+pub use catalog::{Asked, chips, headroom, policies, schemes, size_tables};
 pub use cautions::offered::OfferedLink;
 pub use deploy::Deploy;
 pub use event::Event;
@@ -65,7 +65,7 @@ pub use scenario::Scenario;
 pub use schema::schema;
 pub use scheme::SchemeChoice;
 pub use sections::SECTIONS;
-pub use switch::{BufferPolicy, Classify, Discipline, Sharing, Switch, Unmarkable};
+pub use switch::{BufferPolicy, Classify, Discipline, Sharing, StrictOrder, Switch, Unmarkable};
 pub use switchbed_config::mistake::Mistake;
 pub use topology::{
     Clos, Dumbbell, FatTree, FromFile, LeafSpine, ParkingLot, Ring, Shape, Star, Tiers, Topology,

@@ -16,7 +16,7 @@ const BEFORE: &str = "switchbed-0.1";
 /// `[host]` is written behind the first of these that there is.
 const BEFORE_IT: [&str; 3] = ["scheme", "switch", "topology"];
 
-/// What has taken the place of a key of `[transport]`: each of these, with its value.
+/// Key of `[transport]` with the keys that replace it; each of them has its value.
 const RENAMED: (&str, [&str; 2]) = ("ecn_control", ["ecn_syn", "ecn_retransmits"]);
 
 /// The text of the scenario file called `file` with its host profile named and a key of before under

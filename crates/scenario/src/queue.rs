@@ -47,8 +47,8 @@ pub(crate) const SECTION: SectionSpec = SectionSpec {
         Param::optional(
             "strict",
             ParamKind::Flag,
-            "Strict priority over the queues that have not; of several such queues the lowest number goes \
-             first. Default: as switch.strict counts.",
+            "Strict priority over the queues that have not; switch.strict_order says \
+             which of several goes first. Default: as switch.strict counts.",
         ),
         Param::optional(
             "alpha",

@@ -1,4 +1,4 @@
-//! What a host does about congestion notifications (IEEE 802.1Qau): how they travel, and its
+//! Reaction of hosts to congestion notifications (IEEE 802.1Qau): how notifications travel, and
 //! rate limiters.
 
 use crate::SchemeChoice;
@@ -12,7 +12,7 @@ params! {
     /// Notifications and reaction points; where a scheme notifies.
     #[derive(Copy)]
     pub struct Reaction {
-        /// What the cards do.
+        /// Reaction of the cards.
         card: CardReaction;
         /// Class of the notifications' frames.
         notification_class: u8 = "0";
@@ -30,10 +30,10 @@ impl Default for Reaction {
 }
 
 params! {
-    /// What a network card does about notifications.
+    /// Reaction of a network card to notifications.
     #[derive(Copy)]
     pub struct CardReaction {
-        /// What has a rate limiter of its own: each connection, each class of a host, or each
+        /// Unit that has a rate limiter of its own: each connection, each class of a host, or each
         /// host.
         limiters: Limiters = "flow";
         /// The limiters themselves.
@@ -42,7 +42,7 @@ params! {
 }
 
 words! {
-    /// What has a rate limiter of its own.
+    /// Unit that has a rate limiter of its own.
     pub enum Limiters {
         /// Each connection.
         Flow = "flow",
@@ -96,7 +96,7 @@ pub(crate) fn resolve(
     Ok(schemes.iter().any(notifies).then_some(reaction))
 }
 
-/// What live cards do.
+/// Reads the reaction of live cards.
 pub(crate) fn live(section: Section<'_>) -> Result<CardReaction, Mistake> {
     let reaction = CardReaction::from_values(&mut section.values()?);
     check(&section, &reaction).map(|()| reaction)

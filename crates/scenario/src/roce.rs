@@ -16,22 +16,23 @@ use switchbed_units::{Bytes, Span};
 params! {
     /// The queue pairs of every host.
     pub struct Roce {
-        /// What controls their rate.
+        /// Control of the queue pairs' rate.
         control: RateControl;
         /// The classes whose flows have queue pairs; those of others have TCP. Default: all.
         classes: Option<Vec<u8>>;
         /// Payload of a full packet (InfiniBand's path MTU: 256 to 4096).
         mtu: Bytes = "1024B";
-        /// What a data packet has besides: Ethernet 14 and 4, IPv4 20, UDP 8, the base transport header
-        /// 12, its checksum 4. An ACK has 4 more, a CNP 16, and what carries INT 42.
+        /// Bytes of a data packet besides payload: Ethernet 14 and 4, IPv4 20, UDP 8, the base
+        /// transport header 12, its checksum 4. An ACK has 4 more, a CNP 16, and what carries INT
+        /// 42.
         header: Bytes = "62B";
         /// Packets are ECN-capable, ACKs and CNPs too, so that none is dropped where others are marked.
         ecn: bool = "true";
         /// Packets that an ACK may cover; a message's last is acknowledged at once.
         ack_every: u32 = "1" as count(1, 1000);
-        /// What happens to packets behind a lost one. go-back-n: they are dropped, a NACK names the one that
-        /// is missing, and the sender goes on from there. selective: they are kept, and what is missing
-        /// is sent again (IRN).
+        /// Treatment of packets behind a lost one. go-back-n: they are dropped, a NACK names the
+        /// one that is missing, and the sender goes on from there. selective: they are kept, and
+        /// what is missing is sent again (IRN).
         recovery: Recovery = "go-back-n";
         /// With go-back-n, a packet that is still missing after so long is asked for again.
         nack_interval: Span = "500us";
@@ -54,11 +55,11 @@ params! {
 }
 
 words! {
-    /// What happens to packets behind a lost one.
+    /// Treatment of packets behind a lost one.
     pub enum Recovery {
-        /// They are dropped and sent again.
+        /// Drops them; the sender sends them again.
         GoBackN = "go-back-n",
-        /// They are kept.
+        /// Keeps them until the gap is filled.
         Selective = "selective",
     }
 }
@@ -77,7 +78,7 @@ pub const SECTION: SectionSpec = SectionSpec {
 /// three bits.
 pub const RETRIES: u32 = 7;
 
-/// What INT takes in a packet: 8 bytes for each of five switches, and 2 (HPCC's figure 7).
+/// Bytes of INT in a packet: 8 for each of five switches, and 2 (HPCC's figure 7).
 pub const INT_BYTES: u32 = 42;
 
 impl Roce {
@@ -131,7 +132,7 @@ impl Roce {
         self.classes.as_ref().is_none_or(|classes| classes.contains(&class))
     }
 
-    /// What a packet has besides payload.
+    /// Returns the bytes of a packet besides payload.
     pub fn overhead(&self) -> Bytes {
         match self.control.about().int {
             true => self.header + Bytes::new(INT_BYTES.into()),
@@ -149,18 +150,18 @@ impl Roce {
         payload + self.overhead().get() as u32
     }
 
-    /// That of an ACK.
+    /// Returns the length of an ACK.
     pub fn ack_bytes(&self) -> u32 {
         self.wire_bytes(4)
     }
 
-    /// That of a CNP.
+    /// Returns the length of a CNP.
     pub fn cnp_bytes(&self) -> u32 {
         self.header.get() as u32 + 16
     }
 }
 
-/// What the section has where the file gives no kind: the transport's, if that has queue pairs.
+/// Keys of the section where the file gives no kind: the transport's kind, if that has queue pairs.
 pub(crate) fn under(transport: &Transport) -> Table {
     let mut table = Table::default();
     if transport.control.about().roce {

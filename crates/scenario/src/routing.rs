@@ -4,13 +4,14 @@ use crate::topology::choice::Choice;
 use crate::topology::graph::Graph;
 use crate::topology::ways::Alike;
 use crate::topology::weighted::Weighted;
-use crate::{Measure, Switch};
+use crate::{Measure, Scenario, Switch};
 use std::sync::Arc;
 use switchbed_config::mistake::{Mistake, Origin};
 use switchbed_config::param::{Params, SectionSpec, Unfit};
 use switchbed_config::section::Section;
 use switchbed_config::tree::{At, Node, Table};
 use switchbed_config::{kinds, params, words};
+use switchbed_units::ids::SwitchId;
 use switchbed_units::{Bytes, Span};
 
 kinds! {
@@ -136,6 +137,14 @@ impl Routing {
         *self == Routing::default()
     }
 
+    /// The salt of a switch's hash.
+    pub fn salt(&self, switch: SwitchId) -> SwitchId {
+        match self {
+            Routing::Ecmp(Ecmp { salt: Salt::Same }) => SwitchId(0),
+            _ => switch,
+        }
+    }
+
     /// How much of a path is known before a run.
     pub fn choice(&self) -> Choice {
         match self {
@@ -189,6 +198,40 @@ pub(crate) fn check(
     if choice == Choice::ByFlow {
         return Ok(());
     }
+    let why = format!(
+        "with routing.kind = \"{}\" it has none of its own: leave it out, or choose \"ecmp\" or \"wcmp\"",
+        routing.word()
+    );
+    check_paths(origin, root, choice, (measure, switch), &why)
+}
+
+/// Refuses links that go down where tables go by weights, and what must know the path of each flow.
+pub(crate) fn check_events(
+    origin: &Origin,
+    root: &Table,
+    scenario: &Scenario,
+) -> Result<(), Mistake> {
+    if !crate::event::reroute(&scenario.event) {
+        return Ok(());
+    }
+    let Scenario { measure, switch, routing, .. } = scenario;
+    if *routing == Routing::Wcmp {
+        let at = root.get(SECTION.name).map_or(At::Unwritten, |node| node.at);
+        let why = "is not supported with links that go down or are drained ([[event]] link): choose another kind";
+        return Err(origin.mistake(at, "routing.kind", why.to_owned()));
+    }
+    let why =
+        "links that go down or are drained ([[event]] link) change it: leave it out, or the event";
+    check_paths(origin, root, Choice::ByState, (measure, switch), why)
+}
+
+fn check_paths(
+    origin: &Origin,
+    root: &Table,
+    choice: Choice,
+    (measure, switch): (&Measure, &Switch),
+    why: &str,
+) -> Result<(), Mistake> {
     let monitors = &measure.monitors;
     let asked = [
         ("measure.giant", measure.giant.is_some()),
@@ -205,10 +248,5 @@ pub(crate) fn check(
         node = node.and_then(Node::as_table).and_then(|table| table.get(key)).or(node);
     }
     let at = node.map_or(At::Unwritten, |node| node.at);
-    let why = format!(
-        "needs the path of each flow, and with routing.kind = \"{}\" it has none of its own: leave it out, or \
-         choose \"ecmp\" or \"wcmp\"",
-        routing.word()
-    );
-    Err(origin.mistake(at, key, why))
+    Err(origin.mistake(at, key, format!("needs the path of each flow, and {why}")))
 }

@@ -25,7 +25,7 @@ pub const SECTION: SectionSpec =
     SectionSpec { name: "run", repeated: false, doc: "Seed and end of a run.", keys: Run::TABLE };
 
 words! {
-    /// What ends a flow.
+    /// Event that ends a flow.
     pub enum FctEnd {
         /// The last byte's ACK reaches the sender.
         Acked = "acked",

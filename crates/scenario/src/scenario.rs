@@ -1,5 +1,6 @@
 //! A scenario as resolved values: every unit in a type, every default filled in.
 
+use crate::topology::choice::Choice;
 use crate::topology::graph::Graph;
 use crate::traffic::Entry;
 use crate::{
@@ -11,7 +12,7 @@ use serde::Serialize;
 /// One simulation, whole: what a scenario file comes to and what the manifest records.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Scenario {
-    /// What the scenario shows, in a line.
+    /// Purpose of the scenario, in a line.
     pub title: String,
     /// Hosts, switches, links.
     pub topology: Topology,
@@ -32,15 +33,15 @@ pub struct Scenario {
     /// Queue pairs; `None`: all flows have TCP, or none has anything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub roce: Option<Roce>,
-    /// What hosts do about congestion notifications; `None` where the scheme sends none.
+    /// Reaction of hosts to congestion notifications; `None` where the scheme sends none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reaction: Option<Reaction>,
-    /// What is sent. Never empty.
+    /// Sources of traffic; at least one.
     pub traffic: Vec<Entry>,
-    /// What changes during the run, in the order of time.
+    /// Changes during the run, in the order of time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub event: Vec<Event>,
-    /// What is written down.
+    /// Measurements and their settings.
     pub measure: Measure,
     /// Seed and end.
     pub run: Run,
@@ -49,6 +50,10 @@ pub struct Scenario {
 impl Scenario {
     /// The graph of its topology, with the hosts' delays, and paths as its switches choose them.
     pub fn graph(&self) -> Graph {
-        self.routing.on(Graph::new(&self.topology, self.host.delay))
+        let mut graph = self.routing.on(Graph::new(&self.topology, self.host.delay));
+        if crate::event::reroute(&self.event) {
+            graph.choice = Choice::ByState;
+        }
+        graph
     }
 }

@@ -21,6 +21,7 @@ pub const SECTIONS: &[SectionSpec] = &[
     reaction::SECTION,
     traffic::SECTION,
     event::SECTION,
+    event::random::SECTION,
     measure::SECTION,
     run::SECTION,
 ];

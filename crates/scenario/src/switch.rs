@@ -28,6 +28,7 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
     let classify: Classify = section.get(key!(classify))?;
     let discipline: Discipline = section.get(key!(discipline))?;
     let strict: u16 = section.get(key!(strict))?;
+    let strict_order = section.get(key!(strict_order))?;
     let entries = queue::entries(&section, queues)?;
     let mut quantum = quantum(&section, queues)?;
     for entry in &entries {
@@ -68,25 +69,32 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
     }
     let pfc = pfc(&section, &entries, queues, classify, mtu)?;
     let asic: Option<Asic> = section.maybe(key!(asic))?;
+    let given_policy: BufferPolicy = section.get(key!(policy))?;
+    let egress_pool: Option<Bytes> =
+        if asic.is_some() || pfc.is_some() || given_policy == BufferPolicy::Asic {
+            section.maybe(key!(egress_pool))?
+        } else {
+            None
+        };
     let memory: Option<Bytes> = if asic.is_some() { None } else { section.maybe(key!(memory))? };
     let buffer = match asic {
-        Some(asic) => chips(&section, asic)?,
-        None if pfc.is_some() => shared_by_all(&section)?,
+        Some(asic) => chips(&section, asic, egress_pool)?,
+        None if pfc.is_some() || given_policy == BufferPolicy::Asic => shared_by_all(&section)?,
         None => buffer(&section, memory, ports)?,
     };
     let given = if memory.is_some() { "memory" } else { "buffer" };
-    let policy = policy(&section, asic, pfc.is_some())?;
+    let policy = policy(&section, asic, given_policy, pfc.is_some())?;
     let parts = if policy == BufferPolicy::Static { u64::from(queues) } else { 1 };
     if buffer.get() / parts < mtu.get() {
         let whose = if parts > 1 { "each queue's part" } else { "it" };
         let whose = if memory.is_some() { "a port's part" } else { whose };
         return Err(section.refuse(given, format!("{whose} must hold a packet, {mtu}")));
     }
-    let pool: Option<Bytes> = if asic.is_some() { None } else { section.maybe(key!(pool))? };
-    if let Some(pool) = pool
-        && pool < mtu
-    {
-        return Err(section.refuse(key!(pool), format!("it must hold a packet, {mtu}")));
+    let pool: Option<Bytes> = section.maybe(key!(pool))?;
+    for (key, pool) in [(key!(pool), pool), (key!(egress_pool), egress_pool)] {
+        if pool.is_some_and(|pool| pool < mtu) {
+            return Err(section.refuse(key, format!("it must hold a packet, {mtu}")));
+        }
     }
     if policy.shares_pool() && pool.is_none() {
         return Err(section.missing(key!(pool)));
@@ -98,7 +106,7 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
         BufferPolicy::Abm => Some(section.get_or(key!(alpha), 0.5)?),
         BufferPolicy::Occamy => Some(section.get_or(key!(alpha), 8.0)?),
     };
-    let sharing = Sharing { asic, ..sharing(&section, policy)? };
+    let sharing = Sharing { asic, egress_pool, ..sharing(&section, policy)? };
     let unmarkable = section.get(key!(unmarkable))?;
     section.close("this switch")?;
     let mut switch = Switch {
@@ -106,6 +114,7 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
         classify,
         discipline,
         strict,
+        strict_order,
         quantum,
         buffer,
         memory,
@@ -125,16 +134,15 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
 fn policy(
     section: &Section<'_>,
     asic: Option<Asic>,
+    given: BufferPolicy,
     pauses: bool,
 ) -> Result<BufferPolicy, Mistake> {
-    let given: BufferPolicy = section.get(key!(policy))?;
     match (asic, given) {
         (None, BufferPolicy::Shared | BufferPolicy::Asic) if pauses => Ok(BufferPolicy::Asic),
         (None, _) if pauses => {
             let why = "switch.pfc brings its own, \"asic\": leave one of the two away";
             Err(section.refuse(key!(policy), why))
         }
-        (None, BufferPolicy::Asic) => Err(section.missing(key!(asic))),
         (None, _) => Ok(given),
         (Some(_), BufferPolicy::Shared | BufferPolicy::Asic) => Ok(BufferPolicy::Asic),
         (Some(Asic(chip)), _) => {
@@ -214,10 +222,16 @@ fn pfc(
     Ok(Some(pfc))
 }
 
-/// What a chip's lossy queues share: whoever asks for a port's memory is told all of it.
-fn chips(section: &Section<'_>, Asic(chip): Asic) -> Result<Bytes, Mistake> {
-    let Some(cells) = chip.lossy_cells() else {
-        let why = "how it shares its memory is not known: switchbed asic list names the others";
+/// Memory that a chip's lossy queues share. It counts as the memory of every port, since no port has
+/// a part of its own.
+fn chips(
+    section: &Section<'_>,
+    Asic(chip): Asic,
+    egress_pool: Option<Bytes>,
+) -> Result<Bytes, Mistake> {
+    let Some(cells) = egress_pool.map(|pool| chip.cells(pool.get())).or(chip.lossy_cells()) else {
+        let why = "how it shares its memory is not known: write switch.egress_pool, or another chip \
+                   (switchbed asic list)";
         return Err(section.refuse(key!(asic), why));
     };
     let memory = Bytes::new(cells * u64::from(chip.cell));
@@ -230,19 +244,20 @@ fn chips(section: &Section<'_>, Asic(chip): Asic) -> Result<Bytes, Mistake> {
     }
 }
 
-/// What lossless groups share with the rest: whoever asks for a port's memory is told all of it.
+/// Memory that lossless groups share with the rest. It counts as the memory of every port, since no
+/// port has a part of its own.
 fn shared_by_all(section: &Section<'_>) -> Result<Bytes, Mistake> {
     let pool: Bytes = section.maybe(key!(pool))?.ok_or_else(|| section.missing(key!(pool)))?;
     match section.maybe::<Bytes>(key!(buffer))? {
         Some(buffer) if buffer != pool => {
-            let why = format!("with switch.pfc all share switch.pool, {pool}: leave it away");
+            let why = format!("all share switch.pool, {pool}: leave it away");
             Err(section.refuse(key!(buffer), why))
         }
         _ => Ok(pool),
     }
 }
 
-/// What only some policies go by.
+/// Reads the keys that only some policies use.
 fn sharing(section: &Section<'_>, policy: BufferPolicy) -> Result<Sharing, Mistake> {
     let mut sharing = Sharing::default();
     if policy == BufferPolicy::Abm || policy == BufferPolicy::Fab {

@@ -85,11 +85,10 @@ params! {
         /// A host that accepts a connection takes its first RTT sample from the answer to its SYN-ACK;
         /// else it has none before its first data is acknowledged, and waits rto_initial for that.
         rtt_of_syn_ack: bool;
-        /// What an idle sender's window becomes. keep: nothing changes. after-rto: the initial
-        /// window after idling longer than the RTO (RFC 5681, section 4.1). after-unclamped-rto:
-        /// the same after srtt + 4·rttvar, and even from a smaller window (ns-2). halve-per-rto:
-        /// half for each RTO, down to the initial window, with ssthresh at 3/4 of it at least
-        /// (Linux).
+        /// Window of a sender that was idle. keep: nothing changes. after-rto: the initial window
+        /// after idling longer than the RTO (RFC 5681, section 4.1). after-unclamped-rto: the same
+        /// after srtt + 4·rttvar, and even from a smaller window (ns-2). halve-per-rto: half for
+        /// each RTO, down to the initial window, with ssthresh at 3/4 of it at least (Linux).
         restart: Restart;
         /// When packets leave. off: as soon as the window lets them. linux: at 1.2 times what the
         /// window and the RTT come to, twice that while the window is under half of the slow
@@ -103,16 +102,18 @@ params! {
         /// (Linux 2.6). at-send: it has stopped the sender in this window of data or, in slow start,
         /// half of it was out (Linux since 3.16).
         cwnd_limited: CwndLimited;
-        /// What a loss halves (cubic: cuts to β): the data in flight (flight, RFC 5681, equation 4)
-        /// or the window, even where the application did not fill it (window, ns-2, Linux).
+        /// Quantity that a loss halves (cubic: cuts to β): the data in flight (flight, RFC 5681,
+        /// equation 4) or the window, even where the application did not fill it (window, ns-2,
+        /// Linux).
         loss_halves: LossHalves;
         /// A cut window falls to the fraction that the rule gives (exact) or further down to whole
         /// packets (whole-packets, ns-2).
         cut: WindowCut;
-        /// What counts as lost. dupthresh: what three segments have overtaken, by SACK (RFC 6675) or,
-        /// without SACK, by duplicate ACKs. fack: what lies three segments below the highest that is
-        /// SACKed (Linux up to 4.14). rack: what was sent before something that has arrived, a round
-        /// trip and a wait for reordering ago (RFC 8985, Linux since 4.18); retransmissions too.
+        /// Rule by which segments count as lost. dupthresh: three segments have overtaken it, by
+        /// SACK (RFC 6675) or, without SACK, by duplicate ACKs. fack: it lies three segments below
+        /// the highest that is SACKed (Linux up to 4.14). rack: it was sent before something that
+        /// has arrived, a round trip and a wait for reordering ago (RFC 8985, Linux since 4.18);
+        /// retransmissions too.
         loss_detection: LossDetection;
         /// Without SACK a repair's partial ACKs restart the retransmission timer: each, or the first
         /// alone, so that a timeout ends a long repair (RFC 6582's impatient variant; ns-3, with SACK
@@ -127,18 +128,18 @@ params! {
         /// Two round trips without an ACK bring a probe, new data or the last segment again, before
         /// the retransmission timeout (RFC 8985, section 7; Linux since 3.10).
         tail_loss_probe: bool;
-        /// What Linux adds to the timers of tail loss probes and of reordering (since 6.7: 2 ms;
-        /// before: two clock ticks). RFC 8985: 0.
+        /// Time that Linux adds to the timers of tail loss probes and of reordering (since 6.7: 2
+        /// ms; before: two clock ticks). RFC 8985: 0.
         timer_slack: Span;
         /// The first two duplicate ACKs let new data out (RFC 3042).
         limited_transmit: bool;
         /// Fewer duplicate ACKs do where fewer than four segments are out and nothing new can be sent
         /// (RFC 5827). delayed: after a quarter of a round trip, at least 2 ms (Linux 3.5 to 4.x).
         early_retransmit: EarlyRetransmit;
-        /// What rto_min bounds: the retransmission timeout (timeout, RFC 6298) or its part above the
-        /// smoothed RTT (variance, Linux).
+        /// Quantity that rto_min bounds: the retransmission timeout (timeout, RFC 6298) or its part
+        /// above the smoothed RTT (variance, Linux).
         rto_floor: RtoFloor;
-        /// So many SYN timeouts do not double the next one (Linux since 6.5: 4).
+        /// Number of SYN timeouts that do not double the next one (Linux since 6.5: 4).
         syn_linear_timeouts: u32 as count(0, 100);
         /// More than one lost SYN leaves an initial window of one packet (RFC 6928, section 2; Linux).
         one_after_lost_syns: bool;
@@ -216,7 +217,7 @@ words! {
 }
 
 words! {
-    /// What ends slow start before a loss or a mark.
+    /// Rule that ends slow start before a loss or a mark.
     pub enum Hystart {
         /// Nothing.
         Off = "off",
@@ -228,13 +229,13 @@ words! {
 }
 
 words! {
-    /// What is counted in congestion avoidance.
+    /// Unit that is counted in congestion avoidance.
     pub enum Avoidance {
         /// Bytes acknowledged; windows have fractions.
         Bytes = "bytes",
         /// ACKs, for whole packets.
         Acks = "acks",
-        /// The same, and one more.
+        /// Units of `acks`, and one more.
         AcksAndOne = "acks-and-one",
         /// Segments acknowledged, for whole packets.
         Segments = "segments",
@@ -248,7 +249,7 @@ words! {
         AtAck = "at-ack",
         /// An ACK comes while it is nearly full.
         AtAckNearly = "at-ack-nearly",
-        /// It was full when the sender sent.
+        /// The window was full when the sender sent.
         AtSend = "at-send",
     }
 }
@@ -264,7 +265,7 @@ words! {
 }
 
 words! {
-    /// What an idle sender does with its window when it sends again.
+    /// Window of a sender that sends again after it was idle.
     pub enum Restart {
         /// Nothing.
         Keep = "keep",
@@ -281,7 +282,7 @@ words! {
 words! {
     /// When packets leave.
     pub enum Pacing {
-        /// As soon as the window lets them.
+        /// Sends as soon as the window allows.
         Off = "off",
         /// At Linux's pacing rate.
         Linux = "linux",
@@ -289,7 +290,7 @@ words! {
 }
 
 words! {
-    /// What is halved when a loss is seen.
+    /// Quantity that is halved when a loss is seen.
     pub enum LossHalves {
         /// The data in flight (RFC 5681, equation 4).
         Flight = "flight",
@@ -299,13 +300,13 @@ words! {
 }
 
 words! {
-    /// What counts as lost.
+    /// Rule by which segments count as lost.
     pub enum LossDetection {
-        /// What three segments have overtaken (RFC 6675, RFC 6582).
+        /// Segments that three others have overtaken (RFC 6675, RFC 6582).
         Dupthresh = "dupthresh",
-        /// What lies three segments below the highest that is SACKed.
+        /// Segments three below the highest that is SACKed.
         Fack = "fack",
-        /// What was sent before something that has arrived, long enough ago (RFC 8985).
+        /// Segments sent before something that has arrived, long enough ago (RFC 8985).
         Rack = "rack",
     }
 }
@@ -323,7 +324,7 @@ words! {
 }
 
 words! {
-    /// What the retransmission timeout's floor bounds.
+    /// Quantity that the floor of the retransmission timeout bounds.
     pub enum RtoFloor {
         /// The timeout (RFC 6298).
         Timeout = "timeout",

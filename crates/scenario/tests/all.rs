@@ -9,3 +9,4 @@ mod mistakes;
 mod mistakes_of_traffic;
 mod python;
 mod robust;
+mod topologies;

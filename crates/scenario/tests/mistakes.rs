@@ -105,7 +105,7 @@ queues = 2 -> mtu = "9KB"
 queues = 2 -> threshold = 3
     8: switch.threshold is unknown: did you mean scheme.params.threshold?
 queues = 2 -> colour = 3
-    8: switch.colour is unknown: switch takes queues, classify, discipline, strict, quantum, buffer, memory, asic, policy, pool, alpha, young, alpha_young, saturation, drain_interval, expulsion, unmarkable, pfc or queue
+    8: switch.colour is unknown: switch takes queues, classify, discipline, strict, strict_order, quantum, buffer, memory, asic, policy, pool, egress_pool, alpha, young, alpha_young, saturation, drain_interval, expulsion, unmarkable, pfc or queue
 to = 8 -> to = 8\nload = 0.5
     20: traffic.load does not apply to kind = "long-lived", which takes kind, from, to, flows_each, classes, start, stagger, stop or transport
 hosts = 9 -> hosts = 9\nleaves = 3
@@ -297,7 +297,7 @@ queues = 2 -> queues = 2\nquantum = "0KB"
 queues = 2 -> queues = 2\ndiscipline = "wrr"\nquantum = "1KB"
     10: switch.quantum is "1KB": wrr needs at least a packet, 1.5KB, for each queue
 name = "per-queue" -> name = "mq-ecn"\n[switch.x]
-    12: switch.x is unknown: switch takes queues, classify, discipline, strict, quantum, buffer, memory, asic, policy, pool, alpha, young, alpha_young, saturation, drain_interval, expulsion, unmarkable, pfc or queue
+    12: switch.x is unknown: switch takes queues, classify, discipline, strict, strict_order, quantum, buffer, memory, asic, policy, pool, egress_pool, alpha, young, alpha_young, saturation, drain_interval, expulsion, unmarkable, pfc or queue
 "dctcp" -> "dctcp"\nmss = "1500B"
     16: transport.mss is "1500B": with a header of 52B it must be at most 1.448KB (host.mtu)
 "dctcp" -> "dctcp"\nheader = "2KB"
@@ -516,7 +516,7 @@ fn comparisons() {
 load = [0.1 -> load = [1.1
     21: traffic.load is 1.1: a load over 1 never drains; write overload = true to mean it
 load = [0.1, 0.6] -> load = 0.1
-    21: compare.load is 0.1: it must be a list of values, [ … ]
+    21: compare.load is 0.1: it must be a list of values: write load = [0.1]
 load = [0.1, 0.6] -> load = []
     21: compare.load is []: it must list at least one value
 load = [0.1, 0.6] -> load = [0.1,\n0.1]
@@ -559,6 +559,10 @@ fn overrides() {
             "compare.load is 0.3: it must be a list of values: write compare.load=[0.3]",
         ),
         ("compare=3", "compare names no key: write compare.load=[0.1, 0.5]"),
+        (
+            "compare={load=0.3}",
+            "compare.load is 0.3: it must be a list of values: write compare.load=[0.3]",
+        ),
         ("threshold=30pkt", "threshold is unknown: did you mean scheme.params.threshold?"),
         (
             "scheme.params.threshold=400KB",
@@ -861,9 +865,15 @@ fn a_chip_brings_its_memory() {
     assert!(with("asic = \"tomahawk-3\"\npolicy = \"asic\"\nbuffer = \"38462204B\"").is_ok());
     let refused = |more| with(more).unwrap_err();
     assert!(refused("asic = \"tomahawk-33\"").contains("tomahawk-2, tomahawk-3, "));
-    assert!(refused("asic = \"spectrum-5\"").contains("is not known: switchbed asic list"));
+    assert!(refused("asic = \"spectrum-5\"").contains("is not known: write switch.egress_pool"));
     assert!(refused("asic = \"tomahawk\"\npolicy = \"dynamic\"").contains("brings its own"));
     assert!(refused("asic = \"tomahawk\"\nbuffer = \"300KB\"").contains("leave one of the two"));
-    assert!(refused("asic = \"tomahawk\"\npool = \"3MB\"").contains("pool does not apply"));
-    assert!(refused("policy = \"asic\"\nbuffer = \"300KB\"").contains("switch.asic is missing"));
+    assert!(with("asic = \"tomahawk\"\npool = \"3MB\"\negress_pool = \"2MB\"").is_ok());
+    assert!(with("policy = \"asic\"\npool = \"3MB\"").is_ok());
+    assert!(refused("policy = \"asic\"\nbuffer = \"300KB\"").contains("switch.pool is missing"));
+    let small = refused("asic = \"tomahawk\"\negress_pool = \"100B\"");
+    assert!(small.contains("switch.egress_pool is \"100B\": it must hold a packet"), "{small}");
+    let other =
+        refused("policy = \"dynamic\"\npool = \"3MB\"\nbuffer = \"3MB\"\negress_pool = \"3MB\"");
+    assert!(other.contains("egress_pool does not apply"), "{other}");
 }

@@ -7,7 +7,8 @@ use switchbed_units::{Span, Time};
 /// A rank's part of a program, and which of its operations are done.
 #[derive(Clone, Debug)]
 pub(crate) struct Course {
-    /// Its first operation, and for each of them what is still to be done before it, of a receive its message, too.
+    /// First operation of the rank. Then for each operation how many others it still waits for; a
+    /// receive also waits for its message.
     first: u32,
     missing: Vec<u32>,
     /// Messages that have come for each, in all repetitions.

@@ -48,7 +48,7 @@ pub(crate) struct Deadlocks {
 }
 
 impl Deadlocks {
-    /// Of a network with flow control.
+    /// Makes the search for a network with flow control.
     pub(crate) fn new(pfc: &Pfc, ports: &[PortInfo]) -> Deadlocks {
         let switch = |node: Node| match node {
             Node::Switch(switch) => Some(switch.index()),
@@ -82,7 +82,7 @@ impl Deadlocks {
         self.next
     }
 
-    /// Those that there were.
+    /// Returns the deadlocks found so far.
     pub(crate) fn found(&self) -> &[Deadlock] {
         &self.found
     }
@@ -114,6 +114,7 @@ impl Deadlocks {
             let state = network.port(link).state();
             state.held_since(class, now).filter(|_| state.queue_packets(class) > 0)
         };
+        // First, so that a deadlock which is over is not taken for one that still stands.
         self.look_back(network, now);
         let long = |queue: &Queue| since(queue).is_some_and(|held| held + self.time <= now);
         let links = (0..self.leads.len()).filter(|&link| self.leads[link].is_some());
@@ -138,7 +139,7 @@ impl Deadlocks {
         }
     }
 
-    /// What each stuck queue waits for, of those that have been held for long.
+    /// Computes for each queue that was held for long which of the others it waits for.
     fn waits(&self, network: &Network, held: BTreeSet<Queue>) -> BTreeMap<Queue, Vec<Queue>> {
         // Which queues behind a queue's peer hold packets of it.
         let behind = |&(link, class): &Queue| -> Vec<Queue> {

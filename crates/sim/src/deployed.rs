@@ -3,7 +3,7 @@
 use crate::topology::{Cable, Graph, Node};
 use switchbed_scenario::{Scenario, SchemeChoice, Switch};
 
-/// What each switch has: the scenario's own, or that of a `[[deploy]]` entry.
+/// Settings of each switch: the scenario's own, or those of a `[[deploy]]` entry.
 pub(crate) struct Deployed<'a> {
     /// The scenario's, then each entry's.
     kinds: Vec<(Switch, &'a SchemeChoice)>,
@@ -23,7 +23,7 @@ impl<'a> Deployed<'a> {
         Deployed { kinds, kind: graph.switches.iter().map(kind).collect() }
     }
 
-    /// What a node's ports are built from.
+    /// Returns the settings that a node's ports are built from.
     pub(crate) fn at(&self, node: Node) -> (&Switch, &'a SchemeChoice) {
         let kind = match node {
             Node::Host(_) => 0,

@@ -8,7 +8,7 @@ use switchbed_scenario::FctEnd;
 use switchbed_scenario::protocols::Protocols;
 use switchbed_units::{Bytes, Span};
 
-/// What is needed to tell how long a flow takes in an empty network.
+/// Data for the duration of a flow in an empty network.
 pub(crate) struct Paths {
     pub(crate) graph: Graph,
     pub(crate) protocols: Protocols,
@@ -22,7 +22,8 @@ pub(crate) struct Paths {
 type Between = HashMap<(SwitchId, SwitchId), Arc<[Vec<Cable>]>>;
 
 impl Paths {
-    /// What ends a traffic entry's flows of a class: without ACKs their arrival.
+    /// Returns the event that ends a traffic entry's flows of a class: their arrival, where there
+    /// are no ACKs.
     pub(crate) fn end(&self, entry: u32, class: u8) -> FctEnd {
         match self.protocols.get(entry, class).is_reliable() {
             true if self.acked.contains(&entry) => FctEnd::Acked,

@@ -1,4 +1,4 @@
-//! What is known of a flow when it ends, or when the run does.
+//! Record of a flow as it ends, or as the run does.
 
 use crate::ids::HostId;
 use crate::transport::Waits;
@@ -11,9 +11,9 @@ pub(crate) const ENDLESS: u64 = 1 << 60;
 /// A flow's record.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowRecord {
-    /// Its number in the order of starts, or its row in the list it came from.
+    /// Number in the order of starts, or row in the list it came from.
     pub row: u64,
-    /// Its source's place among the scenario's traffic, from 0.
+    /// Index of its source among the scenario's traffic, from 0.
     pub traffic: u32,
     /// Sending host.
     pub src: HostId,
@@ -48,7 +48,7 @@ pub struct FlowRecord {
     pub handshake: bool,
 }
 
-/// What a flow counts.
+/// Counters of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     timeouts: u32,
@@ -82,7 +82,7 @@ impl FlowRecord {
         self.ecn_cuts = self.ecn_cuts.saturating_sub(before.ecn_cuts);
     }
 
-    /// What it has counted.
+    /// Returns the flow's counters.
     pub(crate) fn counts(&self) -> Counts {
         let FlowRecord { timeouts, retransmissions, ecn_cuts, .. } = *self;
         Counts { timeouts, retransmissions, ecn_cuts }
@@ -99,7 +99,7 @@ impl FlowRecord {
         self.end.is_some_and(|end| end <= time)
     }
 
-    /// Of a flow that starts.
+    /// Makes the record of a flow that starts.
     pub(crate) fn starting(flow: &FlowStart) -> FlowRecord {
         FlowRecord {
             row: flow.list_row.unwrap_or(flow.row),

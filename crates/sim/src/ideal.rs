@@ -1,6 +1,7 @@
-//! How long a program takes in an empty network: each message takes what a flow takes there, and the messages of
-//! a host follow each other on its line, in each direction in the order in which they could start (the full-duplex
-//! one-port model: Thakur, Rabenseifner and Gropp, IJHPCA 2005, section 3).
+//! Duration of a program in an empty network. Each message takes as long as a flow does there. The
+//! messages of a host follow each other on its line, in each direction in the order in which they
+//! could start. This is the full-duplex one-port model (Thakur, Rabenseifner and Gropp, IJHPCA
+//! 2005, section 3).
 
 use crate::course::Course;
 use crate::empty_network::Paths;
@@ -10,7 +11,7 @@ use switchbed_scenario::FctEnd;
 use switchbed_scenario::traffic::program::{Program, Work};
 use switchbed_units::{Span, Time};
 
-/// Of an operation, at a rank.
+/// Event of an operation, at a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Happens {
     Begins,

@@ -19,12 +19,12 @@ ids! {
     LocalLink(u32);
 }
 
-/// A number that may be missing, in no more room than the number: the last one is nobody's.
+/// A number that may be missing, in no more space than the number: the last one is nobody's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Maybe<T>(u32, PhantomData<T>);
 
 impl<T: Id> Maybe<T> {
-    /// It is missing.
+    /// Value that stands for no id.
     pub const NONE: Maybe<T> = Maybe(u32::MAX, PhantomData);
 
     /// The number, if there is one.

@@ -22,7 +22,7 @@ struct Repetition {
     ranks: u32,
 }
 
-/// What has been done of each program, by traffic entry and repetition.
+/// Progress of each program, by traffic entry and repetition.
 #[derive(Debug, Default)]
 pub(crate) struct Jobs {
     done: BTreeMap<(u32, u32), Repetition>,
@@ -31,15 +31,15 @@ pub(crate) struct Jobs {
 /// A program and what it took.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
-    /// Its place among the scenario's traffic, from 0.
+    /// Index among the scenario's traffic, from 0.
     pub traffic: u32,
-    /// What is done and how.
+    /// Collective operation and its algorithm.
     pub operation: &'static str,
     /// See `operation`.
     pub algorithm: &'static str,
     /// How many ranks take part.
     pub ranks: u32,
-    /// Its data as nccl-tests counts them.
+    /// Data size as nccl-tests counts it.
     pub bytes: Bytes,
     /// Repetitions that all ranks have done, those that are not measured left out.
     pub repetitions: u32,
@@ -68,10 +68,10 @@ impl Job {
     }
 }
 
-/// What a program took, as summaries have it.
+/// Duration of a program in the form of a summary.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct JobTimes {
-    /// Its place among the scenario's traffic, from 0.
+    /// Index among the scenario's traffic, from 0.
     pub traffic: u32,
     /// The collective, and the schedule of its messages.
     pub operation: Cow<'static, str>,
@@ -79,13 +79,13 @@ pub struct JobTimes {
     pub algorithm: Cow<'static, str>,
     /// How many ranks take part.
     pub ranks: u32,
-    /// Its data as nccl-tests counts them.
+    /// Data size in bytes as nccl-tests counts it.
     pub bytes: u64,
     /// Measured repetitions that all ranks completed.
     pub repetitions: u32,
     /// Time of one of these; null without any.
     pub time_us: Option<f64>,
-    /// The same in an empty network.
+    /// Duration in an empty network, in microseconds.
     pub ideal_us: f64,
     /// Time over the ideal one.
     pub slowdown: Option<f64>,
@@ -114,7 +114,7 @@ impl From<&Job> for JobTimes {
     }
 }
 
-/// What is said of jobs that were not completed.
+/// Warns of jobs that were not completed.
 pub(crate) fn warnings(jobs: &[Job]) -> impl Iterator<Item = String> {
     jobs.iter().filter(|job| !job.done).map(|job| {
         format!(

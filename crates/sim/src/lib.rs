@@ -36,6 +36,7 @@ pub mod packet;
 mod pauses;
 mod ports;
 mod ranks;
+mod rerouting;
 mod routing;
 mod run;
 pub mod simulation;

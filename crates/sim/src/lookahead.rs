@@ -1,12 +1,15 @@
 //! How long nothing that a node does can reach another, and what beats that allows.
 
 use crate::engine::phases::{Beat, LONGEST};
+use crate::ids::LinkId;
 use crate::ports::{self, PortInfo};
 use crate::topology::{Cable, Graph, Node};
+use std::collections::BTreeMap;
 use switchbed_qdisc::memory::pfc::FRAME_BYTES;
 use switchbed_scenario::Scenario;
 use switchbed_scenario::Traffic;
-use switchbed_scenario::event::Change;
+use switchbed_scenario::event::{Change, LinkChange};
+use switchbed_scenario::topology::links;
 use switchbed_units::{Rate, Span};
 
 /// The least times of a run, whatever happens in it.
@@ -45,13 +48,11 @@ impl Lookahead {
             (cable.delay + Span::from_ps(tx)).max(Span::from_ps(1))
         };
         let mut each: Vec<Span> = cables().map(|cable| ahead(cable, cable.rate)).collect();
-        for event in &scenario.event {
-            if let Change::Rate { port, rate } = &event.change
-                && let Some(link) = ports::find(ports, port)
-            {
-                let link = link.index();
-                each[link] = each[link].min(ahead(&ports[link].cable, *rate));
-            }
+        for (link, Least { delay, rate }) in least_of_events(scenario, graph, ports) {
+            let cable = ports[link.index()].cable;
+            let delay = delay.unwrap_or(cable.delay).min(cable.delay);
+            let rate = rate.unwrap_or(cable.rate).max(cable.rate);
+            each[link.index()] = ahead(&Cable { delay, ..cable }, rate);
         }
         let least = each.iter().copied().min().unwrap_or(Span::from_ps(1));
         let reach = cables().map(|cable| cable.delay + cable.rate.tx_time(largest)).max();
@@ -63,6 +64,44 @@ impl Lookahead {
         let beats = beats(graph, least, word, (hosts, switches));
         Lookahead { least, word, reach: reach.unwrap_or(least), beats }
     }
+}
+
+/// The shortest delay and the highest rate that events give a direction of a link.
+#[derive(Default)]
+struct Least {
+    delay: Option<Span>,
+    rate: Option<Rate>,
+}
+
+/// Least values that events give each direction of a link.
+fn least_of_events(
+    scenario: &Scenario,
+    graph: &Graph,
+    ports: &[PortInfo],
+) -> BTreeMap<LinkId, Least> {
+    let mut least: BTreeMap<LinkId, Least> = BTreeMap::new();
+    for event in &scenario.event {
+        let (names, delay, rate) = match &event.change {
+            Change::Rate { port, rate } => {
+                (ports::find(ports, port).into_iter().collect(), None, Some(*rate))
+            }
+            Change::OfLink { link, what } => {
+                let both: Vec<LinkId> = links::find(graph, link).into_iter().flatten().collect();
+                match what {
+                    LinkChange::Rate { rate } => (both, None, Some(*rate)),
+                    LinkChange::Delay { delay } => (both, Some(*delay), None),
+                    _ => continue,
+                }
+            }
+            _ => continue,
+        };
+        for link in names {
+            let known = least.entry(link).or_default();
+            known.delay = delay.into_iter().chain(known.delay).min();
+            known.rate = rate.into_iter().chain(known.rate).max();
+        }
+    }
+    least
 }
 
 /// The smallest and the largest frame of a scenario in bytes.

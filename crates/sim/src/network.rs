@@ -1,21 +1,21 @@
 //! The network of a run: its nodes dealt out to shards, and what a run wants to know of them.
 
 use crate::engine::phases::Phases;
-use crate::engine::{Engine, Ran};
+use crate::engine::{Engine, Outbox, Ran};
 use crate::flow::{Counts, FlowRecord};
 use crate::ids::{HostId, LinkId, LocalLink, NodeId, Rank, ShardId, SwitchId};
 use crate::lookahead::Beats;
 use crate::node::fabric::{Built, Fabric};
 use crate::node::host::{Host, Round};
 use crate::node::notice::Notice;
-use crate::node::{Cause, Frames, Shared, host};
+use crate::node::{Cause, Frames, Parcel, Shared, host};
 use crate::observe::convergence::Underway;
 use crate::observe::observer::Observed;
 use crate::observe::queue_stats::Lengths;
 use crate::observe::underflow::Unsent;
 use crate::observe::watch::Watch;
-use crate::packet::losses::Pattern;
-use crate::topology::{Cable, Graph, Node};
+use crate::packet::losses::{Errors, Pattern};
+use crate::topology::{Cable, Graph, Node, Route};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use switchbed_qdisc::memory::pfc::Pfc;
@@ -45,7 +45,7 @@ impl Division {
     /// One thread for the whole network.
     pub const ALONE: Division = Division { threads: 1, shards: 1, worthwhile: 0 };
 
-    /// So many threads, with a part of the network each.
+    /// Divides the network among `threads` threads, a part each.
     pub fn threads(threads: usize) -> Division {
         Division { threads, shards: threads, worthwhile: WORTHWHILE }
     }
@@ -62,12 +62,14 @@ fn remembers(pfc: Option<&Pfc>, links: usize, switches: usize) -> [usize; 2] {
     [queues, switches].map(|of| (REMEMBERED / of.max(1)).max(REMEMBERED_EACH))
 }
 
-/// What a network is built from.
+/// Data that a network is built from.
 pub(crate) struct Plan<'a> {
     pub(crate) graph: &'a Graph,
     pub(crate) settings: host::Settings,
     pub(crate) frames: Frames,
     pub(crate) routing: Routing,
+    /// Links may go down or be drained.
+    pub(crate) reroutes: bool,
     pub(crate) pfc: Option<Pfc>,
     /// By link.
     pub(crate) ranks: &'a [Rank],
@@ -147,6 +149,7 @@ impl Network {
             settings: plan.settings,
             route: graph.route.clone(),
             routing: plan.routing,
+            reroutes: plan.reroutes,
             ties: crate::engine::tie::Ties::new(seed),
             frames: plan.frames,
             remembers: remembers(plan.pfc.as_ref(), ranks.len(), switches.len()),
@@ -347,7 +350,7 @@ impl Network {
         }
     }
 
-    /// What hosts have had to send since the last call, in the order of time.
+    /// Takes the data that hosts have had to send since the last call, in the order of time.
     pub(crate) fn take_unsent(&mut self) -> Vec<Unsent> {
         let worlds = self.engine.shards.iter_mut().map(|shard| &mut shard.world);
         let mut unsent: Vec<_> =
@@ -356,12 +359,13 @@ impl Network {
         unsent
     }
 
-    /// What flows that are under way have brought their receivers so far, by their numbers.
+    /// Returns the bytes that receivers have of each flow under way, by number.
     pub(crate) fn arriving(&self) -> HashMap<u64, Bytes> {
         self.hosts().flat_map(Host::arriving).collect()
     }
 
-    /// What flows under way have counted so far, requests and answers together, by their numbers.
+    /// Returns the counters of flows under way by number. Requests and answers are counted
+    /// together.
     pub(crate) fn counts(&self) -> HashMap<u64, Counts> {
         let mut counts: HashMap<u64, Counts> = HashMap::new();
         for (number, record) in self.hosts().flat_map(Host::counts) {
@@ -392,7 +396,7 @@ impl Network {
         samples.into_iter().map(|(.., sample)| sample).collect()
     }
 
-    /// Since when there is no room for more probes.
+    /// Since when there is no space for more probes.
     pub(crate) fn probes_full_at(&self) -> Option<Time> {
         self.hosts().filter_map(Host::probes_full_at).min()
     }
@@ -425,7 +429,7 @@ impl Network {
         shard.wake(shard.world.node_of(local), now);
     }
 
-    /// Has a link lose or mark what a pattern says of what it carries from now on.
+    /// Makes a link lose or mark packets by a pattern, counted from now on.
     pub(crate) fn lose(&mut self, id: LinkId, pattern: Pattern, now: Time) {
         let (shard, local) = self.links[id.index()];
         let shard = &mut self.engine.shards[shard.index()];
@@ -437,6 +441,74 @@ impl Network {
     pub(crate) fn lost(&self, id: LinkId) -> u64 {
         let (world, local) = self.local(id);
         world.lost(local)
+    }
+
+    /// Does something to a link's port at a time.
+    fn at_link(
+        &mut self,
+        id: LinkId,
+        now: Time,
+        act: impl FnOnce(&mut Fabric, LocalLink, &mut Outbox<Parcel>),
+    ) {
+        let (shard, local) = self.links[id.index()];
+        let shard = &mut self.engine.shards[shard.index()];
+        shard.change(now, |world, out| act(world, local, out));
+        shard.wake(shard.world.node_of(local), now);
+    }
+
+    /// Cuts a link: it carries nothing from now on, and what is on it is lost.
+    pub(crate) fn cut(&mut self, id: LinkId, now: Time) {
+        self.at_link(id, now, |world, local, out| world.cut(local, true, now, out));
+        // What is on it is an arrival to come, at its other end's shard.
+        self.engine.exchange();
+        let (shard, local) = self.links[id.index()];
+        let (far, rank) = self.engine.shards[shard.index()].world.far_end(local);
+        let mut lost = 0;
+        self.engine.shards[far.index()].remove(|world, event| {
+            let gone = world.lose_arrival(event, rank);
+            lost += u64::from(gone);
+            gone
+        });
+        self.engine.shards[shard.index()].world.note_lost(local, lost);
+    }
+
+    /// Lets a link carry again what leaves from now on.
+    pub(crate) fn mend(&mut self, id: LinkId, now: Time) {
+        self.at_link(id, now, |world, local, out| world.cut(local, false, now, out));
+    }
+
+    /// A link's port knows that its link is up or down; whether what waits there then is dropped.
+    pub(crate) fn set_end(&mut self, id: LinkId, (up, drop): (bool, bool), now: Time) {
+        if self.is_up(id) != up {
+            self.set_up(id, up, now);
+        }
+        self.at_link(id, now, |world, local, out| {
+            world.set_live(local, up);
+            if drop {
+                world.flush(local, now, out);
+            }
+        });
+    }
+
+    /// Other tables at all switches.
+    pub(crate) fn reroute(&mut self, table: &Arc<dyn Route>) {
+        let worlds = self.engine.shards.iter_mut().map(|shard| &mut shard.world);
+        worlds.for_each(|world| world.reroute(table.clone()));
+    }
+
+    /// Packets dropped since the warm-up, since no port was left that leads on.
+    pub(crate) fn no_route(&self) -> u64 {
+        self.worlds().map(Fabric::no_route).sum()
+    }
+
+    /// Changes a link's propagation for what leaves from now on.
+    pub(crate) fn set_delay(&mut self, id: LinkId, delay: Span, now: Time) {
+        self.at_link(id, now, |world, local, out| world.set_delay(local, delay, now, out));
+    }
+
+    /// Makes a link lose at random from now on, or no more.
+    pub(crate) fn set_errors(&mut self, id: LinkId, errors: Option<Errors>, now: Time) {
+        self.at_link(id, now, |world, local, out| world.set_errors(local, errors, now, out));
     }
 
     /// Changes a class's share at every port.

@@ -1,4 +1,5 @@
-//! What pauses did: when which port was held and why, which flows that held, and what the watchdog saw.
+//! Pauses and their effects: when and why which port was held, which flows that held, and what the
+//! watchdog saw.
 //!
 //! A pause is a time that a port's class was held without a break. Its *cause* is the queue at the switch
 //! that asked for it which packets of that port waited in, the longest if there were several. If that
@@ -47,7 +48,7 @@ pub struct Waited {
     pub flow: FlowRecord,
     /// While it was under way, a port on its way was held so long.
     pub held: Span,
-    /// The same of pauses whose root is not on its way.
+    /// Part of that time in pauses whose root is not on its way.
     pub victim: Span,
 }
 

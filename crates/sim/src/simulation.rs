@@ -25,9 +25,11 @@ use crate::observe::observer::{Observed, Observer, Observers, Site, View};
 use crate::observe::queue_stats::Lengths;
 use crate::observe::series::{QueueSample, Series};
 use crate::observe::underflow::Underflow;
+use crate::packet::losses::Errors;
 use crate::pauses::{self, Pause, Waited};
 use crate::ports::{self, PortInfo};
 use crate::ranks;
+use crate::rerouting::Rerouting;
 use crate::stall::{self, Refusal, Stall, Stalls};
 use crate::table::{Table, Values};
 use crate::timeline::{Action, Timeline};
@@ -43,6 +45,7 @@ use switchbed_qdisc::{PauseFrames, PortState, QueueId};
 use switchbed_scenario::Scenario;
 use switchbed_scenario::build;
 use switchbed_scenario::build::{AllHeadroom, Inputs, Outside, Place};
+use switchbed_scenario::event;
 use switchbed_scenario::protocol::Protocol;
 use switchbed_scenario::protocols::Protocols;
 use switchbed_scenario::roce::longest_way;
@@ -50,26 +53,27 @@ use switchbed_scenario::traffic;
 use switchbed_scenario::traffic::MAX_CONNECTIONS;
 use switchbed_scenario::traffic::{FlowStart, Flows, TrafficError};
 use switchbed_scenario::{FctEnd, Host, SchemeChoice};
+use switchbed_units::random::OnDemand;
 use switchbed_units::{Bytes, Rate, Span, Time};
 
 /// Why a scenario cannot be built, or its run not be finished.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BuildError {
-    /// Its traffic.
+    /// The traffic does not fit.
     Traffic(TrafficError),
-    /// Its transport.
+    /// The transport does not fit.
     Transport(BadSetting),
-    /// Its hosts.
+    /// The hosts do not fit.
     Host(BadSetting),
-    /// Its lossless groups' headroom leaves no memory for anything else.
+    /// The headroom of lossless groups leaves no memory for anything else.
     Headroom(AllHeadroom),
     /// A port that it measures does not exist.
     Port(String),
     /// A port that an event names does not exist.
     Event(String),
-    /// So many connections are not enough.
+    /// Fewer connections than needed can exist.
     Connections(usize),
-    /// Its scheme is not compiled in, and the caller brings none.
+    /// The scheme is not compiled in, and the caller brings none.
     Outside,
 }
 
@@ -111,7 +115,7 @@ impl std::error::Error for BuildError {}
 pub struct PortReport {
     /// Name and place.
     pub info: PortInfo,
-    /// What it did.
+    /// Totals of the port.
     pub counters: Counters,
     /// Packets that its line lost, as an event said.
     pub lost: u64,
@@ -126,7 +130,7 @@ pub struct PortReport {
 /// Where a run stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// There is more to do.
+    /// The run is not over.
     Running,
     /// All flows have finished, or the time is up.
     Finished,
@@ -146,14 +150,17 @@ pub struct Simulation {
     /// The end of the warm-up; [`Time::NEVER`] once it is over.
     warmup: Time,
     warmed_at: Time,
-    /// What every link had done when the warm-up ended.
+    /// Totals of every link as the warm-up ended.
     before: Vec<Before>,
-    /// What flows had brought that were under way when the warm-up ended, by number.
+    /// Bytes brought by flows that were under way as the warm-up ended, by number.
     arrived_before: HashMap<u64, Bytes>,
-    /// What they had counted.
+    /// Counters of these flows.
     counted_before: HashMap<u64, Counts>,
     observers: Observers,
     timeline: Timeline,
+    rerouting: Rerouting,
+    /// Draws the losses of links, by link.
+    seed: u64,
     /// Where there is flow control.
     deadlocks: Option<Deadlocks>,
     /// Where a run has no end of its own.
@@ -172,7 +179,7 @@ pub struct Simulation {
     work: u64,
     /// Most connections open at a time.
     most_connections: usize,
-    /// There were more.
+    /// Whether the limit kept packets out.
     full: bool,
     /// The network knows of no flow that is still to start.
     short: bool,
@@ -182,7 +189,7 @@ pub struct Simulation {
     over: bool,
 }
 
-/// What a link had done by a time.
+/// Totals of a link up to a time.
 #[derive(Clone, Debug, Default)]
 struct Before {
     counters: Counters,
@@ -211,7 +218,7 @@ impl Simulation {
         Self::with(scenario, &build::Nothing, Division::ALONE)
     }
 
-    /// The same with schemes that the caller brings along, and the work divided.
+    /// Builds it with schemes of the caller, and with the work divided.
     ///
     /// # Errors
     /// As [`Simulation::new`].
@@ -234,7 +241,7 @@ impl Simulation {
         let programs = Arc::new(Programs::new(flows.take_programs()));
         let graph = scenario.graph();
         let ports = ports::of(&graph);
-        let timeline = Timeline::new(scenario, |name| ports::find(&ports, name));
+        let timeline = Timeline::new(scenario, &graph, |name| ports::find(&ports, name));
         let timeline = timeline.map_err(BuildError::Event)?;
         let ranks = ranks::of(&graph, run.seed);
         let deployed = Deployed::new(scenario, &graph);
@@ -260,6 +267,7 @@ impl Simulation {
             ),
             frames,
             routing: scenario.routing.clone(),
+            reroutes: event::reroute(&scenario.event),
             pfc: switch.pfc.clone(),
             ranks: &ranks,
             seed: run.seed,
@@ -330,6 +338,8 @@ impl Simulation {
             warmed_at: Time::ZERO,
             observers,
             timeline,
+            rerouting: Rerouting::default(),
+            seed: run.seed,
             finished: Vec::new(),
             started: 0,
             programs,
@@ -369,7 +379,7 @@ impl Simulation {
         Status::Finished
     }
 
-    /// What has been done, in arrivals of packets.
+    /// Returns the work done, in arrivals of packets.
     fn done(&self) -> u64 {
         self.network.events() + self.work
     }
@@ -507,6 +517,28 @@ impl Simulation {
                     self.network.set_up(link, up, now);
                     self.note_rate(link, now);
                 }
+                Action::Carry(links, true) => {
+                    links.iter().for_each(|&link| self.network.mend(link, now));
+                }
+                Action::Carry(links, false) => {
+                    links.iter().for_each(|&link| self.network.cut(link, now));
+                }
+                Action::End(links, up, drop) => {
+                    for link in links {
+                        self.network.set_end(link, (up, drop), now);
+                        self.note_rate(link, now);
+                    }
+                }
+                Action::Round(links, why, round) => {
+                    let table = self.rerouting.change(&self.paths.graph, links, (why, round));
+                    self.network.reroute(&table);
+                }
+                Action::Delay(link, delay) => self.network.set_delay(link, delay, now),
+                Action::Errors(link, chance) => {
+                    let rng = OnDemand::new(self.seed, "errors", link.0);
+                    let errors = chance.map(|chance| Errors::new(chance, rng));
+                    self.network.set_errors(link, errors, now);
+                }
                 Action::Lose(link, pattern) => self.network.lose(link, pattern, now),
                 Action::Pause(link, class, until) => {
                     self.network.pause_peer(link, class, now);
@@ -525,7 +557,7 @@ impl Simulation {
         }
     }
 
-    /// What a link can carry has changed; nothing while it is down.
+    /// Passes on a change of a link's rate, which is zero while the link is down.
     fn note_rate(&mut self, link: LinkId, now: Time) {
         let rate = match self.network.is_up(link) {
             true => self.network.port(link).state().rate(),
@@ -613,11 +645,11 @@ impl Simulation {
         let error = self.flows.failure()?;
         Some(BuildError::Traffic(TrafficError::List(error.clone())))
     }
-    /// What the traffic offers.
+    /// Returns the loads that the traffic offers.
     pub fn offered(&self) -> &[traffic::Offered] {
         &self.offered
     }
-    /// What programs took; none where no traffic is one.
+    /// Returns the durations of programs; none where no traffic is one.
     pub fn jobs(&self, scenario: &Scenario) -> Vec<Job> {
         self.jobs.all(&scenario.traffic, &self.programs, &self.paths)
     }
@@ -684,7 +716,7 @@ impl Simulation {
         self.observers.full(&self.network).into_iter().chain(probes).collect()
     }
 
-    /// What pause frames did at each port, by lossless class; none without flow control.
+    /// Returns the table of pauses by port and lossless class; none without flow control.
     pub fn pauses(&self) -> Option<Table> {
         let classes = &self.network.pfc()?.priorities;
         let rows = || {
@@ -736,8 +768,8 @@ impl Simulation {
         Some((pauses, waited))
     }
 
-    /// For each port and lossless class: how long it was held from the warm-up's end until now, and how
-    /// many storms there were.
+    /// Time that each port and lossless class was held from the warm-up's end until now, and the
+    /// number of its storms.
     pub fn held(&self) -> Vec<(LinkId, Span, u64)> {
         let classes = self.network.pfc().map_or(&[][..], |pfc| &pfc.priorities);
         let of = |link: LinkId| {
@@ -781,9 +813,20 @@ impl Simulation {
         self.stalls.as_ref()?.found()
     }
 
+    /// Looks for a stall after this long, where a run waits as long as its senders retry.
+    #[cfg(test)]
+    pub(crate) fn look_after(&mut self, every: Span) {
+        self.stalls.as_mut().expect("a scenario without run.until").look_after(every);
+    }
+
     /// The port that has dropped most, or else holds packets that cannot leave, and its queue.
     pub fn refusing(&self) -> Option<(LinkId, QueueId, Refusal)> {
         stall::refuses(&self.network, &[], self.now)
+    }
+
+    /// Packets that switches dropped since the warm-up, since no port was left that led on.
+    pub fn no_route(&self) -> u64 {
+        self.network.no_route()
     }
 
     /// The packet traces that were asked for.
@@ -792,7 +835,7 @@ impl Simulation {
         captures.map_or_else(Vec::new, |captures| captures.files(&self.network))
     }
 
-    /// What each class's receivers took in each interval, if that was asked for.
+    /// Returns the goodput of each class over time, if that was asked for.
     pub fn goodputs(&self) -> &[GoodputSample] {
         self.observers.of().map_or(&[], Goodputs::samples)
     }
@@ -801,19 +844,19 @@ impl Simulation {
         self.network.probes()
     }
 
-    /// What the monitors have seen up to now, by name; once, at the end.
+    /// Takes the monitors' tables up to now, by name. Called once, at the end.
     pub fn take_monitored(&mut self) -> Vec<(&'static str, Table)> {
         let now = self.now;
         let mut view = View { now, network: &mut self.network, graph: &self.paths.graph };
         self.observers.tables(&mut view, &self.ports)
     }
 
-    /// What each of these flows met, where those of more than `giant` are giants.
+    /// Classifies the flows by the flows of more than `giant` bytes on their ways.
     pub fn interference(&self, flows: &[FlowRecord], giant: Bytes) -> Vec<Interference> {
         interference::classes(&self.paths.graph, flows, giant, self.now)
     }
 
-    /// What the ports did, counted up to now.
+    /// Returns the ports' reports, counted up to now.
     pub fn port_reports(&mut self) -> Vec<PortReport> {
         let now = self.now;
         let mut reports = Vec::new();
@@ -841,8 +884,8 @@ impl Simulation {
         self.paths.flow((src, dst), (u32::MAX, 0), size, self.paths.end(u32::MAX, 0))
     }
 
-    /// The same of a flow with the request for it, if there was one; `None` for a flow that
-    /// never ends. A slowdown is an FCT over this.
+    /// FCT in an empty network of a flow with the request for it, if there was one; `None` for a
+    /// flow that never ends. A slowdown is an FCT over this.
     pub fn empty_fct_of(&self, flow: &FlowRecord) -> Option<Span> {
         let of = (flow.traffic, flow.class);
         let request = flow.request.map_or(Span::ZERO, |request| {

@@ -10,7 +10,7 @@ use crate::observe::observer::Observed;
 use crate::ports::PortInfo;
 use switchbed_qdisc::port::view::DropReason;
 use switchbed_qdisc::{PortState, QueueId};
-use switchbed_scenario::event::Change;
+use switchbed_scenario::event::{Change, LinkChange};
 use switchbed_scenario::protocol::Protocol;
 use switchbed_scenario::protocols::Protocols;
 use switchbed_scenario::roce::RETRIES;
@@ -41,7 +41,7 @@ pub struct Stall {
     pub by: Option<(LinkId, QueueId, Refusal)>,
 }
 
-/// What had happened at a look.
+/// Counts of progress as of the last look.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Progress {
     started: u64,
@@ -84,10 +84,12 @@ fn patience(scenario: &Scenario) -> Span {
 }
 
 impl Stalls {
-    /// Of a scenario without an end of its own, and its ports.
+    /// Makes the search for a scenario without an end of its own, and its ports.
     pub(crate) fn new(scenario: &Scenario, ports: &[PortInfo]) -> Option<Stalls> {
         let changed = scenario.event.iter().filter_map(|event| match event.change {
-            Change::Rate { rate, .. } => Some(rate),
+            Change::Rate { rate, .. } | Change::OfLink { what: LinkChange::Rate { rate }, .. } => {
+                Some(rate)
+            }
             _ => None,
         });
         let slowest = ports.iter().map(|port| port.cable.rate).chain(changed).min()?;
@@ -100,6 +102,12 @@ impl Stalls {
             dropped: Vec::new(),
             found: None,
         })
+    }
+
+    /// Looks after this long, and so long after each look.
+    #[cfg(test)]
+    pub(crate) fn look_after(&mut self, every: Span) {
+        (self.every, self.next) = (every, Time::ZERO + every);
     }
 
     /// When it looks next.

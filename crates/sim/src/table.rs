@@ -31,7 +31,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Without rows, with room for so many.
+    /// Without rows, with space for so many.
     pub fn with_capacity(rows: usize) -> Names {
         Names { rows: Vec::with_capacity(rows), ..Names::default() }
     }
@@ -81,11 +81,11 @@ impl Values {
 /// A column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// Its name; ends with its unit where it has one.
+    /// Name of the column; it ends with the unit where there is one.
     pub name: &'static str,
-    /// Its unit; empty for counts and names.
+    /// Unit of the values; empty for counts and names.
     pub unit: &'static str,
-    /// What it says.
+    /// Meaning of the values.
     pub meaning: &'static str,
     /// The values.
     pub values: Values,

@@ -1,10 +1,13 @@
-//! What changes during a run: rates of ports, what their lines lose and mark, shares of classes (where a
+//! Changes during a run: rates of ports, losses and marks of lines, shares of classes (where a
 //! scheme has any).
 
 use crate::ids::LinkId;
-use crate::packet::losses::{Fate, Pattern};
+use crate::packet::losses::{Chance, Fate, Pattern};
+use crate::rerouting::Why;
+use crate::topology::{Graph, Node};
 use switchbed_qdisc::schemes::fairness::{Share, Shares};
-use switchbed_scenario::event::{Change, Event};
+use switchbed_scenario::event::{Change, Event, Held, LinkChange};
+use switchbed_scenario::topology::links;
 use switchbed_scenario::{Scenario, SchemeChoice};
 use switchbed_units::{Rate, Span, Time};
 
@@ -15,6 +18,16 @@ pub(crate) enum Action {
     Rate(LinkId, Rate),
     /// Whether a link is up.
     Up(LinkId, bool),
+    /// Both directions of a link carry nothing any more, or carry again.
+    Carry([LinkId; 2], bool),
+    /// The ports at a link's ends know that it is up, or down; whether what waits there is dropped then.
+    End([LinkId; 2], bool, bool),
+    /// All switches' tables lead round a link for a reason, or no longer.
+    Round([LinkId; 2], Why, bool),
+    /// A direction's propagation.
+    Delay(LinkId, Span),
+    /// A direction's losses at random.
+    Errors(LinkId, Option<Chance>),
     /// The packets that a link loses or marks, by their numbers.
     Lose(LinkId, Pattern),
     /// A link's port pauses a class of its peer's, again and again until a time.
@@ -39,6 +52,7 @@ impl Timeline {
     /// The name of a port that there is not.
     pub(crate) fn new(
         scenario: &Scenario,
+        graph: &Graph,
         link: impl Fn(&str) -> Option<LinkId>,
     ) -> Result<Timeline, String> {
         let mut shares = initial_shares(scenario);
@@ -52,6 +66,13 @@ impl Timeline {
                 }
                 Change::Link { port, up } => {
                     Action::Up(link(port).ok_or_else(|| port.clone())?, *up)
+                }
+                Change::OfLink { link, what } => {
+                    let both = links::find(graph, link).ok_or_else(|| link.clone())?;
+                    let of_link = of_link(both, what, (graph, scenario.host.delay));
+                    let at = Time::ZERO + *at;
+                    actions.extend(of_link.into_iter().map(|(after, action)| (at + after, action)));
+                    continue;
                 }
                 Change::Lose { port, flow, lose } => Action::Lose(
                     link(port).ok_or_else(|| port.clone())?,
@@ -76,6 +97,8 @@ impl Timeline {
             };
             actions.push((Time::ZERO + *at, action));
         }
+        // What follows later from an event comes among others; those of a time stay in their order.
+        actions.sort_by_key(|&(at, _)| at);
         actions.reverse();
         Ok(Timeline { actions, rates: Vec::new() })
     }
@@ -124,6 +147,40 @@ impl Timeline {
         }
         pass(until, true);
         span
+    }
+}
+
+/// Converts a link's change into actions, with the time after it of each.
+fn of_link(
+    both: [LinkId; 2],
+    what: &LinkChange,
+    (graph, host_delay): (&Graph, Span),
+) -> Vec<(Span, Action)> {
+    let each = |action: &dyn Fn(LinkId) -> Action| {
+        both.iter().map(|&link| (Span::ZERO, action(link))).collect()
+    };
+    match *what {
+        LinkChange::Up { up, detect, converge, queue } => vec![
+            (Span::ZERO, Action::Carry(both, up)),
+            (detect, Action::End(both, up, queue == Some(Held::Drop))),
+            (converge, Action::Round(both, Why::Down, !up)),
+        ],
+        LinkChange::Drain { drain, converge } => {
+            vec![(converge, Action::Round(both, Why::Drained, drain))]
+        }
+        LinkChange::Rate { rate } => each(&|link| Action::Rate(link, rate)),
+        LinkChange::Delay { delay } => {
+            let cable = links::cable(graph, both[0]);
+            let at_host = [cable.from, cable.to].iter().any(|of| matches!(of, Node::Host(_)));
+            let delay = if at_host { delay + host_delay } else { delay };
+            each(&|link| Action::Delay(link, delay))
+        }
+        LinkChange::Ber { ber } => {
+            each(&|link| Action::Errors(link, (ber > 0.0).then(|| Chance::of_bits(ber))))
+        }
+        LinkChange::Loss { loss, burst } => each(&|link| {
+            Action::Errors(link, (loss > 0.0).then(|| Chance::of_packets(loss, burst)))
+        }),
     }
 }
 

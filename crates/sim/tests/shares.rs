@@ -61,6 +61,17 @@ fn strict_priority_starves_the_rest() {
 }
 
 #[test]
+fn the_highest_of_several_strict_queues_goes_first_where_that_is_the_order() {
+    for (order, first) in [(StrictOrder::Lowest, 0), (StrictOrder::Highest, 1)] {
+        let mut scenario = port(Discipline::Dwrr, &[1500; 3], &[0, 0, 1, 1, 2, 2]);
+        scenario.switch.strict = 2;
+        scenario.switch.strict_order = order;
+        let shares = shares(&scenario, 3);
+        assert!(shares[first] > 0.99, "{order:?}: {shares:?}");
+    }
+}
+
+#[test]
 fn one_threshold_for_a_port_takes_from_the_few_what_mq_ecn_does_not() {
     // MQ-ECN, section 2.2.3: 1 flow against 8 in queues of equal quanta.
     let of = |name| {

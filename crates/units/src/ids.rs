@@ -1,6 +1,6 @@
 //! The numbers that things of a network have, a type for each: none passes for another's.
 
-/// Numbers of these types.
+/// Defines number types that do not mix.
 #[macro_export]
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident($number:ty);)*) => {$(
@@ -9,12 +9,12 @@ macro_rules! ids {
         pub struct $name(pub $number);
 
         impl $name {
-            /// Of what is at a place in a list of all.
+            /// Makes the number of what is at this position in a list of all.
             #[inline]
             pub const fn at(index: usize) -> $name {
                 $name(index as $number)
             }
-            /// Its place in a list of all.
+            /// Returns the position in a list of all.
             #[inline]
             pub const fn index(self) -> usize {
                 self.0 as usize
@@ -41,9 +41,9 @@ macro_rules! ids {
 }
 
 ids! {
-    /// A host, among all.
+    /// A host, numbered over the whole topology.
     HostId(u32);
-    /// A switch, among all.
+    /// A switch, numbered over the whole topology.
     SwitchId(u32);
     /// A port, at its switch.
     PortId(u32);
@@ -51,10 +51,10 @@ ids! {
     LinkId(u32);
 }
 
-/// Any of them.
+/// Any of the number types.
 pub trait Id: Copy {
     /// The one that was written down so.
     fn of(word: u32) -> Self;
-    /// To be written down.
+    /// Number as written to a file.
     fn word(self) -> u32;
 }

@@ -31,7 +31,7 @@ pub struct Span(u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(u64);
 
-/// A number of bytes.
+/// A size or count in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(u64);
 
@@ -64,27 +64,27 @@ impl Time {
 }
 
 impl Span {
-    /// No time at all.
+    /// A duration of no time.
     pub const ZERO: Span = Span(0);
-    /// Longer than anything lasts.
+    /// Greatest duration, which stands for "without end".
     pub const MAX: Span = Span(u64::MAX);
 
-    /// `ps` picoseconds.
+    /// Makes a duration of `ps` picoseconds.
     #[inline]
     pub const fn from_ps(ps: u64) -> Self {
         Span(ps)
     }
-    /// `ns` nanoseconds.
+    /// Makes a duration of `ns` nanoseconds.
     #[inline]
     pub const fn from_ns(ns: u64) -> Self {
         Span(ns * 1_000)
     }
-    /// `us` microseconds.
+    /// Makes a duration of `us` microseconds.
     #[inline]
     pub const fn from_us(us: u64) -> Self {
         Span(us * 1_000_000)
     }
-    /// `ms` milliseconds.
+    /// Makes a duration of `ms` milliseconds.
     #[inline]
     pub const fn from_ms(ms: u64) -> Self {
         Span(ms * 1_000_000_000)
@@ -146,9 +146,9 @@ impl Rate {
 }
 
 impl Bytes {
-    /// Nothing.
+    /// A size of no bytes.
     pub const ZERO: Bytes = Bytes(0);
-    /// More than anything holds.
+    /// Greatest size, which stands for "without limit".
     pub const MAX: Bytes = Bytes(u64::MAX);
 
     /// `n` bytes.
@@ -191,7 +191,7 @@ impl Line {
         let whole = (8 * PS_PER_S).is_multiple_of(rate.0);
         Line { rate, ps_per_byte: if whole { 8 * PS_PER_S / rate.0 } else { 0 }, rest: 0 }
     }
-    /// The rate.
+    /// Returns the present rate of the line.
     #[inline]
     pub const fn rate(&self) -> Rate {
         self.rate

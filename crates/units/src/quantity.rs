@@ -8,12 +8,11 @@ use crate::{Bytes, Rate, Span};
 
 /// The longest time: more than a day.
 pub const MAX_TIME: Span = Span::from_ms(100_000_000);
-/// The greatest rate.
+/// Greatest rate that is accepted: 100 Tbit/s.
 pub const MAX_RATE: Rate = Rate::from_gbps(100_000);
 /// The largest size: a terabyte.
 pub const MAX_SIZE: Bytes = Bytes::new(1_000_000_000_000);
 
-/// What a unit measures.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Dimension {
     Time,

@@ -13,7 +13,7 @@ use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
 /// A source of random bits. Callers seed it; schemes never do.
 pub trait Random {
-    /// 64 uniform bits.
+    /// Draws 64 uniformly distributed bits.
     fn next_u64(&mut self) -> u64;
 
     /// A double uniform in [0, 1), of 53 bits.
@@ -32,7 +32,7 @@ pub trait Random {
     }
 }
 
-/// For a port whose scheme draws nothing: any draw is a mistake and panics.
+/// Source for a port whose scheme draws nothing: any draw is a mistake and panics.
 pub struct NoRandom;
 
 impl Random for NoRandom {
@@ -101,7 +101,7 @@ pub struct OnDemand {
 }
 
 impl OnDemand {
-    /// [`Stream::new`], later.
+    /// Makes a stream that is opened at its first draw.
     pub const fn new(seed: u64, name: &'static str, entity: u32) -> Self {
         OnDemand { seed, name, entity, stream: None }
     }

@@ -10,11 +10,11 @@ use etherparse::{
 /// Where a packet comes from or goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct End {
-    /// The station.
+    /// MAC address of the host.
     pub mac: Mac,
-    /// Its IPv4 address.
+    /// IPv4 address of the host.
     pub ip: [u8; 4],
-    /// The port.
+    /// UDP or TCP port number.
     pub port: u16,
 }
 
@@ -30,9 +30,9 @@ impl End {
 /// From whom, to whom, and how it is to be treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Way {
-    /// From.
+    /// Sender of the frame.
     pub source: End,
-    /// To.
+    /// Receiver of the frame.
     pub destination: End,
     /// The DSCP, 0 to 63.
     pub dscp: u8,
@@ -40,16 +40,16 @@ pub struct Way {
     pub ecn: u8,
 }
 
-/// What a TCP header says (RFC 9293), beside its ports.
+/// Fields of a TCP header (RFC 9293) besides its ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tcp<'a> {
     /// The first payload byte's number.
     pub sequence: u32,
     /// The next byte expected, where the ACK flag is set.
     pub acknowledgment: Option<u32>,
-    /// Opens a connection.
+    /// SYN flag: opens a connection.
     pub syn: bool,
-    /// ECN-Echo (RFC 3168).
+    /// ECE flag: ECN-Echo (RFC 3168).
     pub ece: bool,
     /// Congestion window reduced (RFC 3168).
     pub cwr: bool,
@@ -64,11 +64,11 @@ pub struct Tcp<'a> {
 pub struct Headers {
     /// From the Ethernet header on; no frame check sequence.
     pub bytes: Vec<u8>,
-    /// What the frame's length was, without frame check sequence.
+    /// Length of the frame in bytes, without frame check sequence.
     pub frame_bytes: u32,
 }
 
-/// What IPv4 can count.
+/// Payload bytes: as many as an IPv4 length can count.
 static ZEROS: [u8; u16::MAX as usize] = [0; u16::MAX as usize];
 
 /// A TCP segment with `payload` bytes; what does not fit into an IPv4 packet is cut.
@@ -102,14 +102,14 @@ pub fn udp(way: &Way, payload: u32) -> Headers {
     headers(way, &ip, &udp.unwrap_or_default().to_bytes(), payload)
 }
 
-/// The port of RoCEv2.
+/// UDP destination port of RoCEv2.
 pub const ROCE_PORT: u16 = 4791;
 
-/// What a RoCEv2 packet's transport header says (InfiniBand Architecture, volume 1, chapter 9, and annex A17), of a
-/// reliable connection. The queue pair is told by its number.
+/// Fields of a RoCEv2 packet's transport header (InfiniBand Architecture, volume 1, chapter 9, and
+/// annex A17), of a reliable connection. Its number identifies the queue pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Roce {
-    /// What it is.
+    /// Kind of packet, with the fields of that kind.
     pub operation: Operation,
     /// The queue pair at its destination, of 24 bits.
     pub queue_pair: u32,
@@ -117,21 +117,21 @@ pub struct Roce {
     pub psn: u32,
 }
 
-/// What a RoCEv2 packet is.
+/// Kind of a RoCEv2 packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Data of a SEND: whether it is the first packet of its message, and the last.
     Send {
-        /// The first.
+        /// Whether the message begins here.
         first: bool,
-        /// The last.
+        /// Whether the message ends here.
         last: bool,
     },
-    /// An acknowledgement.
+    /// Acknowledgement of packets up to a sequence number.
     Ack,
     /// A negative one: a packet came out of sequence.
     Nack,
-    /// A congestion notification packet.
+    /// Congestion notification packet (CNP).
     Cnp,
 }
 
@@ -157,7 +157,7 @@ pub fn roce(way: &Way, head: &Roce, payload: u32) -> Headers {
     transport.push(0);
     transport.extend(psn);
     match head.operation {
-        // The syndrome, and the number of messages, which is not told.
+        // The syndrome, and the number of messages, which is not reported.
         Operation::Ack => transport.extend([0x1f, 0, 0, 0]),
         Operation::Nack => transport.extend([0x60, 0, 0, 0]),
         Operation::Cnp => transport.extend([0; 16]),

@@ -11,21 +11,21 @@ const HEAD: usize = 24;
 const AT_DESTINATION: usize = 14 + 16;
 /// Most bytes of the sampled frame, behind its addresses and tag.
 const SAMPLE: usize = 64;
-/// Queue lengths are told in units of so many bytes.
+/// Unit of queue lengths in the message, in bytes.
 const UNIT: i32 = 64;
 /// A frame shorter than this, without its check sequence, is padded.
 const SHORTEST: usize = 60;
 
-/// A message.
+/// Congestion notification message (IEEE 802.1Qau).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Notification {
     /// The quantized feedback, 0 to 63.
     pub quantized: u8,
-    /// The queue that speaks.
+    /// Identifier of the congestion point.
     pub point: u64,
-    /// The queue's length less its set point, in bytes; told in units of 64.
+    /// The queue's length less its set point, in bytes; sent in units of 64.
     pub offset_bytes: i32,
-    /// Its growth since the sample before, likewise.
+    /// Growth since the sample before, in units of the offset.
     pub delta_bytes: i32,
 }
 
@@ -55,8 +55,7 @@ pub fn build(from: Mac, message: &Notification, sampled: &[u8]) -> Option<Vec<u8
     Some(frame)
 }
 
-/// What is told of a frame: its addresses, its tag's priority, and the beginning of what is
-/// behind both.
+/// Splits a frame into its addresses, its tag's priority, and the rest behind both.
 fn told(frame: &[u8]) -> Option<(&[u8; 12], u8, &[u8])> {
     let (addresses, behind) = frame.split_first_chunk::<12>()?;
     let (priority, data) = match behind {

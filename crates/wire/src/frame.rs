@@ -4,12 +4,12 @@
 use etherparse::{LaxLinkExtSlice, LaxNetSlice, LaxSlicedPacket, LinkSlice, ip_number};
 use std::fmt;
 
-/// A station's address.
+/// MAC address of a host or switch port.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mac(pub [u8; 6]);
 
 impl Mac {
-    /// Everybody.
+    /// Address of a frame for all hosts.
     pub const BROADCAST: Mac = Mac([0xff; 6]);
 
     /// Whether it names a group (broadcast among them) rather than one station.
@@ -43,21 +43,21 @@ impl fmt::Debug for Mac {
     }
 }
 
-/// IPv4 or IPv6.
+/// Version of the IP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
-    /// RFC 791.
+    /// IPv4 (RFC 791), with a header checksum.
     V4,
-    /// RFC 8200.
+    /// IPv6 (RFC 8200), without a header checksum.
     V6,
 }
 
 /// Where a frame's IP header is and what a classifier reads of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ip {
-    /// Which.
+    /// Version of the header found.
     pub version: Version,
-    /// Bytes before the header.
+    /// Bytes of the frame before the header.
     pub offset: usize,
     /// The differentiated services field and the ECN field: IPv4's TOS byte, IPv6's traffic
     /// class (RFC 2474, RFC 3168).
@@ -77,12 +77,12 @@ impl Ip {
     }
 }
 
-/// What a switch reads of a frame.
+/// Fields of a frame that a switch reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// To whom.
+    /// MAC address of the receiver.
     pub destination: Mac,
-    /// From whom.
+    /// MAC address of the sender.
     pub source: Mac,
     /// The outermost VLAN tag's identifier.
     pub vlan: Option<u16>,
@@ -90,7 +90,7 @@ pub struct Frame {
     /// is cut short, or is protected by MACsec.
     pub ip: Option<Ip>,
     /// A hash that a flow's frames share: of addresses, protocol and ports; without ports
-    /// for fragments, which would otherwise part from the first one; of the stations where
+    /// for fragments, which would otherwise part from the first one; of the addresses where
     /// there is no IP.
     pub flow: u32,
 }
@@ -108,7 +108,7 @@ impl Frame {
         Frame::read(bytes, true)
     }
 
-    /// Reads the beginning of a frame, whose rest is elsewhere: an IP packet longer than what
+    /// Reads the beginning of a frame, whose rest is not in the buffer: an IP packet longer than what
     /// is here is none that is cut short.
     ///
     /// # Errors

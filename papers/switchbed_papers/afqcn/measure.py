@@ -1,4 +1,4 @@
-"""What AF-QCN's claims need beyond the built-in measures."""
+"""Measures for AF-QCN's claims besides the built-in ones."""
 
 import math
 from collections.abc import Sequence
@@ -229,8 +229,8 @@ def fig9_weights(rows: Rows) -> Points:
 
 
 def fig10_starved(rows: Rows) -> Points:
-    """What part of its max-min share, 2.5 Gbps on the wire, QCN leaves to the flow over three
-    links, from half a second after the last flow has joined to the cap."""
+    """Part of its max-min share that QCN leaves to the flow over three links, which is 2.5 Gbps on
+    the wire. Measured from half a second after the last flow has joined to the cap."""
     found = {}
     for row in rows.where({"scheme": "qcn"}):
         rates = [mbps for t, flow, mbps in row.figures["curve"] if flow == 0 and 5.5 < t <= 7.0]

@@ -1,4 +1,4 @@
-"""What CEDM's claims need beyond the built-in measures."""
+"""Measures for CEDM's claims besides the built-in ones."""
 
 import math
 from collections.abc import Callable
@@ -20,7 +20,7 @@ LINE_BPS = 10e9
 PACKET_BYTES = 1500
 SPAN_S = 20e-3
 SETTLED_S = 60e-3
-"""Figure 4's warm-up."""
+"""Warm-up of figure 4, in seconds."""
 ROUNDS_FROM_S, ROUND_S = 5e-3, 300e-6
 """Rounds over which lemmas 1 and 2 are compared: longer than a round-trip time with its queue."""
 WAY_S = 24.384e-6
@@ -180,7 +180,7 @@ def theory_ecn_star(rows: Rows) -> Points:
 
 
 def theory_dctcp(rows: Rows) -> Points:
-    """Corollary 4 as printed."""
+    """Corollary 4 as the paper prints it."""
     return {"": {row.seed: cedm.threshold_dctcp(2, 1 / 3, CD, "paper") for row in rows}}
 
 

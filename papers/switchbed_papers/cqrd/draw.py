@@ -183,7 +183,7 @@ def fig16(rows: Rows, title: str, file: Path) -> None:
 
 
 def _panels(title: str, count: int, tall: int = 1) -> "tuple[Figure, Sequence[Axes]]":
-    """So many panels beside each other, and so many rows of them."""
+    """Make a figure of `count` panels a row and `tall` rows."""
     from matplotlib.figure import Figure
 
     size = (1 + 3.5 * count, 0.7 + 2.8 * tall)

@@ -1,4 +1,4 @@
-"""What CQRD's claims need beyond the built-in measures."""
+"""Measures for CQRD's claims besides the built-in ones."""
 
 from switchbed import stats
 from switchbed.plots.style import OTHERS, STYLES, Style
@@ -151,7 +151,7 @@ def fig14_flat(rows: Rows) -> Points:
 
 
 def fig14_goodput(rows: Rows) -> Points:
-    """And large flows' goodput."""
+    """Goodput of large flows in figure 14."""
     return _memory(rows, ("120KB", "200KB"), LARGE)
 
 

@@ -1,4 +1,4 @@
-"""What E-ECN's claims need beyond the built-in measures."""
+"""Measures for E-ECN's claims besides the built-in ones."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -184,12 +184,12 @@ def table2_reno(rows: Rows) -> Points:
 
 
 def table2_cubic(rows: Rows) -> Points:
-    """The same with CUBIC."""
+    """Measure of table 2 with CUBIC."""
     return _over_step(rows, "cubic", "e-ecn")
 
 
 def table2_dctcp(rows: Rows) -> Points:
-    """The same with DCTCP."""
+    """Measure of table 2 with DCTCP."""
     return _over_step(rows, "dctcp", "e-ecn")
 
 

@@ -1,5 +1,5 @@
-"""What is compared where: a cell is a fabric, a workload and a condition; every scheme runs in
-each, on the same flows."""
+"""Cells of the comparison: a fabric, a workload and a condition each. Every scheme runs in every
+cell, on the same flows."""
 
 import tomllib
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Cell:
     workload: str
     condition: str
     load: str = ""
-    """Instead of the file's."""
+    """Offered load in place of the file's."""
 
     @property
     def name(self) -> str:

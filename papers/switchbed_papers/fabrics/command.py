@@ -51,7 +51,7 @@ def page(*, linux: bool) -> None:
 
 
 def _cost(cells: list[Cell], seeds: int, flows: int | None) -> str:
-    """What it takes at most, before it begins."""
+    """State the greatest cost of the runs before they begin."""
     runs = seeds * sum(len(cell.scenario(flows).plans) for cell in cells)
     full = sum(WORKLOADS[cell.workload][0] for cell in cells) / len(cells)
     hours = runs * RUN_S * (flows or full) / full / 3600

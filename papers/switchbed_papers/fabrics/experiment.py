@@ -35,7 +35,7 @@ def run(
 
 
 def row(result: Result) -> dict[str, Any]:
-    """What is kept of a run. Times in microseconds."""
+    """Return the figures that are kept of a run. Times are in microseconds."""
     summary = result.summary()
     fct = summary["fct"]
     return {
@@ -74,6 +74,6 @@ def write(cell: Cell, table: pl.DataFrame) -> None:
 
 
 def committed(cell: Cell) -> pl.DataFrame | None:
-    """What is committed of a cell."""
+    """Return the committed results of a cell."""
     file = RESULTS / f"{cell.name}.csv"
     return pl.read_csv(io.BytesIO(file.read_bytes())) if file.exists() else None

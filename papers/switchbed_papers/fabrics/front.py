@@ -18,7 +18,7 @@ from switchbed._native import Mistake
 SMALL, LARGE = "small_p99_us", "large_mean_us"
 """The measures; less is better in both."""
 MARGIN = 0.02
-"""What counts as no worse."""
+"""Relative difference that still counts as no worse."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Standing:
     """The schemes of a cell beside each other."""
 
     table: pl.DataFrame
-    """As `experiment.row` has it."""
+    """Rows as `experiment.row` returns them."""
 
     @cached_property
     def labels(self) -> list[str]:
@@ -47,15 +47,26 @@ class Standing:
         """The runs whose seeds the other has too."""
         return Standing(self.table.filter(pl.col("seed").is_in(other.table["seed"].unique())))
 
+    @cached_property
+    def runs(self) -> dict[str, pl.DataFrame]:
+        """Each scheme's rows by its label, in the order of the seeds."""
+        ordered = self.table.sort("seed", maintain_order=True)
+        return {str(key): of for (key,), of in ordered.group_by("label", maintain_order=True)}
+
+    @cached_property
+    def middles(self) -> dict[tuple[str, str], float]:
+        """Cache of `middle`, by label and column."""
+        return {}
+
     def values(self, label: str, column: str) -> list[float]:
         """A figure of each seed's run, in the order of the seeds."""
-        found = self.table.filter(pl.col("label") == label).sort("seed")[column]
+        found = self.runs[label][column]
         if found.null_count():
             raise Mistake(f"{label}: a seed has no flows for {column}; give it more --flows")
         return found.to_list()
 
     def mean(self, label: str, column: str) -> float:
-        """Over the seeds."""
+        """Return the mean over the seeds."""
         return stats.mean(self.values(label, column)).estimate
 
     def against(self, label: str, base: str, column: str) -> stats.Change:
@@ -76,8 +87,10 @@ class Standing:
 
     def middle(self, label: str, column: str) -> float:
         """The geometric mean over the seeds, which is what ratios compare."""
-        logs = [math.log(value) for value in self.values(label, column)]
-        return math.exp(stats.mean(logs).estimate)
+        if (label, column) not in self.middles:
+            logs = [math.log(value) for value in self.values(label, column)]
+            self.middles[label, column] = math.exp(stats.mean(logs).estimate)
+        return self.middles[label, column]
 
     @cached_property
     def ranked(self) -> list[str]:

@@ -13,7 +13,7 @@ from switchbed_papers.fabrics.front import LARGE, SMALL, Standing
 from switchbed_papers.fabrics.page import Found, table
 
 NEAR = 0.05
-"""So far behind the best a scheme is near it."""
+"""Distance from the best scheme up to which a scheme counts as close."""
 
 
 def draw(found: Found, folder: Path) -> None:
@@ -84,7 +84,7 @@ def _overall(found: Found, kind: str = "scheme") -> str:
     base = labels[0]
 
     def against(label: str, column: str) -> stats.Change:
-        """`base`, over the cells."""
+        """Return the change from `base`, over the cells."""
         one, other = (_middles(found, each, column) for each in (label, base))
         return stats.paired(one, other)
 

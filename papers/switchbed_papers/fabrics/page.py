@@ -24,7 +24,7 @@ def draw(found: Found, folder: Path) -> None:
 
 
 def committed(cells: Iterable[Cell]) -> dict[Cell, Standing]:
-    """What is committed of the cells."""
+    """Return the committed results of the cells."""
     tables = {cell: experiment.committed(cell) for cell in cells}
     return {cell: Standing(table) for cell, table in tables.items() if table is not None}
 
@@ -63,14 +63,14 @@ def schemes(found: Found) -> list[str]:
 
 
 def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """In Markdown."""
+    """Format a table in Markdown."""
     first = list(heads)
     lines = [first, ["---"] * len(first), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def scale(found: Found) -> str:
-    """Flows, seeds and runs."""
+    """State the numbers of flows, seeds and runs."""
     flows = " and ".join(f"{count:,} {name}" for name, (count, _) in WORKLOADS.items())
     seeds = " or ".join(stats.seeds(n) for n in sorted({s.seeds for s in found.values()}))
     runs = sum(standing.table.height for standing in found.values())
@@ -95,7 +95,7 @@ def _best(standing: Standing, column: str) -> tuple[str, str]:
 
 
 def _front(found: Found) -> str:
-    """Who is on the front where, those who are most often first."""
+    """List the schemes on the front of each cell, the most frequent first."""
     marks = {
         label: [_mark(s, label) or str(s.beaten_by(label)) for s in found.values()]
         for label in _labels(found)
@@ -114,7 +114,7 @@ def _mark(standing: Standing, label: str) -> str:
 
 
 def _lso(found: Found) -> str:
-    """What LSO changes, over the seeds that were run with and without."""
+    """State the effect of LSO, over the seeds that were run with and without."""
     pairs = {
         _short(cell): (found[plain].also_in(standing), standing.also_in(found[plain]))
         for cell, standing in having(found, "lso").items()
@@ -142,7 +142,7 @@ def _incast(found: Found) -> str:
 
 
 def settings(fabrics: Mapping[str, str]) -> str:
-    """What each scheme is set to, by fabric."""
+    """List the settings of each scheme, by fabric."""
     files = [tomllib.loads((FOLDER / f"{name}.toml").read_text("utf-8")) for name in fabrics]
     rows = (
         [label_of(entries[0]), *map(_params, entries)]
@@ -152,7 +152,7 @@ def settings(fabrics: Mapping[str, str]) -> str:
 
 
 def label_of(entry: str | Mapping[str, Any]) -> str:
-    """What a scheme of `[compare]` is called."""
+    """Return the label of a scheme in `[compare]`."""
     return entry if isinstance(entry, str) else str(entry.get("label", entry["name"]))
 
 

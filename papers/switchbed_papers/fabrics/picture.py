@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WIDTH_IN, HEIGHT_IN = 5.8, 4.6
-"""Of a panel."""
+"""Width and height of a panel, in inches."""
 NAME_PT = 6.5
 Point = tuple[float, float]
 Box = tuple[float, float, float, float]

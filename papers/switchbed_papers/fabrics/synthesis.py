@@ -52,7 +52,7 @@ class Ask:
     place: str
 
     def ratios(self, found: Found) -> list[float]:
-        """Of each cell."""
+        """Return the ratio in each cell."""
         each = (
             (standing.middle(self.of, self.measure), standing.middle(self.base, self.measure))
             for standing in found.values()

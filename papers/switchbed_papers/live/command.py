@@ -22,7 +22,7 @@ DONE = "runs.json"
 
 @dataclass(frozen=True)
 class Request:
-    """The command line."""
+    """Options of the command line."""
 
     out: Path
     runs: int
@@ -73,7 +73,7 @@ def _write(request: Request, chosen: Sequence[Figure]) -> None:
 
 
 def _part(figure: Figure, out: Path) -> Part | None:
-    """What a figure came to; None if it has not run."""
+    """Return the results of a figure; `None` if it has not run."""
     folders = sorted(path.parent for path in (out / figure.name).glob(f"*/{DONE}"))
     if not folders:
         return None

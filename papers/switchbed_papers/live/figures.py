@@ -20,11 +20,11 @@ class Metric:
 
     name: str
     paper: str
-    """What the paper says, in its words' figures."""
+    """Result in the paper, with its figures."""
     metric: str
     """A field of the summary: `rtt.mean_us`."""
     of: dict[str, Any]
-    """The combination's settings."""
+    """Settings of the combination in `[compare]`."""
     base: dict[str, Any] | None = None
     over: str | None = None
     """The base's field, where it is another."""
@@ -43,18 +43,18 @@ class Figure:
     draw: str
     """`rtt` and `fct` (of small flows): their distributions; `goodput`: of each class."""
     lines: tuple[str, ...]
-    """What the combinations are called in the picture."""
+    """Labels of the combinations in the picture."""
     metrics: tuple[Metric, ...]
     sets: tuple[str, ...] = ()
     iperf3: bool = False
     notes: tuple[str, ...] = ()
     """How it departs from the paper's."""
     comments: tuple[str, ...] = ()
-    """What came of it, where the two differ or neither is the paper's."""
+    """Remarks on the outcome, where live and simulated differ, or neither is the paper's."""
 
 
 def load(file: Path = FILE) -> list[Figure]:
-    """The file's figures."""
+    """Read the figures of the file."""
     try:
         read = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
@@ -65,7 +65,7 @@ def load(file: Path = FILE) -> list[Figure]:
 
 
 def chosen(figures: list[Figure], only: tuple[str, ...]) -> list[Figure]:
-    """Those that are named, or all."""
+    """Return the named figures, or all of them."""
     names = [figure.name for figure in figures]
     for name in only:
         if name not in names:

@@ -25,16 +25,16 @@ class Part:
     figure: Figure
     result: Result
     picture: Path
-    """Where it is drawn."""
+    """File that the picture is drawn into."""
 
     @property
     def lines(self) -> list[Line]:
-        """The table."""
+        """Return the lines of the table."""
         return self.result.lines(self.figure)
 
 
 def write_report(parts: Sequence[Part], out: Path) -> None:
-    """Writes `report.html`."""
+    """Write `report.html` from the parts."""
     css = (files("switchbed.report") / "page.css").read_text(encoding="utf-8")
     body = "\n".join(map(_section, parts))
     (out / REPORT).write_text(

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 Drawn = dict[str, dict[str, list[Any]]]
-"""What is drawn of each side, by what the legend says: the 101 percentiles of all runs' times in
-milliseconds, or for each combination the median, least and greatest goodput of the runs in Mbps."""
+"""Values to draw for each side, by legend entry. Either the 101 percentiles of all runs' times in
+milliseconds, or for each combination the median, least and greatest goodput in Mbps."""
 
 
 def measured(
@@ -30,7 +30,7 @@ def measured(
 
 
 def draw(figure: Figure, schemes: Sequence[str], drawn: Drawn, to: Path) -> None:
-    """Draws what was measured."""
+    """Draw the measurements of both sides."""
     made = style.figure(9, 3.8, figure.title)
     panels = made.subplots(1, 2, sharex=True, sharey=True)
     for side, axes in zip(SIDES, panels, strict=True):
@@ -72,7 +72,7 @@ def _goodputs(
 def _percentiles(
     figure: Figure, folders: Sequence[Sequence[Path]], _: object, side: str
 ) -> dict[str, list[Any]]:
-    """Of all runs together."""
+    """Return the percentiles over all runs together."""
     import numpy as np
 
     found = {}
@@ -95,7 +95,7 @@ def _scheme(folder: Path) -> str:
 
 
 def _times(folder: Path, figure: Figure, side: str) -> "pl.Series":
-    """In seconds, as measured."""
+    """Return the measured times in seconds."""
     import polars as pl
 
     if figure.draw == "rtt":

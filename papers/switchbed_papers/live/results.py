@@ -1,5 +1,5 @@
-"""What the runs of each figure came to: `results.json` has the committed ones, from which page and
-pictures of the documentation follow."""
+"""Results of each figure's runs. The committed ones are in `results.json`, from which page and
+pictures of the documentation are made."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -16,17 +16,17 @@ FILE = Path(__file__).with_name("results.json")
 
 @dataclass(frozen=True)
 class Result:
-    """Of one figure."""
+    """Results of one figure."""
 
     runs: int
     rate: str
-    """Of a link."""
+    """Rate of the links."""
     hosts: int
     congestion_control: str
     machines: list[dict[str, Any]]
     """Kernel, cores and load average of each run."""
     notes: list[str]
-    """What the labs said."""
+    """Remarks that the labs printed."""
     metrics: list[dict[str, list[float] | None]]
     """Of each metric the median, least and greatest, simulated and live."""
     schemes: list[str]
@@ -34,7 +34,7 @@ class Result:
     """None where only the metrics were kept."""
 
     def lines(self, figure: Figure) -> list[Line]:
-        """The table."""
+        """Return the lines of the table."""
         return [
             Line(metric, unit(metric), *(Spread(*of[s]) if of[s] else None for s in SIDES))  # type: ignore[misc]
             for metric, of in zip(figure.metrics, self.metrics, strict=True)

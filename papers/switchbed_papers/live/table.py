@@ -1,4 +1,4 @@
-"""What the runs of a figure come to: each metric simulated and live, at the paper's speed."""
+"""Table of a figure's results: each metric simulated and live, at the paper's speed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ def lines(figure: Figure, runs: Sequence[Sequence[Found]]) -> list[Line]:
 
 
 def unit(metric: Metric) -> str:
-    """Of what is shown."""
+    """Return the unit of a metric as shown."""
     if metric.form != "value":
         return "×" if metric.form == "times" else "%"
     return {"us": "µs", "mbps": "Mbps"}.get(_kind(metric.metric), "")
@@ -85,7 +85,7 @@ def _field(
 
 
 def _kind(path: str) -> str:
-    """What a field's name says of its unit."""
+    """Return the unit that a field's name ends with."""
     field = next(part for part in reversed(path.split(".")) if not part.isdigit())
     return field.rpartition("_")[2]
 

@@ -1,4 +1,4 @@
-"""What MQ-ECN's claims need beyond the built-in measures."""
+"""Measures for MQ-ECN's claims besides the built-in ones."""
 
 from itertools import pairwise
 

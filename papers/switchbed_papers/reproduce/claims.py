@@ -26,7 +26,7 @@ class Scale:
     """Overrides, as `--set` takes them."""
     seeds: int
     note: str
-    """What running it this small costs; empty where it is the paper's scale."""
+    """Effect of running it at this small scale; empty where it is the paper's scale."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class Experiment:
     setup: Setup
     """The paper's joint set-up, as far as it concerns this experiment."""
     varies: tuple[str, ...]
-    """What the figure itself varies of hosts."""
+    """Host settings that the figure itself varies."""
     figures: str
-    """What is kept of a run: a function of `measure.py`, or a built-in one's name."""
+    """Function that extracts the kept figures of a run: one of `measure.py`, or a built-in one."""
     draw: str | None
-    """What draws it: a function of `draw.py`, or a built-in one's name."""
+    """Function that draws it: one of `draw.py`, or a built-in one."""
     draws_also: tuple[str, ...]
     """The names of further figures that this function draws of the same runs."""
     quick: Scale
@@ -54,16 +54,17 @@ class Experiment:
     search: Scale
     """Of the joint search: fewer seeds, and only the points that claims are about."""
     core_minutes: float
-    """What the full scale takes, roughly: an estimate from smaller runs where it has not run."""
+    """Rough cost of the full scale in core minutes: an estimate from smaller runs where it has not
+    run."""
     assumes: tuple[str, ...]
-    """What the paper leaves open, and what is taken here."""
+    """Assumptions made where the paper leaves something open."""
     expects: tuple[str, ...] = ()
     """Counts that the paper's text has some of: `drops`, `marks`, `timeouts`."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim."""
+    """A claim of the paper that runs can refute."""
 
     id: str
     experiment: str
@@ -72,7 +73,7 @@ class Claim:
     """The paper's value or range, as text."""
     target: Target
     why: str
-    """Why this tolerance."""
+    """Reason for this tolerance."""
     unit: str
     measure: Mapping[str, Any]
     untestable: str = ""
@@ -83,7 +84,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Paper:
-    """One paper's folder."""
+    """Folder of one paper, with its claims and experiments."""
 
     name: str
     title: str
@@ -116,7 +117,7 @@ def papers() -> dict[str, Paper]:
 
 
 def load(file: Path) -> Paper:
-    """Reads one paper's folder."""
+    """Read the folder of one paper."""
     try:
         text = tomllib.loads(file.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:

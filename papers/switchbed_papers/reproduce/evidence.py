@@ -1,6 +1,7 @@
 """The committed rows: a file an experiment, a row a run, from which claims, intervals and pictures
 follow without running anything."""
 
+import functools
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -21,8 +22,6 @@ def read(paper: Paper, experiment: Experiment) -> dict[str, Rows]:
     Rows of the joint set-up judge, with those of its other readings. Until they have run, rows of
     the first edition do, whose hosts `first` of the set-up names.
     """
-    import polars as pl
-
     path = file(paper, experiment)
     if not path.exists():
         return {}
@@ -30,15 +29,25 @@ def read(paper: Paper, experiment: Experiment) -> dict[str, Rows]:
     wanted = {name: setup.digest(name) for name in setup.readings}
     now: dict[str, list[Row]] = {name: [] for name in setup.readings}
     before: dict[str, list[Row]] = {setup.first: []}
-    for row in pl.read_parquet(path).iter_rows(named=True):
-        row |= {key: json.loads(row[key]) for key in ("settings", "figures")}
-        kept = Row(**row)
+    for kept in _rows(path, path.stat().st_mtime_ns):
         if not kept.setup:
             before.setdefault(kept.profile, []).append(kept)
         elif wanted.get(kept.profile) == kept.setup:
             now[kept.profile].append(kept)
     found = now if now[JOINT] else before
     return {name: Rows(rows) for name, rows in found.items() if rows}
+
+
+@functools.lru_cache(maxsize=64)
+def _rows(path: Path, changed_ns: int) -> tuple[Row, ...]:
+    """All rows of a file as it was at a time: a page reads each file thrice."""
+    import polars as pl
+
+    del changed_ns
+    rows = pl.read_parquet(path).iter_rows(named=True)
+    return tuple(
+        Row(**row | {key: json.loads(row[key]) for key in ("settings", "figures")}) for row in rows
+    )
 
 
 def is_first(rows: Rows) -> bool:

@@ -127,7 +127,7 @@ def run(
 
 
 def rows(needed: Sequence[Job], store: Store) -> Rows:
-    """What the runs left."""
+    """Return the rows that the runs left in the store."""
     return Rows([_row(job, store) for job in needed])
 
 
@@ -143,8 +143,8 @@ def _row(job: Job, store: Store) -> Row:
 
 
 def digest(plan: Plan) -> str:
-    """What says whether two runs were of one scenario: its resolved text, without the profile's
-    name and the paths of lists, which are others on each machine."""
+    """Return a hash that is equal for runs of one scenario. It covers the resolved text without the
+    profile's name and the paths of lists, which differ between machines."""
     scenario = json.loads(plan.scenario)
     scenario["host"].pop("profile", None)
     for source in scenario["traffic"]:
@@ -155,7 +155,7 @@ def digest(plan: Plan) -> str:
 
 
 def extractor(paper: Paper, experiment: Experiment) -> Callable[[Result], Figures]:
-    """What takes the figures of a run that are kept."""
+    """Return the function that extracts the kept figures of a run."""
     found = BUILT_IN.get(experiment.figures)
     if found is None:
         found = paper.function(experiment.figures)

@@ -33,7 +33,7 @@ class Finding:
     first_edition: bool = False
     """Whether the rows are of the first edition's hosts: the joint set-up has not run yet."""
     profiles: dict[str, str] = field(default_factory=dict)
-    """A verdict each."""
+    """Verdict under each host profile."""
     literal: str | None = None
     """The verdict under the literal reading; none where it has not run."""
     joint: dict[str, str] = field(default_factory=dict)
@@ -41,12 +41,12 @@ class Finding:
     null_model: str | None = None
     """The verdict on what would have failed the claim: never holds."""
     null_is: str = ""
-    """What that is, in words."""
+    """Description of the null model in words."""
     least: float | None = None
     """Where all of several points must be within: the least bound of any of their intervals, by
     which the verdict is; `low` and `high` are of the worst, which is `measured`."""
     most: float | None = None
-    """And the greatest."""
+    """Greatest bound of any of their intervals."""
     cause: dict[str, Any] | None = None
     """Why it is not reproduced: see why.py; none where it is."""
     warnings: list[str] = field(default_factory=list)

@@ -47,8 +47,8 @@ def _shown(asked: Mapping[str, Any]) -> Callable[[float], float] | None:
 
 
 def null_model(paper: Paper, claim: Claim, rows: Rows) -> tuple[str, Word]:
-    """What would have failed the claim, in words, and the verdict on it; if that holds, the claim
-    cannot fail.
+    """Return a null model that should fail the claim, in words, and the verdict on it. If the null
+    model holds, the claim cannot fail.
 
     - Of a comparison: the same scheme on both sides, each seed's run beside another seed's.
     - Of what a function makes of several schemes' or set-ups' runs: every one's runs are one's, of
@@ -274,7 +274,7 @@ def _name(point: Mapping[str, Any]) -> str:
 
 
 def _over(of: float, base: float) -> float:
-    """Their ratio; of two counts that are zero, one."""
+    """Return the ratio; 1 where both counts are zero."""
     return 1.0 if of == base == 0 else of / base if base else math.inf
 
 

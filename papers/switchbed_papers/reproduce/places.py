@@ -91,7 +91,7 @@ def digests(text: str) -> dict[str, str]:
 
 
 def main() -> None:
-    """The command line."""
+    """Run the command line."""
     text, folder = map(Path, sys.argv[1:])
     found = digests(text.read_text(encoding="utf-8"))
     (folder / FILE).write_text(json.dumps(found, indent=0) + "\n", encoding="utf-8")

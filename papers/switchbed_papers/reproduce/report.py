@@ -30,7 +30,7 @@ summary { cursor: pointer; color: #0b5394; }
 
 
 def write(out: Path, only: Paper | None) -> None:
-    """Writes the report."""
+    """Write the report of one paper, or of all."""
     with tempfile.TemporaryDirectory(prefix="switchbed-report-") as place:
         pictures = Path(place)
         page.draw_all(pictures, only)

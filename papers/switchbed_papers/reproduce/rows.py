@@ -1,4 +1,4 @@
-"""What is kept of the runs of an experiment: a row a run."""
+"""Figures kept of an experiment's runs, one row a run."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,10 +25,10 @@ def mean(values: Iterable[object]) -> float:
 
 @dataclass(frozen=True)
 class Row:
-    """One run."""
+    """Figures that are kept of one run."""
 
     settings: dict[str, Any]
-    """Its coordinates: what `[compare]` varies, the scheme by its label, and `scenario`, the
+    """Coordinates: the settings that `[compare]` varies, the scheme by its label. `scenario` is the
     file's stem, where an experiment has several."""
     seed: int
     figures: Figures
@@ -41,7 +41,7 @@ class Row:
     scenario: str = ""
     """A digest of what ran, hosts included."""
     build: str = ""
-    """The engine's."""
+    """Build of the engine that ran it."""
     wall_s: float = 0.0
 
     def fits(self, settings: Mapping[str, Any]) -> bool:
@@ -63,7 +63,7 @@ class Rows:
         return iter(self.rows)
 
     def where(self, settings: Mapping[str, Any]) -> "Rows":
-        """Those with these settings."""
+        """Return the rows with these settings."""
         found = Rows([row for row in self.rows if row.fits(settings)])
         if not found.rows:
             words = ", ".join(f"{key} {value}" for key, value in settings.items())
@@ -94,6 +94,8 @@ class Rows:
 
 def same(a: Any, b: Any) -> bool:
     """Settings are the same if they are equal, numbers as numbers."""
+    if a == b:
+        return True
     if isinstance(a, int | float) and isinstance(b, int | float):
         return abs(a - b) <= 1e-9 * max(abs(a), abs(b))
-    return bool(a == b)
+    return False

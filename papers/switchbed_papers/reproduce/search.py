@@ -52,7 +52,7 @@ class Choice:
     out: int
     """Claims that come out there together."""
     claims: int
-    """Claims that were counted."""
+    """Number of claims that were counted."""
     points: int
     """Points of the whole grid."""
     ties: int
@@ -278,7 +278,7 @@ def _rounded(claims: Mapping[str, float | None]) -> dict[str, float | None]:
 
 
 def summary(search: Search) -> str:
-    """Findings in lines."""
+    """Format the findings in lines."""
     of = search.choice
     missing = search.missing
     lines = [
@@ -293,5 +293,5 @@ def summary(search: Search) -> str:
 
 
 def ordered(prices: Mapping[str, float]) -> Sequence[str]:
-    """Experiments, the cheapest first."""
+    """Return the experiments, the cheapest first."""
     return sorted(prices, key=lambda name: prices[name])

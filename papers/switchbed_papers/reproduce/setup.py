@@ -113,7 +113,7 @@ class Setup:
 
     @property
     def joint(self) -> dict[str, str]:
-        """The joint set-up's point."""
+        """Return the point of the joint set-up."""
         return {each.name: each.joint for each in self.open}
 
     @property

@@ -19,14 +19,14 @@ WORDS: tuple[Word, ...] = ("holds", "direction", "fails", "undecided")
 
 @dataclass(frozen=True)
 class Target:
-    """What the paper says, in the unit of the measure."""
+    """Value in the paper, in the unit of the measure."""
 
     low: float
     high: float
     """Equal to `low` for a value; infinite for "more than"."""
     tolerance: float
     null: float | None
-    """What the measure is without any effect; none for a claim without a direction."""
+    """Value of the measure without any effect; `None` for a claim without a direction."""
 
     def within(self, value: float) -> bool:
         """Inside, give or take the tolerance."""
@@ -35,7 +35,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured, with its interval."""
+    """Measured value with its interval."""
 
     estimate: float
     low: float | None
@@ -50,11 +50,11 @@ class Measured:
     least: float | None = None
     """Of several such points, the least bound of any; what is printed is that of the worst."""
     most: float | None = None
-    """And the greatest."""
+    """Greatest bound of any of the points."""
 
 
 def judge(target: Target, measured: Measured) -> Word:
-    """The verdict."""
+    """Judge whether the measured value confirms the target."""
     low = measured.low if measured.least is None else measured.least
     high = measured.high if measured.most is None else measured.most
     if low is None or high is None:

@@ -43,12 +43,12 @@ class Cause:
         return f"{self.kind}{at}. {self.says}".strip()
 
     def as_json(self) -> dict[str, Any]:
-        """For `list --json`."""
+        """Return the object that `list --json` writes."""
         return {key: value for key, value in asdict(self).items() if value}
 
 
 def contradictions(folder: Path) -> dict[str, Cause]:
-    """A paper's, by claim."""
+    """Return the contradictions of a paper, by claim."""
     file = folder / "causes.toml"
     try:
         text = tomllib.loads(file.read_text(encoding="utf-8"))

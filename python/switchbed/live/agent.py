@@ -44,7 +44,7 @@ nothing, and the DSCP of the answer."""
 ENDLESS = 2**64 - 1
 CHUNK = bytes(64 << 10)
 INTERVAL_S = 0.1
-"""iperf3's shortest."""
+"""Shortest interval that iperf3 reports."""
 LAST_WORDS_S = 4.0
 """How long iperf3 may go on after the end, and its ends tell each other what they counted."""
 BIN_S = 0.01
@@ -56,7 +56,7 @@ LATE_S = 0.3
 
 
 class Received:
-    """What has come in of flows."""
+    """Bytes of flows that have arrived."""
 
     def __init__(self) -> None:
         self.bins: dict[int, dict[int, int]] = {}

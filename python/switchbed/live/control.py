@@ -14,9 +14,9 @@ ANSWER_S = 10.0
 
 
 def ask(path: Path, what: str, argument: object = None) -> Any:
-    """What the switch at this socket answers; what it refuses is a `Mistake`, and what it has to
-    say beside it goes to the terminal. Each request has a connection of its own: the switch hangs
-    up on who says nothing."""
+    """Return the answer of the switch at this socket. A refusal raises `Mistake`; its remarks go to
+    the terminal. Each request has a connection of its own, since the switch disconnects silent
+    clients."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as stream:
         stream.settimeout(ANSWER_S)
         try:
@@ -37,7 +37,7 @@ def ask(path: Path, what: str, argument: object = None) -> Any:
 
 
 def stats(path: Path) -> dict[str, Any]:
-    """What the switch has done and how it is."""
+    """Return the counters and state of the switch."""
     found: dict[str, Any] = ask(path, "stats")
     return found
 

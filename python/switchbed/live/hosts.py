@@ -19,22 +19,23 @@ def address(host: int) -> str:
 
 
 def station(host: int) -> str:
-    """A host's Ethernet address."""
+    """Return the MAC address of a host."""
     return f"02:5b:00:00:{host >> 8:02x}:{host & 255:02x}"
 
 
 @dataclass(frozen=True)
 class Tcp:
-    """What hosts' TCP is set to."""
+    """Settings of TCP on the hosts."""
 
     congestion_control: str
     ecn: bool
     mtu: int
     initial_window: int
     receive_window: int
-    """In packets."""
+    """Receive window in packets of 1500 bytes."""
     initial_receive_window: int
-    """Likewise; from less the kernel tunes its buffer."""
+    """Receive window at the start, in packets. If it is less than `receive_window`, the kernel
+    tunes its buffer."""
     mss: int
     timestamps: bool
     sack: bool
@@ -72,8 +73,8 @@ def configure(namespaces: Sequence[str], interfaces: Sequence[str], tcp: Tcp) ->
 
 LINUX_RTO_MIN_MS = 200
 MEMORY = 1.52
-"""What packets of 1500 bytes take in a receiver's memory, over their payload. The window that is
-left is what the kernel holds a sender to; the route's it leaves behind."""
+"""Memory of a packet of 1500 bytes at the receiver, over its payload. The kernel limits a sender to
+the window that is left, and ignores the route's."""
 LINUX_RMEM = 131072
 """A receiver's memory at first, where it tunes itself: tcp_rmem's default."""
 TICK_MS = 4
@@ -128,7 +129,7 @@ class Agent:
         pipe.flush()
 
     def report(self, what: str = "report") -> dict[str, Any]:
-        """What it has measured, or its `counters` alone."""
+        """Return the measurements so far, or only the `counters`."""
         self.order(what, None)
         found: dict[str, Any] = json.loads(self._line())
         return found
@@ -141,7 +142,6 @@ class Agent:
         return line
 
     def end(self) -> None:
-        """Ends it."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):

@@ -33,7 +33,7 @@ def check(live: dict[str, Any]) -> None:
 def _refusals(
     port: dict[str, Any], link: dict[str, Any] | None, known: Container[str], mtu: str
 ) -> Iterator[str]:
-    """What is wrong with a port, each to be read after its key."""
+    """List the faults of a port, each to be read after its key."""
     name, attach = port["name"], port["attach"]
     if attach == "interface":
         if link is None:

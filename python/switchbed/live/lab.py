@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     import polars as pl
 
 START_S = 0.5
-"""From the orders to the first flow: all hosts must have heard theirs."""
+"""Seconds from the instructions to the first flow: all hosts must have theirs."""
 LINGER = 2.0
 """A run without an end has at most this many times what the simulation took, and a second."""
 SERIES = "1ms"
 LINUX_RTO_INITIAL = "1s"
-"""No namespace has another."""
+"""Initial RTO of Linux, which no network namespace can change."""
 HEADER_WITH_TIMESTAMPS = 52
 """IPv4, TCP and the timestamps' option (RFC 7323), in bytes."""
 WATCH_S = 0.01
@@ -55,9 +55,9 @@ KEYS = {
 }
 """Keys of a scenario that become some of `[live]`."""
 MOST_RATE = "100Gbps"
-"""A live switch's ports'."""
+"""Greatest rate of a live switch's port."""
 FAULTS = {"lose", "mark"}
-"""Of `[[event]]`, and of a live switch's `[[port]]`."""
+"""Keys of faults, in `[[event]]` and in a live switch's `[[port]]`."""
 
 
 @dataclass(frozen=True)
@@ -76,14 +76,14 @@ class Request:
 
 @dataclass(frozen=True)
 class Setup:
-    """What a lab is made of."""
+    """Scenario and simulation that a lab is made from."""
 
     file: Path
-    """The user's."""
+    """File that the user gave."""
     scenario: dict[str, Any]
-    """As resolved, scaled."""
+    """Scenario as resolved, with rates scaled."""
     flows: "pl.DataFrame"
-    """As the simulation started them."""
+    """Flows that the simulation started."""
     simulated: measured.Measured
     until_s: float
     congestion_control: str
@@ -92,7 +92,7 @@ class Setup:
 
     @property
     def hosts(self) -> int:
-        """How many."""
+        """Number of hosts in the lab."""
         return int(self.scenario["topology"]["hosts"])
 
 
@@ -189,13 +189,12 @@ def _of_user(complaint: str, made: str, file: Path) -> str:
 
 
 def _is_fault(event: dict[str, Any]) -> bool:
-    """What a live switch's port can do."""
+    """Return whether a live switch's port can carry out the event."""
     whole = "flow" not in event and _native.time_ps(event["at"]) == 0
     return whole and event.keys() - {"at", "port"} <= FAULTS and event["port"].startswith("host")
 
 
 def _setup(request: Request, plan: Plan) -> Setup:
-    """Scales and simulates."""
     scenario = scaled(json.loads(plan.scenario), request.scale)
     file = request.file
     scenario["measure"] |= {"queues": "all"}
@@ -315,7 +314,7 @@ def _switch_file(
 
 
 def _faults(events: list[dict[str, Any]], port: str) -> dict[str, list[int]]:
-    """What a host's line loses and marks."""
+    """Return the numbers of the packets that a host's line loses or marks."""
     mine = [event for event in events if event["port"] == port]
     found = {key: [n for event in mine for n in event.get(key, [])] for key in FAULTS}
     return {key: numbers for key, numbers in found.items() if numbers}
@@ -400,7 +399,7 @@ def _measure(
     switch: "subprocess.Popen[str]",
     out: Path,
 ) -> measured.Measured:
-    """Gives the orders, waits, and gathers what everyone has seen."""
+    """Sends the instructions, waits, and gathers the measurements."""
     start = time.monotonic() + START_S
     end = start + setup.until_s
     for host, name, order in _orders(setup, start, end):

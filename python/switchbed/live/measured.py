@@ -1,4 +1,4 @@
-"""What was measured, simulated or live, in one form; and the two beside each other."""
+"""Measurements of a run, simulated or live, in one form; and a comparison of both."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,17 +18,16 @@ WINDOW_S = 0.1
 """The highest rate is that of a window of this length."""
 
 ETHERNET_HEADER = 14
-"""In bytes."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A run's results."""
+    """Measurements of one run, live or simulated."""
 
     flows: "pl.DataFrame"
-    """As a simulation's table `flows`."""
+    """Flows, in the columns of a simulation's table `flows`."""
     series: "pl.DataFrame"
-    """As a simulation's table `series`."""
+    """Samples of queues, in the columns of a simulation's table `series`."""
     pings: "pl.DataFrame"
     """`class` and `rtt_s` of every probe that came back."""
     counters: dict[str, Any]
@@ -48,7 +47,7 @@ def gather(
     start: float,
     zero: float,
 ) -> Measured:
-    """What the hosts and the switch have seen. `start` is when the flows began and `zero` when
+    """Collect the measurements of hosts and switch. `start` is when the flows began and `zero` when
     the switch did, by the clock that all share."""
     ports = {port["port"]: f"switch:{i}" for i, port in enumerate(stats["ports"])}
     peak = max((peak_bps(report["readings"]) for report in reports), default=0.0)
@@ -124,7 +123,7 @@ SINCE_WARMUP = {
 def count(
     reports: list[dict[str, Any]], stats: dict[str, Any], before: dict[str, int] | None = None
 ) -> dict[str, int]:
-    """What switch and hosts have counted, less what they had `before`."""
+    """Return the counts of switch and hosts, less those taken `before`."""
     found = {
         name: sum(report["counters"].get(kernels, 0) for report in reports)
         for name, kernels in SINCE_WARMUP.items()
@@ -157,7 +156,7 @@ def peak_bps(readings: Sequence[tuple[float, int, float]]) -> float:
 
 
 def beside(settings: dict[str, Any], setup: "Setup", live: Measured) -> dict[str, Any]:
-    """The summary of both."""
+    """Return the summary of live and simulated run."""
     return {
         "settings": settings,
         "title": setup.scenario["title"],

@@ -1,4 +1,4 @@
-"""What labs make, and its removal whatever became of the lab.
+"""Namespaces and processes of labs, and their removal however the lab ended.
 
 A lab has a folder under `/run/switchbed/labs`. Before it makes anything else it writes down there
 a random mark, which all that it makes bears from its first moment: namespaces as the alias of
@@ -30,7 +30,7 @@ from switchbed.terminal import say
 PREFIX = "sb-"
 """Every namespace of a lab begins so."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,47}")
-"""What is part of paths and of the names of namespaces."""
+"""Pattern of a lab's name, which becomes part of paths and of namespaces' names."""
 VARIABLE = "SWITCHBED_LAB"
 """In the environment of a lab's processes: its mark."""
 END_S = 10.0
@@ -43,7 +43,7 @@ MAKE = 'ip link set dev lo up alias "$1" && exec ip netns attach "$2" $$'
 
 @dataclass(frozen=True)
 class Lab:
-    """What a lab makes."""
+    """Namespaces, processes and files of a lab."""
 
     name: str
     mark: str
@@ -55,12 +55,12 @@ class Lab:
 
     @property
     def folder(self) -> Path:
-        """Its own, for what it writes while it runs."""
+        """Folder for files of a running lab."""
         return _folder() / self.name
 
     @property
     def socket(self) -> Path:
-        """Its switch's control socket."""
+        """Control socket of the lab's switch."""
         return self.folder / "socket"
 
     @property
@@ -70,7 +70,7 @@ class Lab:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Its processes'."""
+        """Environment of the lab's processes."""
         return os.environ | {VARIABLE: self.mark}
 
     def runs(self) -> bool:
@@ -147,7 +147,6 @@ def clean(*, all_labs: bool) -> tuple[list[str], list[str]]:
 
 
 def _begin(lab: Lab) -> None:
-    """Writes it down."""
     with _alone():
         check_free(lab.name, len(lab.namespaces))
         old = _read(lab.folder)

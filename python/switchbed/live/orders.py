@@ -1,4 +1,4 @@
-"""What the hosts of a lab are told: the flows that the simulation started, and probes."""
+"""Instructions to the hosts of a lab: the flows that the simulation started, and probes."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ ENDS = ("poisson", "log-normal", "request-response", "incast", "on-off", "list")
 FIRST_PORT = 5201
 """iperf3's own; a server serves one flow."""
 Source = dict[str, Any]
-"""A resolved `[[traffic]]`."""
+"""Table `[[traffic]]` as resolved."""
 
 
 def check(file: Path, traffic: Sequence[Source]) -> None:
@@ -37,11 +37,11 @@ def check(file: Path, traffic: Sequence[Source]) -> None:
 
 
 Order = tuple[int, str, dict[str, Any]]
-"""The host that is told, the order's name, and what it says."""
+"""Receiving host, name of the instruction, and its content."""
 
 
 def flow(row: dict[str, Any], traffic: Sequence[Source], start: float, end: float) -> Order:
-    """For a row of `flows`. `start` is when the first flow begins."""
+    """Make the instruction for a row of `flows`. `start` is when the first flow begins."""
     size = row["size_bytes"]
     order = {
         "flow": row["row"],
@@ -62,7 +62,7 @@ def _request(traffic: Sequence[Source]) -> str | None:
 
 
 def iperf3(row: dict[str, Any], control: str, start: float, end: float) -> Iterator[Order]:
-    """For a row of `flows` without a size, by iperf3: both ends."""
+    """Make the instructions of both ends for a row of `flows` without a size, by iperf3."""
     order = {"flow": row["row"], "port": FIRST_PORT + row["row"], "at": start + row["start_s"]}
     yield row["dst"], "iperf3-server", order
     to = {"to": hosts.address(row["dst"]), "dscp": row["class"], "until": end}
@@ -70,7 +70,7 @@ def iperf3(row: dict[str, Any], control: str, start: float, end: float) -> Itera
 
 
 def pings(probe: Source, count: int, start: float, end: float) -> Iterator[Order]:
-    """For a `probe`, of so many hosts: one for each sender and class."""
+    """Make the instructions for a `probe` of `count` hosts, one for each sender and class."""
     (to,) = hosts_of(probe["to"], count)
     stop = probe.get("stop")
     for host in hosts_of(probe["from"], count):

@@ -10,7 +10,7 @@ from switchbed._native import Mistake
 from switchbed.live import switch, system
 
 QUEUE = "1000pkt"
-"""Of the line: Linux's default for a card."""
+"""Length of the line's queue: Linux's default for a card."""
 
 
 @dataclass(frozen=True)
@@ -18,13 +18,13 @@ class Card:
     """The command line of `switchbed live react`."""
 
     line: str
-    """An interface that exists."""
+    """Interface that exists and is sent through."""
     rate: str
-    """The line's."""
+    """Rate of that interface's line."""
     address: str | None
     """The host's, with a prefix length."""
     host: str
-    """The new interface."""
+    """Name of the interface to make."""
     netns: str | None
     """The network namespace that it is put in."""
 
@@ -55,7 +55,7 @@ def _check(card: Card, link: dict[str, Any]) -> None:
 
 
 def _switch(card: Card, mtu: int) -> dict[str, Any]:
-    """The live switch's file."""
+    """Make the scenario of the live switch."""
     optional = {"netns": card.netns, "address": card.address}
     host = {
         "name": card.host,

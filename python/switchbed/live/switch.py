@@ -229,7 +229,7 @@ class _Results:
     def write(
         self, live: dict[str, Any], stats: dict[str, Any], series: "pl.DataFrame | None"
     ) -> None:
-        """What was measured."""
+        """Write the measurements to a result directory."""
         for name, found in (("live", live), ("stats", stats)):
             with self._open(f"{name}.json") as file:
                 file.write(json.dumps(found, indent=2).encode() + b"\n")

@@ -18,7 +18,7 @@ PACKAGES = {
     "setpriv": "util-linux",
     "unshare": "util-linux",
 }
-"""Of programs that have another name."""
+"""Packages of programs that have another name."""
 STALLED_S = 10.0
 """How long a process that is waited for may do nothing at all."""
 MOST_S = 60.0
@@ -97,7 +97,7 @@ def ip_batch(lines: Iterable[str], *, netns: str | None = None) -> None:
 
 
 def ip_json(*words: str, netns: str | None = None) -> list[dict[str, Any]]:
-    """What `ip -json` says."""
+    """Return the output of `ip -json`."""
     text = ip("-json", "-details", *words, netns=netns).strip()
     found: list[dict[str, Any]] = json.loads(text) if text else []
     return [entry for entry in found if entry]
@@ -116,7 +116,7 @@ def runtime_folder() -> Path:
 
 
 def make_runtime_folder() -> Path:
-    """The same, made if it is missing; only its owner may write there."""
+    """Make the runtime folder if it is missing. Only its owner may write there."""
     folder = runtime_folder()
     folder.mkdir(mode=0o755, parents=True, exist_ok=True)
     if folder.stat().st_uid != os.geteuid():

@@ -54,18 +54,18 @@ MEASURED = (
     click.option("--from", "since", metavar="TIME", help="Only what starts then or later: 20ms."),
     click.option("--until", metavar="TIME", help="Only what starts before."),
 )
-"""What is measured, over what."""
+"""Options that choose the metric and the setting it is drawn over."""
 
 
 def measured(command: "Callable[..., Any]") -> "Callable[..., Any]":
-    """Gives a command `MEASURED`."""
+    """Add the options in `MEASURED` to a command."""
     for option in reversed(MEASURED):
         command = option(command)
     return command
 
 
 def over(command: "Callable[..., Any]") -> "Callable[..., Any]":
-    """Gives a command `AXES`."""
+    """Add the options in `AXES` to a command."""
     for option in reversed(AXES):
         command = option(command)
     return command

@@ -13,8 +13,15 @@ if TYPE_CHECKING:
 
 
 class Plots:
-    """`Plots(runs).fct()` draws what `switchbed plot fct` does and gives matplotlib's `Figure`, to
-    show in a notebook or to save by `savefig("fct.pdf")`. A result and a sweep have it as `.plot`.
+    """Figures of runs: `Plots(runs).fct()` draws what `switchbed plot fct` does.
+
+    Each method returns matplotlib's `Figure`, to show in a notebook or to save by
+    `savefig("fct.pdf")`. A result and a sweep have it as `.plot`. Methods raise `Mistake` where the
+    runs lack what the figure needs. `colour` and `panel` are keys that were swept, or `scheme`:
+    each value becomes a line, or a panel.
+
+    Example:
+        >>> sb.Plots(runs).fct(value="slowdown").savefig("fct.pdf")
     """
 
     def __init__(self, runs: "Iterable[Result] | Callable[[], Iterable[Result]]") -> None:
@@ -29,8 +36,16 @@ class Plots:
         panel: str | None = None,
         title: str = "",
     ) -> "Figure":
-        """FCT against load, or the setting `x`, by size class: divided by the first scheme's (or of
-        `colour` the first), over the empty network's, or as it is."""
+        """Draw FCT by size class over load.
+
+        Args:
+            value: `relative`: divided by the first scheme's, or that of the first `colour`;
+                `slowdown`: divided by the FCT in an empty network; `us`: in microseconds.
+            x: Setting on the x axis in place of the load.
+            colour: Key whose values become lines, or `scheme`.
+            panel: Key whose values become panels, or `scheme`.
+            title: Title of the figure.
+        """
         from switchbed.plots import curve, fct
         from switchbed.series import curves, runs
 
@@ -51,9 +66,23 @@ class Plots:
         until: float | None = None,
         title: str = "",
     ) -> "Figure":
-        """Any figures over any settings: `x`, `colour` and `panel` are keys that were swept, or
-        `scheme`; `against`, such as `scheme=MQ-ECN` or `host.lso=false`, divides by the runs that
-        have it, seed by seed. `since` and `until`, in seconds, are for figures of tables."""
+        """Draw any metrics over any setting.
+
+        Args:
+            metric: Dotted name of a figure of the summary, or of a table, or several of them.
+            x: Key on the x axis that was swept, or `scheme`.
+            colour: Key whose values become lines, or `scheme`.
+            panel: Key whose values become panels, or `scheme`.
+            against: Setting such as `scheme=MQ-ECN` or `host.lso=false`; values are divided by
+                those of
+                the runs that have it, seed by seed.
+            since: Only rows of tables from this time on, in seconds.
+            until: Only rows of tables before this time, in seconds.
+            title: Title of the figure.
+
+        Example:
+            >>> found.plot.curve(metric="queue[port=switch:8].mean_kb", x="load")
+        """
         from switchbed.plots import curve
         from switchbed.series.curves import Asked
 
@@ -70,8 +99,15 @@ class Plots:
         panel: str | None = None,
         title: str = "",
     ) -> "Figure":
-        """Distribution of FCT or slowdown by size class, or its complement: the share of flows that
-        took longer. `colour` and `panel` are keys that were swept, or `scheme`."""
+        """Draw the distribution of FCT or slowdown by size class.
+
+        Args:
+            value: `fct` or `slowdown`.
+            complement: Draw the share of flows that took longer instead.
+            colour: Key whose values become lines, or `scheme`.
+            panel: Key whose values become panels, or `scheme`.
+            title: Title of the figure.
+        """
         from switchbed.plots import cdf
 
         drawn = self._lines(colour, panel)
@@ -85,8 +121,14 @@ class Plots:
         panel: str | None = None,
         title: str = "",
     ) -> "Figure":
-        """Slowdown over flow size, at the 50th, 95th and 99th percentile of at most so many bins of
-        equal count. `colour` and `panel` are keys that were swept, or `scheme`."""
+        """Draw slowdown over flow size, at the 50th, 95th and 99th percentile.
+
+        Args:
+            bins: Greatest number of bins; all have the same number of flows.
+            colour: Key whose values become lines, or `scheme`.
+            panel: Key whose values become panels, or `scheme`.
+            title: Title of the figure.
+        """
         from switchbed.plots import sizes
 
         return sizes.figure(self._lines(colour, panel), title, bins)
@@ -100,9 +142,15 @@ class Plots:
         panel: str | None = None,
         title: str = "",
     ) -> "Figure":
-        """Queue lengths over time, with thresholds and marks: of this `port`, such as `switch:8`,
-        or the one with the longest queues, within this `window` in ms. With `colour` or `panel`,
-        keys that were swept, the port's queues together, a line a setting."""
+        """Draw queue lengths over time, with thresholds and marks. Needs `measure.series_every`.
+
+        Args:
+            port: Port such as `switch:8`. Default: the one with the longest queues.
+            window: First and last time in ms. Default: all.
+            colour: Key whose values become lines. The port's queues are then drawn together.
+            panel: Key whose values become panels.
+            title: Title of the figure.
+        """
         from switchbed.plots import queue
 
         drawn = self._lines(colour, panel)
@@ -118,8 +166,14 @@ class Plots:
         panel: str | None = None,
         title: str = "",
     ) -> "Figure":
-        """Each class's share of the throughput over time; with `colour` or `panel`, keys that were
-        swept, a panel a class and a line a setting; with `x` means over time, over this setting."""
+        """Draw each class's share of the goodput over time. Needs `measure.goodput_every`.
+
+        Args:
+            x: Setting over which means over time are drawn instead.
+            colour: Key whose values become lines; each class then has a panel.
+            panel: Key whose values become panels.
+            title: Title of the figure.
+        """
         from switchbed.plots import shares
         from switchbed.series.shares import metrics
 
@@ -140,7 +194,14 @@ class Plots:
         y: str | None = None,
         title: str = "",
     ) -> "Figure":
-        """A figure of the summary over two settings of a sweep, by default its first two."""
+        """Draw a figure of the summary over two settings of a sweep.
+
+        Args:
+            metric: Dotted name of the figure.
+            x: Key on the x axis. Default: the first that was swept.
+            y: Key on the y axis. Default: the second that was swept.
+            title: Title of the figure.
+        """
         from switchbed.plots import heatmap
 
         return heatmap.figure(self._read(), metric, x, y, title)
@@ -153,8 +214,14 @@ class Plots:
         panel: str | None = None,
         title: str = "",
     ) -> "Figure":
-        """How busy each switch port is; with `colour` or `panel`, keys that were swept, a line a
-        setting; with `x` the ports' mean and the busiest over this setting."""
+        """Draw how busy each switch port is.
+
+        Args:
+            x: Setting over which the ports' mean and the busiest port are drawn instead.
+            colour: Key whose values become lines.
+            panel: Key whose values become panels.
+            title: Title of the figure.
+        """
         from switchbed.plots import utilisation
         from switchbed.series.maps import METRICS
 

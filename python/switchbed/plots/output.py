@@ -105,7 +105,7 @@ def logarithmic(figure: "Figure", axes_of: str) -> None:
 
 
 def save(figure: "Figure", path: Path) -> None:
-    """Writes the figure."""
+    """Write the figure in the format of its suffix."""
     import matplotlib as mpl
 
     check(path)

@@ -59,7 +59,7 @@ THRESHOLDS = {
     "port": "threshold for all queues of the port",
     "pool": "threshold for the switch's memory",
 }
-"""What they are called, by whose length they are for."""
+"""Labels of threshold lines, by the length that the threshold applies to."""
 DOTTED: Any = {"linestyle": ":", "linewidth": 1.2}
 
 

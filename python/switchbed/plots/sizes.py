@@ -21,7 +21,7 @@ FEWEST = 20
 """Flows in a bin at least: a 95th percentile of fewer is the slowest."""
 PERCENTILES = (50, 95, 99)
 MOST = 18
-"""Panels in one figure."""
+"""Greatest number of panels in one figure."""
 
 
 def figure(drawn: Sequence[Line], title: str, bins: int = BINS) -> "Figure":
@@ -82,7 +82,7 @@ def edges_of(frames: Sequence[Any], bins: int) -> list[int]:
 
 
 def percentiles(frame: Any, edges: Sequence[int], percentile: int) -> list[float | None]:
-    """Of the slowdowns in each bin; `None` where there is no flow."""
+    """Return the percentile of the slowdowns in each bin; `None` where there is no flow."""
     import polars as pl
 
     found: list[float | None] = []

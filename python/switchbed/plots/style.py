@@ -37,8 +37,21 @@ def inches(text: str, option: str = "--width") -> float:
 def look(
     width: str | None = None, height: str | None = None, style: str | Path | None = None
 ) -> Iterator[None]:
-    """Figures drawn within are so wide and high, such as `3.3in`, in a style of matplotlib's: a
-    name that it knows or a file; `paper.mplstyle` where a width is given and no style."""
+    """Draw the figures in this context at a size, or in a style of matplotlib's.
+
+    Args:
+        width: Width such as `3.3in` or `84mm`, 0.5 to 40 in.
+        height: Height, likewise. Default: in proportion.
+        style: Name that matplotlib knows, or a file. Default: `paper.mplstyle` where a width is
+            given.
+
+    Raises:
+        Mistake: A length is out of range, or there is no such style.
+
+    Example:
+        >>> with sb.look(width="3.3in"):
+        ...     run.plot.fct().savefig("fct.pdf")
+    """
     size = (
         None if width is None else inches(width),
         None if height is None else inches(height, "--height"),
@@ -100,9 +113,9 @@ def over_time(
 
 
 MOST = 8
-"""Panels in one figure."""
+"""Greatest number of panels in one figure."""
 MOST_IN_GRID = 16
-"""The same beside each other."""
+"""Greatest number of panels in a grid."""
 
 
 def fits(panels: int, most: int = MOST) -> None:

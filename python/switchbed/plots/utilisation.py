@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_NAMES = 24
-"""Of ports on an axis, and of switches a dozen."""
+"""Most names of ports on an axis; of switches a dozen."""
 
 
 def figure(drawn: Sequence[Line], title: str) -> "Figure":

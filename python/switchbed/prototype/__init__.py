@@ -87,7 +87,7 @@ def _file(cls: type) -> str | None:
 
 
 Ends = Callable[[ServiceEnd], None]
-"""What a scheduler calls when a queue's service in a round ends."""
+"""Callback of a scheduler, for when a queue's service in a round ends."""
 
 
 class Classifier:
@@ -137,7 +137,7 @@ class Buffer:
 
 
 class Marker:
-    """Marks."""
+    """Decides which packets are marked or dropped."""
 
     def __init__(self, port: Port) -> None:
         """A port's marker; a class's own parameters follow `port`."""
@@ -190,7 +190,7 @@ class Marker:
 
 
 class Scheduler:
-    """Who goes next."""
+    """Chooses the packet that leaves next."""
 
     def __init__(self, port: Port) -> None:
         """A port's scheduler; a class's own parameters follow `port`."""

@@ -30,7 +30,7 @@ REQUIRED = {
     "notifier": "stored",
 }
 MODULE = "switchbed_prototype"
-"""What a user's file is called as a module."""
+"""Module name that a user's file is imported under."""
 
 
 def make(
@@ -159,7 +159,7 @@ def _methods(file: str, seat: str, cls: type, params: Mapping[str, Any], port: P
 
 
 def _place(file: str, cls: type) -> str:
-    """`my_marker.py:12: MyMarker`."""
+    """Describe a class as in `my_marker.py:12: MyMarker`."""
     if memory.holds(file):
         return cls.__name__
     try:
@@ -170,7 +170,8 @@ def _place(file: str, cls: type) -> str:
 
 
 def explain(error: BaseException, folders: Sequence[Path]) -> Mistake:
-    """What a class raised as one line: the last line of the user's, the method, the error."""
+    """Turn an exception of a user's class into one line: the last line in the user's code, the
+    method, the error."""
     said = f"{type(error).__name__}: {error}".removesuffix(": ")
     if isinstance(error, SyntaxError) and error.filename is not None:
         return Mistake(f"{error.filename}:{error.lineno}: this is no Python: {error.msg}")

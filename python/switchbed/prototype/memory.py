@@ -4,7 +4,7 @@ that a cluster's engine sends them to."""
 from collections.abc import Iterable, Mapping, Sequence
 
 PREFIX = "memory:"
-"""What stands for a file's name."""
+"""Prefix that stands in place of a file's name."""
 Classes = Mapping[str, type]
 _kept: dict[str, Classes] = {}
 

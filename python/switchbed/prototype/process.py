@@ -49,7 +49,7 @@ def check(plans: Sequence[Plan]) -> None:
 
 
 def _ask(plan: Plan, track: Progress, *, checking: bool) -> Results | None:
-    """What a process of its own makes of the plan."""
+    """Run or check the plan in a process of its own, and return its results."""
     if INSIDE in os.environ:
         raise Mistake(
             "the file of a scheme runs a simulation as it is imported: "

@@ -18,13 +18,13 @@ def schemes(scenario: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def files(scenario: dict[str, Any]) -> list[Path]:
-    """Their files, each once."""
+    """Return the source files of the scenario's Python schemes, each once."""
     names = set(map(_file, schemes(scenario)))
     return sorted(Path(name) for name in names if not memory.holds(name))
 
 
 def unknown(scenario: dict[str, Any]) -> set[str]:
-    """What stands for the files of those that no file holds."""
+    """Return placeholders for the schemes whose source is in no file."""
     return {name for name in map(_file, schemes(scenario)) if memory.holds(name)}
 
 

@@ -1,4 +1,4 @@
-"""What the charts of a report share: a chart as Plotly.js takes it, and how its lines look.
+"""Shared parts of a report's charts: a chart in the form of Plotly.js, and line styles.
 
 A trace's `meta` tells its `line`, which the reader may hide (null: none), and its `view`: what must
 be chosen above the chart for it to be seen. `page.js` does both.
@@ -49,7 +49,7 @@ class Chart:
 
     @property
     def choices(self) -> dict[str, list[str]]:
-        """What the reader may choose, where there is more than one."""
+        """Return the choices above the chart, where there is more than one value."""
         found: dict[str, list[str]] = {}
         for trace in self.traces:
             for key, value in trace["meta"]["view"].items():

@@ -11,7 +11,7 @@ from switchbed.series.runs import Line
 
 
 def chart(drawn: Sequence[Line]) -> Chart:
-    """Means over seeds."""
+    """Draw the means over seeds."""
     axis = Axis.of_lines(drawn)
     traces: list[Trace] = []
     alone = len(drawn) == 1 and axis is None  # its figures are in the tables

@@ -1,4 +1,4 @@
-"""What receivers got over time: by line, and how classes shared it."""
+"""Goodput of receivers over time, by line, and how classes shared it."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -11,7 +11,7 @@ from switchbed.series.runs import Line
 
 
 class Cell(NamedTuple):
-    """What is shown, and what a column is sorted by."""
+    """Text of a table cell, and the value that its column is sorted by."""
 
     shown: str
     key: float | str

@@ -19,11 +19,11 @@ from switchbed.series.runs import Line, words
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; " + (
     "img-src data: blob:; connect-src data: blob:"
 )
-"""What a browser lets the page load: nothing but itself."""
+"""Content security policy: the browser may load nothing but the page itself."""
 PLOTLY = "plotly-cartesian.min.js"
 """plotly.js with the kinds of charts that reports have; it comes with a licence of its own."""
 STATISTICS = (("all", "mean_us"), ("small", "p99_us"))
-"""Those of the headline."""
+"""Statistics of the headline, by size class."""
 
 
 def check(path: Path) -> None:
@@ -42,7 +42,7 @@ class Asked:
     """On the axis; else the load."""
     colour: str | None = None
     panel: str | None = None
-    """Chosen above each chart."""
+    """Panel chosen above each chart."""
     against: str | None = None
     """`KEY=VALUE`: what others are compared with; else the first scheme, or where one ran alone the
     first value of the first setting."""
@@ -68,7 +68,7 @@ def page(
     failed: Sequence[str] = (),
     asked: Asked = Asked(),
 ) -> str:
-    """The file's text."""
+    """Return the HTML text of the report."""
     runs.check(results, x=asked.x, colour=asked.colour, panel=asked.panel)
     over = asked.x or runs.load_key(results)
     if over in (asked.colour, asked.panel):
@@ -144,7 +144,7 @@ def _section(name: str, heading: str, body: str) -> str:
 
 
 def _ran(results: Sequence[Result], drawn: Sequence[Line]) -> str:
-    """What was run, in a few words each."""
+    """Summarise the runs in a few words each."""
     scenario = results[0].scenario
     over = drawn[0].over
     at = {comparing.text(p): p for line in drawn for run in line.runs for p in [line.place(run)]}

@@ -1,4 +1,4 @@
-"""What flow control held: which port how long, and when."""
+"""Pauses by flow control over time, by port."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ MOST_PORTS = 24
 MOST_PAUSES = 20_000
 """Pauses that the chart over time draws of a line; of more, the longest."""
 FILLS = {"-": "", "--": "/", "-.": "x", ":": "."}
-"""What bars are filled with, for each kind of line."""
+"""Fill pattern of bars, for each kind of line."""
 Held = list[tuple[Line, Any, "pl.DataFrame"]]
 
 

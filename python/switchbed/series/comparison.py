@@ -17,7 +17,7 @@ from switchbed.series.runs import Line
 Measure = Callable[[Result], float | None]
 
 LOAD, FCT, SLOWDOWN = "load (%)", "FCT (us)", "slowdown"
-"""What axes are called, and figures."""
+"""Titles of the axes and names of the figures."""
 PANELS = {
     ("all", "mean_us"): "All flows, average",
     ("small", "mean_us"): "Small flows, average",
@@ -28,8 +28,6 @@ PANELS = {
 
 @dataclass(frozen=True)
 class Point:
-    """An estimate over seeds."""
-
     x: float | str
     """A number, or the name of what is none."""
     value: stats.Interval
@@ -42,11 +40,11 @@ class Curve:
     name: str
     look: Style
     points: tuple[Point, ...]
-    """From left to right."""
+    """Estimates in the order of the x axis."""
 
     @property
     def estimates(self) -> list[float]:
-        """The points' heights."""
+        """Return the heights of the points."""
         return [point.value.estimate for point in self.points]
 
     @property
@@ -69,13 +67,13 @@ class Axis:
 
     @classmethod
     def of(cls, key: str, values: Sequence[Any]) -> Self:
-        """That of these values of a setting."""
+        """Make the axis of a setting with these values."""
         places = Places.of(values)
         return cls(runs.words(key) + (f" ({places.unit})" if places.unit else ""), places)
 
     @classmethod
     def of_lines(cls, drawn: Sequence[Line]) -> Self | None:
-        """That of the lines; `None` where its values are not compared."""
+        """Make the axis of the lines; `None` where its values are not compared."""
         over = drawn[0].over
         if over is None:
             return None
@@ -130,7 +128,7 @@ class Relative:
 
     base: str
     pairs: int
-    """Seeds at most."""
+    """Greatest number of seeds behind a pair."""
     panels: list[list[Curve]]
     """A list for each of `PANELS`, the first scheme's 1 before the others."""
 
@@ -159,7 +157,6 @@ def relative(outcomes: Sequence[Outcome]) -> Relative:
 
 
 def _load(ratio: comparing.Ratio) -> float:
-    """Offered load in percent."""
     return 100 * next(float(v) for key, v in ratio.point if key.split(".")[-1] == "load")
 
 
@@ -199,6 +196,5 @@ def _query(place: int, statistic: str) -> Measure:
 
 
 def _queries(run: Result) -> dict[int, dict[str, Any]]:
-    """By source of traffic."""
     sources = run.summary().get("by_traffic", ())
     return {each["traffic"]: each["query"] for each in sources if (each["query"] or {}).get("n")}

@@ -18,7 +18,7 @@ from switchbed.series.runs import SCHEME, named, swept, words
 
 @dataclass(frozen=True)
 class Asked:
-    """What is drawn over what."""
+    """Metric that is drawn, and the setting it is drawn over."""
 
     metrics: tuple[str, ...]
     x: str | None = None
@@ -35,7 +35,7 @@ class Panel:
 
     heading: str
     title: str
-    """Of the y axis."""
+    """Title of the y axis."""
     curves: tuple[Curve, ...]
 
 
@@ -54,7 +54,7 @@ def of_fct(
 
 
 def label(metric: Metric, against: str | None, over: str = "ideal") -> str:
-    """Of the y axis."""
+    """Title of the y axis, with its unit."""
     if against is None and metric.quantity == "slowdown":
         return comparing.slowdown(over)
     if against is None:
@@ -82,7 +82,7 @@ def keys(results: Sequence[Result], asked: Asked) -> tuple[str, str | None, str 
 
 
 def settings(run: Result) -> dict[str, Any]:
-    """What tells a run from others, but for the seed."""
+    """Return the settings that distinguish a run from others, without the seed."""
     return {SCHEME: run.label} | runs.others(run)
 
 
@@ -202,7 +202,7 @@ class _Base:
 
     @staticmethod
     def place(run: Result, key: str) -> str:
-        """Its seed, and its settings but for this."""
+        """Return the run's seed and its settings except this key."""
         rest = {name: value for name, value in settings(run).items() if name != key}
         return json.dumps([run.seed, rest], sort_keys=True)
 
@@ -228,7 +228,7 @@ def _numbers(results: Sequence[Result], key: str) -> bool:
 
 
 def _looks(drawn: Sequence[tuple[str, str]]) -> dict[str, Style]:
-    """Lines that are schemes have their looks; others are told apart in colour."""
+    """Lines that are schemes have their looks; others differ in colour."""
     labels = {label for label, _ in drawn}
     schemes = {scheme for _, scheme in drawn}
     if len(labels) == len(drawn) and len(schemes) > 1:

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 Value = Literal["fct", "slowdown"]
 VALUES: tuple[Value, ...] = get_args(Value)
 SHARE = "share of flows"
-"""What the other axis is called."""
+"""Title of the y axis."""
 CLASSES = ("all", "small", "medium", "large")
 BELOW, TAIL = 200, 60
 """Points of a thinned distribution below and above its 99th percentile."""
 
 
 def title(value: Value, drawn: Sequence[Line]) -> str:
-    """Of the axis."""
+    """Title of the x axis, with its unit."""
     return "FCT (us)" if value == "fct" else comparing.slowdown(drawn[0].runs[0].over)
 
 

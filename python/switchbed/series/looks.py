@@ -23,9 +23,9 @@ BLUE, VERMILION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#7F7F7F"
 YELLOW = "#F0E442"
 
 COLOURS = (BLACK, ORANGE, BLUE, GREEN, VERMILION, SKY, PURPLE, GREY)
-"""For what is no scheme, such as classes: neighbours differ in lightness too."""
+"""Colours for values that are no schemes, such as classes: neighbours differ in lightness too."""
 IN_TURN = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK, YELLOW)
-"""The same for few lines on white, the strongest first."""
+"""Colours for few lines on white, the strongest first."""
 DASHES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 PLAIN = tuple(map(Style, COLOURS, MARKERS, DASHES * 2))
@@ -62,7 +62,7 @@ STYLES = {
 }
 """Schemes that papers compare with each other differ in colour; others in dashes at least."""
 OTHERS = (Style(GREEN, "P", "-."), Style(PURPLE, "*", ":"), Style(SKY, "p", "-"))
-"""For names that are not here."""
+"""Styles for names that are not in the list."""
 
 
 def own(scheme: str) -> Style:

@@ -15,7 +15,7 @@ class Cells:
     """Means over seeds by two settings."""
 
     name: str
-    """What else tells these runs from others."""
+    """Other settings that distinguish these runs."""
     xs: tuple[str, ...]
     ys: tuple[str, ...]
     rows: tuple[tuple[float | None, ...], ...]
@@ -23,7 +23,7 @@ class Cells:
 
     @property
     def known(self) -> list[float]:
-        """Those that some run has."""
+        """Return the values of the cells that have one."""
         return [value for row in self.rows for value in row if value is not None]
 
 
@@ -50,7 +50,7 @@ def scale(maps: Sequence[Cells]) -> tuple[float, float] | None:
 
 
 def _panel(run: Result, x: str, y: str) -> str:
-    """What else tells the run from others: its scheme, and further settings."""
+    """Name the panel of a run by its scheme and further settings."""
     rest = (
         value if isinstance(value, str) else runs.name(key, value)
         for key, value in run.settings.items()
@@ -79,7 +79,7 @@ def values(results: Sequence[Result], key: str) -> list[str]:
 
 UTILISATION = "utilisation (%)"
 PORT = "port, by what is at its other end"
-"""What the axes are called."""
+"""Titles of the axes."""
 METRICS = ("utilisation.mean_pct", "utilisation.max_pct")
 """Over a setting: of all switch ports together, and of the busiest."""
 
@@ -89,7 +89,7 @@ class Grid:
     """Switches of a kind, which have their ports alike."""
 
     kind: str
-    """What their names begin with: `leaf`."""
+    """Beginning of the switches' names, such as `leaf`."""
     ports: tuple[str, ...]
     """Where each leads: a name where all switches' port of that number leads there, else which of
     the hosts, or switches of a kind, that it has: `host #3`."""
@@ -132,7 +132,7 @@ def grids(results: Sequence[Result]) -> list[Grid]:
 
 
 def _names(ports: Sequence[Sequence[str]]) -> list[str]:
-    """What each column is called, of switches' ports by where they lead."""
+    """Name the columns by the neighbour of each switch port."""
     longest = max(ports, key=len)
     seen: dict[str, int] = {}
     found = []

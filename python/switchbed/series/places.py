@@ -11,10 +11,10 @@ from switchbed import comparing, quantity
 
 @dataclass(frozen=True)
 class Places:
-    """An axis."""
+    """Positions of values on an axis."""
 
     names: tuple[str, ...]
-    """Of values that are no numbers, in their order; empty: they are."""
+    """Values that are no numbers, in their order; empty if all are numbers."""
     xs: tuple[float, ...]
     unit: str
 
@@ -31,7 +31,7 @@ class Places:
         return cls((), tuple(known), "".join(units))
 
     def at(self, value: Any) -> float:
-        """One value's place."""
+        """Return the position of a value."""
         found = number(value)
         if self.names or found is None:
             return float(self.names.index(comparing.text(value)))

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 TIME, LENGTH = "time (ms)", "queue (KB)"
-"""What the axes are called."""
+"""Titles of the axes."""
 TOGETHER = "all together"
 WIDER = {"per-port": "port", "per-pool": "pool"}
 """Schemes whose threshold is for more than the packet's queue."""
@@ -33,18 +33,18 @@ class Length:
 
 @dataclass(frozen=True)
 class Port:
-    """What a port was sampled for."""
+    """Samples of a port's queues."""
 
     name: str
     times_ms: tuple[float, ...]
     queues: dict[int, Length]
-    """By number."""
+    """Lengths by queue number."""
     together: Length
     marked: tuple[int, ...]
     """Packets that left with the port's mark since the sample before."""
     threshold_of: str
-    """Whose length the scheme compares with its threshold: a `queue`'s, the `port`'s, the
-    `pool`'s."""
+    """Length that the scheme compares with its threshold: that of the `queue`, the `port` or the
+    `pool`."""
 
     @property
     def used(self) -> list[int]:

@@ -1,4 +1,4 @@
-"""What figures are drawn from: runs read from results and stores, gathered into lines."""
+"""Runs for figures, read from results and stores, and gathered into lines."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -112,7 +112,7 @@ def _sweep(path: Path) -> list[Result]:
 
 
 SCHEME = "scheme"
-"""What a run's scheme is called where settings are named."""
+"""Name of the scheme where settings are listed."""
 
 
 def setting(run: Result, key: str) -> Any:

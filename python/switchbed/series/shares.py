@@ -1,4 +1,4 @@
-"""What receivers got over time in one run: each class, its share of all, and what was fair."""
+"""Goodput over time in one run: each class, its share of the total, and the fair share."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 GOODPUT, SHARE = "goodput (Gbps)", "share of goodput (%)"
-"""What the axes are called."""
+"""Titles of the axes."""
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,13 @@ class Clock:
 
     @property
     def title(self) -> str:
-        """Of the axis."""
+        """Title of the y axis."""
         return f"time ({self.unit})"
 
 
 @dataclass(frozen=True)
 class Received:
-    """What a class, or all classes together, received in each interval."""
+    """Goodput of a class, or of all classes together, in each interval."""
 
     name: str
     gbps: tuple[float, ...]
@@ -54,12 +54,13 @@ class Goodput:
     classes: dict[int, Received]
     """By number."""
     share_pct: dict[int, tuple[float | None, ...]]
-    """Of what all classes received, by class; `None` in an interval in which nothing was."""
+    """Share of the goodput of all classes, by class; `None` in an interval in which nothing
+    arrived."""
     together: Received
 
     @property
     def mean_gbps(self) -> float:
-        """Of all classes together."""
+        """Return the mean goodput of all classes together."""
         return sum(self.together.gbps) / len(self.together.gbps)
 
 
@@ -88,7 +89,7 @@ def _received(name: str, frame: "pl.DataFrame") -> Received:
 
 
 def classes(results: Sequence[Result]) -> list[int]:
-    """Those that received anything over time, in any run."""
+    """Return the classes that received anything over time, in any run."""
     for run in results:
         if run.goodput.is_empty():
             raise Mistake(f"{run}: has no goodput over time; run it with measure.goodput_every")
@@ -96,5 +97,5 @@ def classes(results: Sequence[Result]) -> list[int]:
 
 
 def metrics(results: Sequence[Result]) -> tuple[str, ...]:
-    """Of each class its share, for a curve over a setting."""
+    """Return the metric of each class's share, for a curve over a setting."""
     return tuple(f"share[class={number}].mean_pct" for number in classes(results))

@@ -11,35 +11,34 @@ from switchbed import files
 from switchbed._native import Mistake
 from switchbed.sonic.tidy import Tables
 
-FORMAT = "switchbed-sonic-device"
+FORMAT = "switchbed-sonic-device-2"
 
 
 @dataclass
 class Device:
-    """The sidecar of an imported scenario."""
+    """The sidecar of an imported scenario. Queues have the same numbers there and here."""
 
     tables: Tables
     modelled: list[tuple[str, str, str]] = field(default_factory=list)
     """Fields that the scenario says: table, row, field."""
     ports: list[str] = field(default_factory=list)
-    """Whose queues the scenario's are."""
-    queues: list[int] = field(default_factory=list)
-    """SONiC's index of each of the scenario's queues."""
+    """Ports whose queues the scenario describes."""
+    count: int = 0
+    """Queues of a port in the scenario."""
     schedulers: dict[int, str] = field(default_factory=dict)
-    """By SONiC's index."""
-    wred: str | None = None
-    """The profile that the scenario's scheme is."""
-    alike: list[str] = field(default_factory=list)
-    """Profiles that say the same as that one, by other names."""
-    marked: list[int] = field(default_factory=list)
-    """Which of SONiC's queues have it."""
-    profile: str | None = None
-    """The buffer profile of a queue that the scenario's buffer is."""
-    buffered: list[int] = field(default_factory=list)
-    others: dict[str, str | None] = field(default_factory=dict)
-    """Of ports that differ in WRED: their profile, by the scenario's switch of `[[deploy]]`."""
+    """Scheduler of each queue that has one."""
+    marks: dict[int, str] = field(default_factory=dict)
+    """WRED profiles of the queues whose schemes say them."""
+    buffers: dict[int, str] = field(default_factory=dict)
+    """Buffer profiles of lossy queues."""
+    pools: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """Pools by the scenario's key that is their size, and by how much that is less than theirs."""
+    groups: str | None = None
+    """The buffer profile of lossless groups, where the configuration has it."""
+    classes: list[int] = field(default_factory=list)
+    """Priorities that are lossless."""
     nvidia: bool = False
-    """Whose chip it is."""
+    """Whether the switch has an NVIDIA chip."""
 
     @property
     def rest(self) -> Tables:
@@ -49,21 +48,27 @@ class Device:
             found[table][row].pop(name, None)
         return found
 
+    def says(self, table: str, row: str, name: str) -> bool:
+        """Whether the scenario says a field."""
+        return (table, row, name) in self.modelled
+
     def write(self, path: Path) -> None:
-        """Beside the scenario."""
+        """Write the file beside the scenario."""
         with files.whole(path) as draft:
             draft.write_text(json.dumps({"format": FORMAT} | vars(self), indent=1), "utf-8")
 
     @classmethod
     def read(cls, path: Path) -> "Device":
-        """What `write` wrote."""
+        """Read a file that `write` wrote."""
         found: dict[str, Any] = files.read_json(path)
         if found.pop("format", None) != FORMAT:
-            raise Mistake(f"{path}: is no {FORMAT}: switchbed import sonic writes one")
+            raise Mistake(f"{path}: is no {FORMAT}: import the configuration again")
         try:
             made = cls(**found)
             made.modelled = [(table, row, name) for table, row, name in made.modelled]
-            made.schedulers = {int(q): name for q, name in made.schedulers.items()}
+            made.pools = {key: (name, int(less)) for key, (name, less) in made.pools.items()}
+            for of in ("schedulers", "marks", "buffers"):
+                setattr(made, of, {int(q): name for q, name in getattr(made, of).items()})
         except (TypeError, ValueError, AttributeError) as error:
             raise Mistake(f"{path}: is damaged: {error}; import the configuration again") from error
         return made

@@ -1,4 +1,4 @@
-"""What became of a key on its way to a switch or from it: `exact`, `approximated` or `refused`."""
+"""Fates of keys on the way to a switch or from it: `exact`, `approximated` or `refused`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ class Finding:
         return f"{self.kind}: {self.key}: {self.text}"
 
     def to_json(self) -> dict[str, str]:
-        """As a sidecar has it."""
+        """Return the object of a sidecar file."""
         return {"finding": self.kind, "key": self.key, "text": self.text}
 
 
@@ -33,7 +33,7 @@ class Findings:
         self.all.append(Finding(EXACT, key, text))
 
     def approximated(self, key: str, text: str) -> None:
-        """What, from, to, and by how much it is off."""
+        """Add a key that was approximated: key, both values, and the difference."""
         self.all.append(Finding(APPROXIMATED, key, text))
 
     def refused(self, key: str, text: str) -> None:
@@ -41,10 +41,10 @@ class Findings:
         self.all.append(Finding(REFUSED, key, text))
 
     def left_out(self, key: str, text: str) -> None:
-        """Of an import: what a scenario has no word for."""
+        """Add a key of an import that a scenario cannot express."""
         self.all.append(Finding(LEFT_OUT, key, text))
 
     @property
     def refusals(self) -> Sequence[Finding]:
-        """Those that nothing is written for."""
+        """Return the refused keys, for which nothing is written."""
         return [each for each in self.all if each.kind == REFUSED]

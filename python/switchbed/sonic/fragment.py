@@ -7,7 +7,8 @@ from typing import Any
 from switchbed._native import Mistake
 from switchbed.sonic import schema
 from switchbed.sonic.device import Device, beside
-from switchbed.sonic.exporting import Choices, export
+from switchbed.sonic.draft import Choices
+from switchbed.sonic.exporting import export
 from switchbed.sonic.finding import Findings
 from switchbed.sonic.tidy import Tables, folded
 

@@ -1,4 +1,4 @@
-"""What SONiC's tables of queues and buffers may hold.
+"""Valid contents of SONiC's tables of queues and buffers.
 
 From its YANG models (sonic-buildimage 086b03bd), and from what the daemon does beyond them
 (orchagent, sonic-swss e6b0c5b5): it refuses a scheduler with a `priority`, and reads thresholds
@@ -19,7 +19,7 @@ Rows = Mapping[str, Mapping[str, Any]]
 """A table's."""
 
 Check = Callable[[str], str | None]
-"""What is wrong with a value, if anything is."""
+"""Function that describes a bad value, or returns `None`."""
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 PORT = re.compile(r"[A-Za-z][\w./-]*")
@@ -79,7 +79,7 @@ class Field:
     to: str | None = None
     """The table whose row it names."""
     several: bool = False
-    """It names several, with commas."""
+    """Whether it names several rows, with commas."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Table:
     """A table."""
 
     key: str
-    """What a key must look like, whole."""
+    """Pattern that a whole key must match."""
     fields: Mapping[str, Field] = field(default_factory=dict)
     mapping: tuple[Check, Check] | None = None
     """Of a map: its fields' names, and their values."""
@@ -297,7 +297,7 @@ DEFAULTS: dict[str, dict[str, str]] = {
     | {f"wred_{colour}_enable": "false" for colour in COLOURS}
     | {"ecn": "ecn_none"},
 }
-"""What a field that is missing means."""
+"""Values that missing fields stand for."""
 
 
 def check(
@@ -307,9 +307,9 @@ def check(
     *,
     open_: bool = False,
 ) -> list[str]:
-    """What is wrong in these tables, a line each: `TABLE|key|field: …`. Fields that `kept` has
-    alike are the device's own and pass; with `open_` so do fields that no model of ours knows, and
-    fields that do not go together."""
+    """List the mistakes in these tables, a line each: `TABLE|key|field: …`. Fields that `kept` has
+    alike are the device's own and pass. With `open_`, fields that the models do not know pass
+    too, and fields that do not go together."""
     found: list[str] = []
     for name in tables:
         if name in config and name in TABLES:

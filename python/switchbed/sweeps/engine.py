@@ -1,6 +1,6 @@
-"""What a sweep's runs take place on: threads (`threads`), a Ray cluster (`ray`), Slurm
-(`slurm`). An engine is given the runs that are missing and sees to it that each is in the
-store, whole or as a failure; what a run is and where it is kept is the same for all."""
+"""Engines that run a sweep: threads (`threads`), a Ray cluster (`ray`), Slurm (`slurm`). An engine
+is given the missing runs and puts each into the store, whole or as a failure. Planning and
+storage are the same for all."""
 
 import json
 import os
@@ -27,7 +27,7 @@ class Job:
 
     @property
     def task(self) -> "Task":
-        """The same for another process."""
+        """Return the job in a form for another process."""
         lent = memory.lend(sources.unknown(json.loads(self.plan.scenario)))
         inputs = keys.inputs(self.plan) if lent else self.key
         return Task(self.key, inputs, pickle.dumps(self.plan), Path.cwd(), lent)
@@ -42,7 +42,7 @@ class Task:
     """A hash of all that its results depend on."""
     pickled: bytes
     folder: Path
-    """What paths of the plan are relative to."""
+    """Folder that the plan's paths are relative to."""
     lent: Mapping[str, memory.Classes]
     """Schemes in Python that no file holds; what carries the task carries classes by value."""
 
@@ -87,7 +87,7 @@ class Ledger:
         self.has_failed()
 
     def has_failed(self) -> None:
-        """The same of one whose failure is in the store already."""
+        """Count a run whose failure is in the store already."""
         with self._lock:
             self._tally.failed += 1
 

@@ -12,8 +12,8 @@ from switchbed.prototype import memory, sources
 
 
 def of(plan: Plan) -> str:
-    """What the store keeps it by: `inputs`, or where the source of a scheme in Python is not
-    known, a key of its own each time."""
+    """Return the key of a run in the store: `inputs`, or a key of its own each time where the
+    source of a Python scheme is unknown."""
     known = sources.known(json.loads(plan.scenario))
     return inputs(plan) if known else secrets.token_hex(16)
 

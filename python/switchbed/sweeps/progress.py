@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 
 class Tally(engine.Tally, Protocol):
-    """What the sweep counts."""
+    """Counters of a sweep under way."""
 
     kept: int
 
 
 class Silent(meter.Silent):
-    """No terminal, no progress."""
+    """Meter that shows nothing, for output that is no terminal."""
 
     def begin(self, total: int) -> None:
-        """Nothing to say."""
+        """Ignore the number of runs."""
 
     def draw(self, done: float) -> None:
-        """Nothing to say."""
+        """Ignore how much is done."""
 
 
 class SweepBar:
@@ -46,7 +46,7 @@ class SweepBar:
             self._bar.stop()
 
     def begin(self, total: int) -> None:
-        """So many runs more."""
+        """Add `total` runs to the display."""
         self._base = self._tally.ran + self._tally.failed
         self._total = self._base + total
 

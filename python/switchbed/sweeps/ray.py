@@ -28,15 +28,23 @@ Files = dict[str, bytes]
 
 @dataclass(frozen=True)
 class Failed:
-    """What a worker sends of a run that fails by its own fault."""
+    """Message of a worker whose run failed by its own fault."""
 
     message: str
 
 
 @dataclass
 class Ray:
-    """A Ray cluster: the one at `address` (`auto`: that of this machine), the one that this
-    process is connected to, or one that is started here for the sweep."""
+    """Engine that runs a sweep on a Ray cluster: `sweep(…, engine=Ray("auto"))`.
+
+    Args:
+        address: Address of the cluster; `auto`: that of this machine. `None`: the one that this
+            process is connected to, or one that is started here for the sweep.
+        jobs: Runs at a time. `None`: as many as the cluster has processors.
+
+    Raises:
+        Mistake: Ray is not installed, or no cluster answers at the address.
+    """
 
     address: str | None = None
     jobs: int | None = None
@@ -74,7 +82,16 @@ class Ray:
             _ray().shutdown()
 
     def run(self, jobs: Sequence[Job], ledger: Ledger, meter: Meter) -> BaseException | None:
-        """As `Engine` says."""
+        """Run the jobs; `sweep` calls this.
+
+        Args:
+            jobs: Runs that the store lacks.
+            ledger: Receiver of each run's files or failure.
+            meter: Display of the progress.
+
+        Returns:
+            The exception that stopped the sweep early, or `None`.
+        """
         ray = _ray()
         execute_there = ray.remote(max_retries=RETRIES, num_cpus=1)(execute)
         waiting, running, done = deque(jobs), dict[Any, Job](), 0
@@ -104,7 +121,7 @@ class Ray:
 
 
 def execute(task: Task) -> Files | Failed:
-    """What a worker does: the run's files, as the store keeps them."""
+    """Run on a worker, and return the files as the store keeps them."""
     plan = task.job.plan
     try:
         results, outcome = runner.run_one(0, plan, Progress())

@@ -30,7 +30,14 @@ GRACE_S = 5.0
 
 @dataclass(frozen=True)
 class Slurm:
-    """Job arrays on the Slurm cluster that this machine submits to."""
+    """Engine that runs a sweep as job arrays on the Slurm cluster that this machine submits to.
+
+    Raises:
+        Mistake: submitit is not installed, or this machine has no sbatch and srun.
+
+    Example:
+        >>> sb.sweep("load.toml", engine=sb.Slurm(partition="short", time=30))
+    """
 
     partition: str | None = None
     time: int = 60
@@ -44,7 +51,7 @@ class Slurm:
     more: Mapping[str, str | bool] = field(default_factory=dict)
     """Further options of sbatch, such as `{"account": "net", "mem": "4G"}`."""
     cluster: str = "slurm"
-    """What submitit calls it: with `local` jobs are processes of this machine."""
+    """Executor name in submitit; with `local`, jobs are processes of this machine."""
 
     def __post_init__(self) -> None:
         _submitit()
@@ -58,7 +65,16 @@ class Slurm:
         return
 
     def run(self, jobs: Sequence[Job], ledger: Ledger, meter: Meter) -> BaseException | None:
-        """As `Engine` says."""
+        """Run the jobs; `sweep` calls this.
+
+        Args:
+            jobs: Runs that the store lacks.
+            ledger: Receiver of each run's files or failure.
+            meter: Display of the progress.
+
+        Returns:
+            The exception that stopped the sweep early, or `None`.
+        """
         folder = ledger.store.path.absolute() / ".slurm" / str(time.time_ns())
         for job in jobs:
             ledger.store.forget_failure(job.key)  # what is there later is new
@@ -166,7 +182,7 @@ class _Array:
 
 @dataclass(frozen=True)
 class Worker:
-    """What a job does."""
+    """Task that a Slurm job runs."""
 
     store: Path
     threads: int
@@ -185,7 +201,8 @@ class Worker:
             raise stopped
 
     def checkpoint(self, tasks: Sequence[Task]) -> "DelayedSubmission":
-        """What submitit queues again when the job is preempted or out of time: the same."""
+        """Return the same task for submitit to queue again, when the job is preempted or out of
+        time."""
         from submitit.helpers import DelayedSubmission
 
         return DelayedSubmission(self, tasks)

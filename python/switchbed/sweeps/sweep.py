@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 STORE = "switchbed-store"
 MAX_SEEDS = 30
 MOST_SHOWN = 15
-"""Settings that `print` lists."""
+"""Greatest number of settings that `print` lists."""
 WIDE = 78
 """Columns of a line of `print`."""
 
@@ -44,14 +44,16 @@ class Entry:
     seed: int
     scheme: str
     summary: dict[str, Any] | None
-    """`None`: it failed."""
+    """Headline figures; `None` if the run failed."""
     message: str | None = None
 
 
 @dataclass(repr=False)
 class SweepResult:
-    """What a sweep left: what is in its table, and where. Two are equal if they have the same runs
-    with the same results."""
+    """Runs of a sweep: settings, seeds, summaries, and the store that holds their tables.
+
+    Two are equal if they have the same runs with the same results.
+    """
 
     store: Store = field(compare=False)
     name: str
@@ -64,7 +66,18 @@ class SweepResult:
 
     @property
     def frame(self) -> "pl.DataFrame":
-        """A row a run: key, settings, status, summary."""
+        """Table of the sweep, one row a run.
+
+        Columns:
+            sweep: Name of the sweep.
+            run: Key of the run in the store.
+            seed: Seed of the run.
+            settings: Coordinates of the run as JSON.
+            status: `ok` or `failed`.
+            message: Reason of a failure; empty otherwise.
+
+        Each setting has a column too, and each figure of the summary, by its dotted name.
+        """
         return read_sweep(self.store.path / "sweeps" / f"{self.name}.parquet")
 
     def __repr__(self) -> str:
@@ -86,7 +99,7 @@ class SweepResult:
 
     @property
     def failures(self) -> list[Entry]:
-        """The runs that failed."""
+        """Runs that failed, each with its message."""
         return [entry for entry in self.entries if entry.summary is None]
 
     @property
@@ -99,7 +112,7 @@ class SweepResult:
         ]
 
     def results(self) -> Iterator[Result]:
-        """Every finished run with its tables, read when they are asked for."""
+        """Yield every finished run. Its tables are read when they are asked for."""
         for entry in self.entries:
             if entry.summary is not None:
                 yield Result.load(self.store.run(entry.key), entry.settings)
@@ -117,7 +130,14 @@ class SweepResult:
         return notebook.runs(self.name, self.outcomes, len(self.failures))
 
     def query(self, sql: str) -> "pl.DataFrame":
-        """DuckDB's answer (docs/sweeps.md names the tables)."""
+        """Query the store's tables with DuckDB.
+
+        Args:
+            sql: Query; docs/sweeps.md names the tables.
+
+        Returns:
+            The rows as a Polars data frame.
+        """
         from switchbed.sweeps import query
 
         return query.query(self.store.path, sql)
@@ -138,14 +158,36 @@ def sweep(
     retry: bool = False,
     any_memory: bool = False,
 ) -> SweepResult:
-    """Runs every combination of the scenario's `[compare]` that the store does not have.
+    """Run every combination of the scenario's `[compare]` that the store does not have yet.
 
-    `seeds`: so many from the scenario's on, instead of those it lists. `precision`: add seeds until
-    the 95 % interval of `metric` is within that fraction of its mean, or there are `max_seeds`;
-    with `against`, a scheme's label, the interval of the others' ratios to it, paired over seeds.
-    `engine`: `Ray(…)` or `Slurm(…)`, instead of `jobs` threads of this process (default: all
-    cores). `retry`: run again what failed before. `any_memory`: run here even what needs more
-    memory than there is. Ctrl-C keeps what has finished.
+    Ctrl-C keeps what has finished; the same call goes on from there.
+
+    Args:
+        scenario: Scenario or its file.
+        store: Folder in which runs are kept.
+        name: Name of the sweep in the store. Default: the scenario's.
+        seeds: Number of seeds, counted from the scenario's first, in place of those it lists.
+        metric: Figure of the summary that `precision` is about.
+        precision: Add seeds until the 95 % interval of the metric is within this fraction of its
+            mean.
+        against: Label of a scheme; `precision` is then about the other schemes' ratios to it,
+            paired
+            over seeds.
+        max_seeds: Most seeds that `precision` may take.
+        jobs: Runs at a time on this machine; `None`: as many as there are cores.
+        engine: `Ray(…)` or `Slurm(…)` in place of this machine.
+        retry: Run again what failed before.
+        any_memory: Run here even what needs more memory than is free.
+
+    Returns:
+        The runs of the sweep, those that were there already included.
+
+    Raises:
+        Mistake: The scenario or an argument has a mistake.
+
+    Example:
+        >>> found = sb.sweep("load.toml", seeds=10)
+        >>> found.plot.fct(value="slowdown").savefig("fct.pdf")
     """
     given = scenario if isinstance(scenario, Scenario) else Scenario.from_file(scenario)
 
@@ -173,7 +215,7 @@ def run(
     retry: bool = False,
     quiet: bool = False,
 ) -> SweepResult:
-    """What both faces share. A sweep that was stopped says so in `stopped_by`."""
+    """Run the sweep for the command and the API; `stopped_by` says what stopped it early."""
     todo = plans(None)
     if seeds is not None:
         first = min(_seed(plan) for plan in todo)
@@ -211,7 +253,7 @@ def enter(
 
 
 def _entry(store: Store, name: str, plan: Plan) -> Entry | None:
-    """What the store knows of a run; `None` if it was not reached."""
+    """Return the store's entry of a run; `None` if it was not reached."""
     scenario = json.loads(plan.scenario)
     settings = dict(json.loads(plan.settings))
     scheme, seed = scenario["scheme"]["name"], scenario["run"]["seed"]
@@ -245,7 +287,7 @@ def _more(plans: Plans, found: SweepResult, rule: Rule) -> Iterator[Plan]:
 
 
 def rows(found: SweepResult) -> list[dict[str, Any]]:
-    """A sweep's table."""
+    """Return a sweep's table, one row a run."""
     columns = directory.columns([entry.settings for entry in found.entries])
     return [
         {"sweep": found.name, "run": entry.key, "seed": entry.seed}

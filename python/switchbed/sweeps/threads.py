@@ -30,7 +30,6 @@ class Threads:
         return
 
     def run(self, jobs: Sequence[Job], ledger: Ledger, meter: Meter) -> BaseException | None:
-        """As `Engine` says."""
 
         def keep(plan: Plan, results: Results, outcome: Outcome) -> None:
             name = jobs[outcome.index].key

@@ -1,4 +1,4 @@
-"""What `tc` (iproute2 6.1) makes of numbers, and the kernel of what it gets.
+"""Rounding of numbers by `tc` (iproute2 6.1), and by the kernel that receives them.
 
 red: `probability` goes as 32 bits, p·2^32, beside `Plog` (tc/q_red.c, tc/tc_red.c); of 0 the kernel
 takes (2^32 - 1) >> Plog for each byte of the ramp, and of any other a whole number for each byte

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from switchbed import links, quantity
-from switchbed.sonic.exporting import NEAREST
+from switchbed import links, quantity, queues
 from switchbed.sonic.finding import Findings
+from switchbed.sonic.wred import NEAREST
 from switchbed.tc.encoding import CERTAIN, chance_on_device, codel_ns
 from switchbed.tc.ewma import PACKET, burst, exponent
 
@@ -27,7 +27,7 @@ PARTS = 256
 
 @dataclass(frozen=True)
 class Choices:
-    """What the user accepts or asks for."""
+    """Options of an export: values that the user chose, and losses that the user accepts."""
 
     device: str = "eth0"
     rate: int | None = None
@@ -72,7 +72,10 @@ class _Export:
         self.made: list[str] = []
         self.mtu = quantity.size(scenario["host"]["mtu"])
         self.count = int(self.switch["queues"])
-        self.strict = int(self.switch["strict"])
+        highest = self.switch.get("strict_order") == "highest"
+        self.queues = queues.by_priority(queues.said(scenario), highest=highest)
+        """In the order of bands."""
+        self.strict = sum(each.strict for each in self.queues)
         self.rate = choices.rate or links.host_rate(scenario["topology"])
 
     def lines(self) -> tuple[list[str], Findings]:
@@ -81,12 +84,13 @@ class _Export:
             parent = self._shape(self.choices.rate)
         limits = self._limits()
         if self.count == 1 or self.scenario["scheme"]["name"] in WHOLE:
-            self._leaf(parent, 0, limits)
+            self._leaf(parent, self.queues[0], limits[0])
             return self.made, self.said
         if self._tree(parent):
-            for queue in range(self.count):
-                self._leaf(f"parent {TREE}{queue + 1:x}", queue, limits)
+            for band, (queue, limit) in enumerate(zip(self.queues, limits, strict=True), 1):
+                self._leaf(f"parent {TREE}{band:x}", queue, limit)
             self._classes()
+        self.said.all = list(dict.fromkeys(self.said.all))  # of queues alike it is said once
         return self.made, self.said
 
     def add(self, where: str, what: str) -> None:
@@ -108,8 +112,13 @@ class _Export:
         return f"parent {TBF}1"
 
     def _limits(self) -> list[int]:
-        """Each queue's memory."""
+        """Each band's memory."""
+        limits = [each.limit for each in self.queues]
+        known = [limit for limit in limits if limit is not None]
         policy = self.switch["policy"]
+        if len(known) == self.count and policy in ("shared", "static"):
+            self.said.exact("switch.queue.limit", f"{', '.join(map(str, known))} bytes by band")
+            return known
         whole = self.scenario["scheme"]["name"] in WHOLE
         if policy == "shared" and whole:
             size = quantity.size(self.switch["buffer"])
@@ -131,7 +140,7 @@ class _Export:
                 "port's shared buffer --instead buffer=static",
             )
             size = quantity.size(self.switch["buffer"])
-        return [size] * self.count
+        return [size if limit is None else min(size, limit) for limit in limits]
 
     # The tree.
 
@@ -149,9 +158,7 @@ class _Export:
             self.add(parent, f"handle {TREE} prio bands {self.count} priomap {priomap}")
             self.said.exact("switch.strict", "all of them: prio, whose first band goes first")
             return True
-        given = self.switch["quantum"]
-        each = given if isinstance(given, list) else [given] * self.count
-        quanta = [quantity.size(text) for text in each[self.strict :]]
+        quanta = [each.quantum for each in self.queues if not each.strict]
         if discipline in ("wfq", "round-robin"):
             quanta = quanta if discipline == "wfq" else [self.mtu] * len(quanta)
             self.said.approximated("switch.discipline", f"{discipline} as ets, which is DRR")
@@ -180,7 +187,15 @@ class _Export:
         if how not in ("class", "single"):
             self.said.refused("switch.classify", f"{how}: bands are by DSCP: classify = class")
             return
+        order = [each.index for each in self.queues]
         band = "1" if how == "single" else f"$(printf %x $((dscp % {self.count} + 1)))"
+        if how == "class" and order != sorted(order):
+            # A class's band is in its place: 1 for the first.
+            bands = " ".join(f"{order.index(queue) + 1:x}" for queue in range(self.count))
+            band = f"$(echo {bands} | cut -d ' ' -f $((dscp % {self.count} + 1)))"
+            self.said.exact(
+                "switch.strict", f"bands are queues {', '.join(map(str, order))}: strict ones first"
+            )
         self.made += [
             "for dscp in $(seq 0 63); do",
             "    tos=$(printf 0x%x/0xfc $((dscp * 4)))",
@@ -195,32 +210,28 @@ class _Export:
 
     # The leaves.
 
-    def _leaf(self, where: str, queue: int, limits: Sequence[int]) -> None:
-        first = queue == 0
-        scheme = self.scenario["scheme"]
-        name, params = scheme["name"], dict(scheme["params"])
+    def _leaf(self, where: str, queue: queues.Says, limit: int) -> None:
+        name, params = queue.scheme, dict(queue.params)
+        self.drops = queue.drops
         other = self.choices.instead.get("scheme")
         if name in NEAREST and other == NEAREST[name][0]:
             key = NEAREST[name][1]
-            if first:
-                self.said.approximated(
-                    "scheme.name", f"{name} as {other} with its {key}, {params[key]}: static"
-                )
+            self.said.approximated(
+                "scheme.name", f"{name} as {other} with its {key}, {params[key]}: static"
+            )
             name, params = str(other), {"threshold": params[key]}
-        before = len(self.said.all)
-        limit = limits[queue]
         if limit > LIMIT_MOST:
-            if first:
-                self.said.refused(
-                    "switch.buffer",
-                    f"{limit} bytes: tc's limits have 32 bits: {LIMIT_MOST} at most",
-                )
+            self.said.refused(
+                "switch.buffer",
+                f"{limit} bytes: tc's limits have 32 bits: {LIMIT_MOST} at most",
+            )
             return
         if name == "none":
             self.add(where, f"bfifo limit {limit}")
             self.said.exact("scheme.name", f"none: bfifo of {limit} bytes")
         elif name in ("per-queue", "per-queue-min"):
-            share = self._share(queue) if name == "per-queue-min" else 1.0
+            quanta = sum(each.quantum for each in self.queues)
+            share = queue.quantum / quanta if name == "per-queue-min" else 1.0
             self._step(where, round(quantity.size(params["threshold"], self.mtu) * share), limit)
         elif name == "red":
             self._red(where, params, limit)
@@ -239,17 +250,9 @@ class _Export:
                 f"; the nearest is --instead scheme={NEAREST[name][0]}" if name in NEAREST else ""
             )
             self.said.refused("scheme.name", f"{name}: Linux has no such discipline{hint}")
-        if not first:
-            del self.said.all[before:]  # of one queue it is said, for all
-
-    def _share(self, queue: int) -> float:
-        given = self.switch["quantum"]
-        each = given if isinstance(given, list) else [given] * self.count
-        quanta = [quantity.size(text) for text in each]
-        return quanta[queue] / sum(quanta)
 
     def _flags(self) -> str:
-        if self.switch["unmarkable"] == "drop":
+        if self.drops:
             self.said.exact("switch.unmarkable", "drop: ecn without nodrop")
             return "ecn"
         self.said.exact("switch.unmarkable", "pass: ecn nodrop")

@@ -1,4 +1,4 @@
-"""What `tc -j -d qdisc show dev DEVICE` prints as a scenario."""
+"""Conversion of the output of `tc -j -d qdisc show dev DEVICE` into a scenario."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ PACKET = 1500
 
 @dataclass(frozen=True)
 class _Leaf:
-    """What a queue has."""
+    """Settings of one queue."""
 
     scheme: str
     params: Mapping[str, Any] = field(default_factory=dict)
@@ -60,6 +60,8 @@ class _Import:
     ) -> None:
         self.where, self.shown, self.rate, self.by_class = where, shown, rate, by_class
         self.said = Findings()
+        self.entries: list[dict[str, Any]] = []
+        """Of `[[switch.queue]]`, where bands differ."""
 
     def text(self) -> tuple[str, Findings]:
         roots = [each for each in self.shown if each.get("root")]
@@ -181,13 +183,17 @@ class _Import:
                 f"{self._at(tree)}: {len(leaves)} of {bands} bands have a discipline of their own: "
                 "a scenario's queues are alike"
             )
-        self._alike(leaves, under)
+        apart = len(set(map(str, leaves))) > 1
+        whole = next((each for each in leaves if apart and each.scheme in WHOLE), None)
+        if whole is not None:
+            self._alike(leaves, under)
         leaf = leaves[0] if leaves else _Leaf("none", limit=1000 * PACKET)
         if not leaves:
             self.said.approximated("switch.buffer", "bands have pfifo: 1000 packets each")
         priomap = self._numbers(tree, options, "priomap", 0, bands - 1)
         exported = self.by_class or str(tree.get("handle")) == EXPORTED
         if priomap and len(set(priomap)) == 1 and not exported:
+            leaf = leaves[priomap[0]] if leaves else leaf
             self.said.exact(
                 "priomap",
                 f"all traffic goes to band {priomap[0] + 1} of {bands}, and no filter is shown: "
@@ -206,15 +212,19 @@ class _Import:
             self.said.left_out(
                 "priomap", "a packet's band is by its class here, as filters have it"
             )
-        return {
+        switch = {
             "queues": bands,
             "classify": "class",
             "strict": strict,
             "quantum": [f"{q}B" for q in quanta],
-            "buffer": f"{bands * leaf.limit}B",
-            "policy": "static",
+            "buffer": f"{sum(each.limit for each in leaves) or bands * leaf.limit}B",
+            "policy": "shared" if apart else "static",
             "unmarkable": leaf.unmarkable,
-        }, leaf
+        }
+        if apart:
+            self.said.exact("switch.queue", "bands differ: each has its own scheme and limit")
+            self.entries = [_entry(i, each, leaf) for i, each in enumerate(leaves)]
+        return switch, leaf
 
     def _leaf(self, one: Mapping[str, Any]) -> _Leaf:
         kind = one.get("kind")
@@ -401,7 +411,10 @@ class _Import:
             "# All else is a beginning to be replaced: topology, hosts and traffic are yours.",
         ]
         for name, values in sections.items():
-            lines += ["", f"[{name}]", *(f"{k} = {toml.value(k, v)}" for k, v in values.items())]
+            lines += ["", f"[{name}]", *_lines(values)]
+            if name == "switch":
+                for entry in self.entries:
+                    lines += ["", "[[switch.queue]]", *_lines(entry)]
         lines += [
             "",
             "[[traffic]]",
@@ -412,3 +425,19 @@ class _Import:
             "",
         ]
         return "\n".join(lines)
+
+
+def _entry(queue: int, leaf: _Leaf, usual: _Leaf) -> dict[str, Any]:
+    """A band that differs from the rest."""
+    entry: dict[str, Any] = {"queue": queue, "limit": f"{leaf.limit}B"}
+    if (leaf.scheme, leaf.params) != (usual.scheme, usual.params):
+        entry["scheme"] = {"name": leaf.scheme} | (
+            {"params": dict(leaf.params)} if leaf.params else {}
+        )
+    if leaf.unmarkable != usual.unmarkable:
+        entry["unmarkable"] = leaf.unmarkable
+    return entry
+
+
+def _lines(values: Mapping[str, Any]) -> list[str]:
+    return [f"{key} = {toml.value(key, value)}" for key, value in values.items()]

@@ -1,4 +1,4 @@
-"""What the papers' analysis says, as functions: each cites its equation and names its units.
+"""Formulas of the papers as functions: each cites its equation and names its units.
 
 `standard`: the threshold C·RTT·λ. `mqecn`: thresholds of given backlogged queues. `cedm`: queue
 oscillations and thresholds with batching senders. `eecn`: how far ahead to look. `cqrd`: loss

@@ -13,7 +13,6 @@ def positive(**values: float) -> None:
 
 
 def senders(n: int, least: int) -> None:
-    """N flows."""
     if n < least:
         why = ": the analysis divides by N - 1" if least > 1 else ""
         raise Mistake(f"n is {n}: there must be at least {least} flows{why}")

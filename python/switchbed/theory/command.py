@@ -54,7 +54,6 @@ class Many(click.ParamType[list[float]]):
         self._read = partial(_listed, read)
 
     def convert(self, value: Any, param: Any, ctx: Any) -> list[float]:
-        """Each of them."""
         if not isinstance(value, str):
             return [float(item) for item in value]
         try:

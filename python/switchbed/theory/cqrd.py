@@ -8,7 +8,7 @@ from switchbed._native import Mistake
 from switchbed.theory.checks import positive
 
 DIE_MM2 = 18.0 * 18.0
-"""Section 5.2's chip."""
+"""Die area of the chip in section 5.2, in mm²."""
 MEMORY_SHARE = 0.7
 CELL_UM2 = 0.06
 """An SRAM cell, one bit."""
@@ -32,8 +32,8 @@ def loss(crosspoint_loss: float, queue: float, of_flow: float) -> float:
 
 
 def crosspoint_bytes(bdp_bytes: float, inputs: int = 1) -> float:
-    """What a crosspoint queue must hold to keep its output busy with long flows from so many
-    inputs: their queues together a bandwidth-delay product (section 4.3.2)."""
+    """Return the bytes that a crosspoint queue must hold to keep its output busy with long flows
+    from `inputs` inputs. Their queues together hold a bandwidth-delay product (section 4.3.2)."""
     positive(bdp_bytes=bdp_bytes, inputs=inputs)
     return bdp_bytes / inputs
 

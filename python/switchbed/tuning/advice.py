@@ -1,4 +1,4 @@
-"""What a race ended in: verdicts, one sentence, what it rests on."""
+"""Result of a race: verdicts, one sentence of advice, and its assumptions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,10 +27,10 @@ class Entry:
     point: Point
     verdict: str
     why: str = ""
-    """Of `breaks` and `cannot be held`."""
+    """Reason for `breaks` or `cannot be held`."""
     blocks: int = 0
     against: stats.Interval | None = None
-    """Its objective over the leader's, with the race's simultaneous interval."""
+    """Objective over the leader's, with the race's simultaneous interval."""
     regret: stats.Interval | None = None
     """How far it is from a scene's best in its worst scene, as a ratio; over seeds (BCa)."""
     guards: Mapping[str, Verdict] = field(default_factory=dict)
@@ -43,7 +43,6 @@ class Entry:
         return [name for name, v in self.guards.items() if v.over > 0 and not v.surely]
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` has it."""
         return {
             "settings": dict(self.point.settings),
             "label": self.point.label,
@@ -77,7 +76,6 @@ class Fresh:
     """Each guard's figure, mean over seeds and scenes."""
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` has it."""
         return {
             "settings": dict(self.point.settings),
             "label": self.point.label,
@@ -91,7 +89,10 @@ class Fresh:
 
 @dataclass(frozen=True)
 class Advice:
-    """All of it."""
+    """Result of `tune`: a setting or the reasons for none, with its evidence.
+
+    `sentence` says it in words; `entries` have a verdict on each setting.
+    """
 
     scenario: str
     scheme: str
@@ -99,23 +100,23 @@ class Advice:
     objective: str
     guards: Sequence[Guard]
     delta: float
-    """As a part: 0.05."""
+    """Difference that counts as equal, as a fraction: 0.05."""
     scenes: Sequence[str]
     first: Sequence[str]
-    """What matters more than the setting."""
+    """Hints on what matters more than the setting."""
     price: str
     entries: Sequence[Entry]
     leader: Point
     advised: Point | None
     separated: bool
-    """The seeds told enough: nobody who is left is better than the advised by more than delta."""
+    """Whether the seeds suffice: no setting left is better than the advised by more than delta."""
     left: Sequence[Point]
-    """Those that are as good, or that the seeds do not tell apart."""
+    """Points that are as good, or that the seeds cannot distinguish."""
     fresh: Sequence[Fresh]
     fragment: Fragment | None
     """The advised setting as the target takes it, where that was asked for."""
     lost: str
-    """What a static setting costs beside a scheme that the target lacks; empty: none is lacking."""
+    """Cost of a static setting against a scheme that the target lacks; empty if it lacks none."""
     robust: Sequence[str]
     """Each scene's own best, and what moves if a workload is left out."""
     rests_on: Sequence[str]
@@ -124,12 +125,12 @@ class Advice:
 
     @property
     def own(self) -> Point:
-        """The user's setting."""
+        """Return the point of the user's setting."""
         return next(e.point for e in self.entries if "yours" in e.point.names)
 
     @property
     def sentence(self) -> str:
-        """The advice, and of what it names whether the guards are kept."""
+        """Advice in one or two sentences, with the guards that it may not keep."""
         return f"{self._told()}{self._unsure()}"
 
     def _unsure(self) -> str:
@@ -185,7 +186,7 @@ class Advice:
         return "may be as good: the seeds do not tell" if entry.verdict == UNTOLD else "is worse"
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` has it."""
+        """Return the object that `--json` writes."""
         return {
             "scenario": self.scenario,
             "scheme": self.scheme,
@@ -213,13 +214,11 @@ class Advice:
 
 
 def _reach(points: Sequence[Point]) -> str:
-    """From where to where."""
     first, last = points[0].label, points[-1].label
     return f"{first} to {last}" if len(points) > 1 else first
 
 
 def interval(found: stats.Interval | None) -> dict[str, Any] | None:
-    """An interval as JSON."""
     if found is None:
         return None
     return {

@@ -1,4 +1,4 @@
-"""`switchbed tune`."""
+"""Command `switchbed tune` with its options."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -94,7 +94,7 @@ def given(
 
 
 def weights(given: Sequence[str]) -> dict[str, float]:
-    """`load=0.8:2` each."""
+    """Read weights, each given as in `load=0.8:2`."""
     found = {}
     for text in given:
         scene, _, number = text.rpartition(":")

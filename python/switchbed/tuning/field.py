@@ -27,7 +27,7 @@ class Scene:
 
     @property
     def label(self) -> str:
-        """`load 0.3, sizes web-search`."""
+        """Name in words: `load 0.3, sizes web-search`."""
         named = (f"{key.rpartition('.')[2]} {value}" for key, value in self.settings)
         return ", ".join(named) or "the scenario"
 
@@ -50,7 +50,7 @@ class Field:
     _paid: dict[str, float] = field(default_factory=dict)
     """Seconds of a core by key."""
     _own: set[str] = field(default_factory=set)
-    """Those that ran in this process."""
+    """Keys of runs that ran in this process."""
 
     def __post_init__(self) -> None:
         self.found = SweepResult(self.store, self.name, [])
@@ -99,7 +99,7 @@ class Field:
         return sum(self._paid[name] for name in new)
 
     def block(self, point: Point, seed: int) -> list[dict[str, Any]]:
-        """What all scenes of a seed gave."""
+        """Return the summaries of all scenes for a seed."""
         return [self.summaries[point, scene, seed] for scene in self.scenes]
 
     def has(self, points: Sequence[Point], seeds: Sequence[int]) -> bool:
@@ -122,8 +122,8 @@ class Field:
 
     @property
     def run_s(self) -> float:
-        """What a run takes on average: those of this call where there are any, else as the store
-        has it."""
+        """Return the mean duration of a run in seconds: of this call's runs if there are any,
+        otherwise of the store's."""
         known = [self._paid[name] for name in self._own] or list(self._paid.values())
         return sum(known) / max(1, len(known))
 

@@ -1,4 +1,4 @@
-"""What is said before the setting: what matters more, and what the advice rests on."""
+"""Text before the setting: what matters more, and the assumptions of the advice."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ def link(scenario: Mapping[str, Any], rtt: str | None) -> Link:
 
 
 def _probed(scenario: Mapping[str, Any], mtu: int) -> float:
-    """What waits, marks or pauses plays no part: links and hosts' delay alone do."""
+    """Return the RTT by links' and hosts' delay alone, without queueing, marks or pauses."""
     framing = {k: v for k, v in scenario["transport"].items() if k in ("mss", "header") and v}
     plain = {
         "topology": toml.given(scenario["topology"]),
@@ -57,8 +57,8 @@ def _probe(last: int, mtu: int) -> dict[str, Any]:
 def said(
     scenario: Mapping[str, Any], held: Target, pilot: Sequence[Mapping[str, Any]]
 ) -> list[str]:
-    """What moves tails more than any threshold does, as this scenario has it; `pilot` are runs of
-    the user's own setting."""
+    """List what affects tails more than any threshold in this scenario. `pilot` are runs of the
+    user's own setting."""
     transport, switch = scenario["transport"], scenario["switch"]
     lines = []
     drops = switch.get("unmarkable", "drop") == "drop"
@@ -101,7 +101,7 @@ def said(
 
 
 def rests_on(scenario: Mapping[str, Any], used: Link, blocks: int, fresh: int) -> list[str]:
-    """The assumptions."""
+    """List the assumptions of the advice."""
     host, transport = scenario["host"], scenario["transport"]
     return [
         f"hosts: {host.get('profile', 'none')}, {transport['kind']}, rto_min "

@@ -7,13 +7,13 @@ from typing import Any
 
 from switchbed import options
 from switchbed._native import Mistake
-from switchbed.sonic import exporting, fragment
+from switchbed.sonic import draft, fragment
 from switchbed.sonic.device import Device
 from switchbed.tc import exporting as tc
 from switchbed.tuning.target import Target
 
 Fragment = dict[str, Any] | str
-"""Tables, or a script."""
+"""Tables of a scenario, or a script."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Writer:
     """Makes fragments for a target."""
 
     name: str
-    """Of the scenario."""
+    """Name of the scenario."""
     held: Target
     device: Device | None = None
     """The switch that the scenario was imported from."""
@@ -39,7 +39,7 @@ class Writer:
             found, said = fragment.made(
                 self.name,
                 scenario,
-                exporting.Choices(
+                draft.Choices(
                     instead={"buffer": "device"} if keeps else {},
                     nvidia=self.held.name.startswith("spectrum"),
                     cell=self.held.cell,
@@ -53,7 +53,7 @@ class Writer:
 
 
 def write(found: Fragment, to: Path) -> None:
-    """Into a file."""
+    """Write the fragment to a file."""
     if isinstance(found, str):
         options.write(found, str(to))
     else:

@@ -35,17 +35,17 @@ MAIN = {
 
 @dataclass(frozen=True)
 class Link:
-    """What a threshold is in proportion to."""
+    """Link whose C·RTT thresholds are in proportion to."""
 
     rate: int
-    """Of a host's link, bits per second."""
+    """Rate of a host's link in bits per second."""
     rtt: float
-    """Of the empty network, seconds."""
+    """RTT of the empty network in seconds."""
     mtu: int
 
     @property
     def product(self) -> float:
-        """C·RTT in bytes."""
+        """Return C·RTT in bytes."""
         return self.rate * self.rtt / 8
 
 
@@ -55,18 +55,19 @@ class Published:
 
     name: str
     kmin: float
-    """Bytes."""
+    """Threshold Kmin in bytes."""
     kmax: float
     chance: float
 
     @property
     def is_step(self) -> bool:
-        """It has one threshold."""
+        """Return whether it has one threshold."""
         return self.kmin == self.kmax
 
 
 def published(link: Link) -> list[Published]:
-    """What the field uses at this rate. Those in proportion to the rate are so by their authors."""
+    """Return published settings for this rate. Those in proportion to the rate are so by their
+    authors."""
     scale = link.rate / 10e9
     packets = 65 if link.rate >= 10**10 else 20 if link.rate >= 10**9 else None
     found = [
@@ -85,18 +86,16 @@ def published(link: Link) -> list[Published]:
 
 @dataclass(frozen=True)
 class Point:
-    """One setting."""
-
     settings: Mapping[str, Any] = field(compare=False)
     """By keys of a scenario, as a file has them."""
     place: tuple[float, ...]
-    """The same as numbers: bytes, seconds or none."""
+    """Setting as numbers: bytes, seconds, or neither."""
     names: tuple[str, ...] = field(default=())
     """`yours`, or who published it."""
 
     @property
     def label(self) -> str:
-        """For people: `30 KB`, `30 KB / 120 KB / 5 %`."""
+        """Name for people: `30 KB`, `30 KB / 120 KB / 5 %`."""
         parts = [_word(key, each) for key, each in self.settings.items()]
         return " / ".join(part for part in parts if part)
 
@@ -123,7 +122,7 @@ class Grid:
 
     @property
     def own(self) -> int:
-        """The user's."""
+        """Return the index of the user's setting."""
         return next(i for i, point in enumerate(self.points) if "yours" in point.names)
 
 
@@ -264,7 +263,7 @@ class _Axis:
 def _axis(
     scenario: Mapping[str, Any], text: str, link: Link, hold: Round, alphas: Sequence[float]
 ) -> _Axis:
-    """`threshold`, `switch.alpha` or `threshold=20KB,40KB`."""
+    """Read an axis: `threshold`, `switch.alpha` or `threshold=20KB,40KB`."""
     name, _, listed = text.partition("=")
     key, takes = _key(scenario, name.strip())
     own = _own(scenario, key)

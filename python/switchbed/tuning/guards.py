@@ -13,7 +13,7 @@ Values = Sequence[Sequence[float | None]]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known of a point and a guard."""
+    """Verdict on a point by a guard, as far as it is known."""
 
     mean: float | None
     """The figure, over all scenes; `None`: no run has it."""
@@ -25,7 +25,7 @@ class Verdict:
 
 
 def judge(guard: Guard, values: Sequence[Values], own: int, error: float) -> list[Verdict]:
-    """Of every point."""
+    """Judge every point by the guard."""
     found = [Verdict(None, -math.inf, surely=False)] * len(values)
     for scene in range(len(values[0])):
         columns = [point[scene] for point in values]

@@ -1,4 +1,4 @@
-"""What is to be small, and what must not be broken on the way: figures of the summary."""
+"""Objectives and guards: figures of the summary to minimise, and limits to keep."""
 
 import re
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ FEW = 1000
 """Values that a run's 99th percentile needs: of fewer it rests on a handful."""
 DEFAULT = "fct.small.p99_us"
 GUARD = "slowdown.large.mean<=1.05*best"
-"""What large flows may lose for small ones."""
+"""Slowdown that large flows may suffer for the gain of small ones."""
 FORM = re.compile(
     r"\s*([\w.]+)\s*(<=|>=|=)\s*(?:([\d.eE+-]+)\s*(?:\*\s*(best|own))?|(best|own))\s*"
 )
@@ -31,7 +31,7 @@ class Objective:
         return self.metric.rpartition(".")[2].startswith(("p95", "p99"))
 
     def of(self, summary: Mapping[str, Any]) -> float:
-        """Its value, which every run must have."""
+        """Return the objective's value, which every run must have."""
         value = figure(summary, self.metric, "--objective")
         if value is None:
             raise Mistake(
@@ -72,7 +72,7 @@ class Guard:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """`drops=0`, `slowdown.large.mean<=1.05*best`, `goodput_bps>=0.99*own`."""
+        """Read a guard: `drops=0`, `slowdown.large.mean<=1.05*best`, `goodput_bps>=0.99*own`."""
         found = FORM.fullmatch(text)
         try:
             if found is None:

@@ -18,14 +18,14 @@ STEP = "65pkt"
 
 @dataclass(frozen=True)
 class Outline:
-    """What is known of a network."""
+    """Known properties of a network."""
 
     rate: str
     """Of hosts' links; or `10Gbps/40Gbps`, and of those between switches."""
     rtt: str
     """The empty network's, between the hosts furthest apart."""
     buffer: str | None = None
-    """What a switch's ports share; `None`: the chip's."""
+    """Memory that a switch's ports share; `None`: the chip's."""
     chip: str | None = None
     workloads: Sequence[str] = ("web-search",)
     """`NAME` or `NAME:WEIGHT` of flow sizes."""
@@ -33,7 +33,7 @@ class Outline:
     scheme: str = "per-queue"
     flows: int = 2000
     profile: str | None = None
-    """Of hosts."""
+    """Host profile of the network."""
 
     def text(self) -> str:
         """The scenario, as a file has it."""

@@ -110,7 +110,7 @@ def _value(entry: Entry, name: str) -> float:
 
 
 def _scale(point: Point, single: bool) -> tuple[float, str]:
-    """What the axis counts in."""
+    """Return the divisor and unit of the axis."""
     value = str(next(iter(point.settings.values())))
     if single and value.endswith("ns"):
         return 1e-6, "us"

@@ -1,4 +1,4 @@
-"""An advice for people."""
+"""Printing of an advice for people."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def show(found: Advice) -> None:
-    """What matters first, then the advice, then what it rests on."""
+    """Print the hints first, then the advice, then its assumptions."""
     if found.first:
         say("Before the setting:")
         for line in found.first:
@@ -54,7 +54,7 @@ def _entries(found: Advice) -> "Console":
 
 
 def _fresh(console: "Console", found: Advice) -> None:
-    """What ran on seeds that the race had not seen."""
+    """Print the runs on seeds that the race had not used."""
     scenes = found.scenes if len(found.scenes) > 1 else ()
     guards = list(dict.fromkeys(guard.metric for guard in found.guards))
     mean = "all scenes" if scenes else f"{found.objective}"

@@ -55,7 +55,7 @@ class Race:
     live: set[int] = field(default_factory=set)
     leader: int = 0
     against: dict[int, Against] = field(default_factory=dict)
-    """What the last look said of each point."""
+    """Result of the last look at each point."""
     looks: int = 0
 
     def __post_init__(self) -> None:
@@ -70,7 +70,7 @@ class Race:
             self._responses[point][scene].append(value)
 
     def blocks(self, point: int) -> int:
-        """How many it has."""
+        """Return the number of blocks that the point has."""
         return len(self._responses[point][0])
 
     def look(self, kept: Sequence[bool] | None = None) -> None:
@@ -84,7 +84,7 @@ class Race:
             self.live -= {p for p in self.live if self.against[p].low > 0}
 
     def drop(self, point: int) -> None:
-        """It is out for another reason: it surely breaks a guard."""
+        """Drop the point because it surely breaks a guard."""
         self.live.discard(point)
 
     def share(self) -> float:
@@ -99,8 +99,8 @@ class Race:
         return all(self.against[p].low > -self.delta for p in others)
 
     def regret(self, point: int, blocks: Sequence[int] | None = None) -> float:
-        """Its objective: worst regret, or the weighted mean's distance from the best's; over the
-        live points' common blocks, or some of them."""
+        """Return the point's objective: worst regret, or the weighted mean's distance from the
+        best's. It is taken over the live points' common blocks, or over some of them."""
         among = sorted(self.live | {point})
         shared = min(map(self.blocks, among))
         chosen = list(range(shared)) if blocks is None else list(blocks)
@@ -166,7 +166,7 @@ class Race:
         return among[int((means - means.min(axis=0)).max(axis=1).argmin())]
 
     def _judge(self, leader: int, error: float) -> dict[int, Against]:
-        """Of every point its difference to the leader: one number, or by regrets."""
+        """Compute every point's difference to the leader: one number, or by regrets."""
         lead = self._array(leader)
         low, middle, high = (np.zeros((self.points, self.scenes)) for _ in range(3))
         found: dict[int, Against] = {}
@@ -224,7 +224,7 @@ def _student(
 
 @cache
 def quantile(freedom: int, error: float) -> float:
-    """Student's, two-sided."""
+    """Two-sided quantile of Student's t."""
     return student(freedom, 1 - error / 2)
 
 

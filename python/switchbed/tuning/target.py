@@ -1,4 +1,4 @@
-"""What shall hold the setting: the simulator, Linux's tc, or a switch."""
+"""Targets that the setting is for: the simulator, Linux's tc, or a switch."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Any
 
 from switchbed import asic, library, quantity
 from switchbed._native import Mistake
-from switchbed.sonic.exporting import NEAREST
+from switchbed.sonic.wred import NEAREST
 from switchbed.tuning.grid import ALPHAS, Point
 
 TC_MOST = 34e9
@@ -20,27 +20,27 @@ STEPS = ("per-queue", "per-queue-min", "per-queue-dq", "red")
 
 @dataclass(frozen=True)
 class Target:
-    """What it can hold."""
+    """Settings that the target can take."""
 
     name: str
     cell: int = 1
     """Thresholds are whole cells of so many bytes."""
     shared: float | None = None
-    """What lossy queues of a partition share, in bytes."""
+    """Bytes that lossy queues of a partition share."""
     reserve: int = 0
-    """What such a queue has for itself, in bytes."""
+    """Bytes reserved for a single lossy queue."""
     alpha: float | None = None
-    """Of a lossy queue, as the chip ships."""
+    """Factor α of a lossy queue, as the chip ships."""
     alphas: Sequence[float] = ()
-    """Those that it can hold."""
+    """Factors α that the target can take."""
 
     @property
     def is_sim(self) -> bool:
-        """It holds whatever the simulator does."""
+        """Return whether it is the simulator, which takes any setting."""
         return self.name == "sim"
 
     def most(self, alpha: float) -> int | None:
-        """What a queue alone can fill: a threshold over it never marks."""
+        """Return the bytes that a queue alone can fill: a threshold over it never marks."""
         if self.shared is None:
             return None
         return int(self.reserve + alpha * self.shared / (1 + alpha))

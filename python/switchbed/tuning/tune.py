@@ -42,7 +42,7 @@ RESAMPLES = 999
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked."""
+    """Question to the tuner: the scenario and its options."""
 
     params: Sequence[str] = ()
     objective: str = DEFAULT
@@ -52,7 +52,7 @@ class Question:
     budget: float = BUDGET
     """Minutes of a core, for runs that the store has not."""
     delta: float | None = None
-    """What counts as equal, as a part. `None`: 5 % of a tail, 1 % of a mean."""
+    """Difference that counts as equal, as a fraction. `None`: 5 % of a tail, 1 % of a mean."""
     weights: Mapping[str, float] = field(default_factory=dict)
     """Of scenes, by `load=0.8`: the weighted mean counts then, in place of the worst regret."""
     seeds: int = SEEDS
@@ -87,10 +87,36 @@ def tune(
     jobs: int | None = None,
     engine: Engine | None = None,
 ) -> Advice:
-    """Which value of a scheme's parameters to take (docs/tune.md): the scenario's `[compare]` lists
-    the workloads, `params` what is tuned (`"threshold"`, `"threshold=20KB,40KB"`), `target` what
-    shall hold it; with `fragment` the advice has it as that takes it. `budget` is in minutes of a
-    core. Runs are kept in `store`, as a sweep's are: the same call goes on where it was stopped."""
+    """Find a good value of a scheme's parameters, by runs of the scenario (docs/tune.md).
+
+    Runs are kept: the same call goes on where it was stopped.
+
+    Args:
+        scenario: Scenario or its file; its `[compare]` lists the workloads.
+        params: Parameters to tune: `"threshold"`, or with values `"threshold=20KB,40KB"`.
+        objective: Figure of the summary to minimise.
+        guards: Limits to keep, such as `"drops=0"`. `None`: the usual one.
+        target: System that the setting is for: `sim`, `tc`, or a switch.
+        budget: Most computing time, in minutes of a core.
+        delta: Difference that counts as equal, as a fraction. `None`: 5 % of a tail, 1 % of a mean.
+        weights: Weights of workloads, such as `{"load=0.8": 2}`.
+        seeds: Most seeds of a setting.
+        rtt: Base RTT such as `"80us"`. `None`: measured by a probe.
+        fragment: Whether the advice has the setting in the form that the target takes.
+        store: Folder in which runs are kept.
+        name: Name in the store. Default: from the scenario's name.
+        jobs: Runs at a time on this machine; `None`: as many as there are cores.
+        engine: `Ray(…)` or `Slurm(…)` in place of this machine.
+
+    Returns:
+        The advice with its verdicts, its assumptions and its cost.
+
+    Raises:
+        Mistake: The scenario or an argument has a mistake.
+
+    Example:
+        >>> print(sb.tune("load.toml", params=["threshold"], budget=10).sentence)
+    """
     given = scenario if isinstance(scenario, Scenario) else Scenario.from_file(scenario)
     asked = Question(
         params, objective, guards, target, budget, delta, weights or {}, seeds, rtt, fragment
@@ -119,8 +145,8 @@ def run(
     tell: Callable[[str], None] = lambda _: None,
     device: Device | None = None,
 ) -> Advice:
-    """What both faces share; `tell` is given the price before the race goes on, `device` is the
-    switch that the scenario was imported from."""
+    """Tune for the command and the API. `tell` is given the price before the race goes on. `device`
+    is the switch that the scenario was imported from."""
     held = target.of(asked.target)
     kept = Field(plans, store, name, engine, quiet)
     with kept:
@@ -273,7 +299,7 @@ class _Tuning:
         ]
 
     def _usual_guard(self) -> None:
-        """It is taken where runs have large flows and the user has named no other."""
+        """Add the usual guard where runs have large flows and the user has named no other."""
         if self.asked.guards is not None:
             return
         usual = Guard.parse(GUARD)
@@ -452,7 +478,6 @@ class _Tuning:
         )
 
     def _objectives(self, point: Point, blocks: int) -> list[list[float]]:
-        """A list a scene."""
         return [
             [
                 self.objective.of(self.place.summaries[point, scene, self.seed + n])
@@ -504,7 +529,7 @@ class _Tuning:
         )
 
     def _lost(self, point: Point, seeds: Sequence[int]) -> str:
-        """What a static setting costs beside the scheme that the target lacks."""
+        """State the cost of a static setting against the scheme that the target lacks."""
         if self.lacking is None:
             return ""
         ratio = self._fresh(self.lacking, point, seeds, 1).overall

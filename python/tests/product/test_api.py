@@ -1,5 +1,7 @@
 """The Python API: scenarios from files, dicts and steps, results, comparisons, Ctrl-C."""
 
+import inspect
+import re
 import signal
 import subprocess
 import sys
@@ -208,3 +210,48 @@ def test_ctrl_c_ends_a_run() -> None:
         child.send_signal(signal.SIGINT)
         rest, _ = child.communicate(timeout=AT_ONCE_S)
     assert rest == "interrupted\n"
+
+
+@pytest.mark.parametrize(
+    ("attribute", "table"),
+    [
+        ("flows", "flows"),
+        ("queues", "queues"),
+        ("counters", "ports"),
+        ("series", "series"),
+        ("goodput", "goodput"),
+        ("probes", "probes"),
+    ],
+)
+def test_help_names_every_column_of_a_table(attribute: str, table: str, single: Path) -> None:
+    scenario = sb.Scenario.from_file(single).with_(
+        {
+            "measure.series_every": "1ms",
+            "measure.goodput_every": "1ms",
+            "measure.giant": "1MB",
+            "measure.queues": "all",
+        }
+    )
+    columns = [name for name, _, _ in scenario.run().arrow(table).columns]
+    help_ = inspect.getdoc(getattr(sb.Result, attribute)) or ""
+    assert re.findall(r"^ {4}(\w+): ", help_, re.MULTILINE) == columns
+
+
+PUBLIC = [
+    member
+    for name in sb.__all__
+    if inspect.isclass(of := getattr(sb, name)) or inspect.isfunction(of)
+    for member in (of, *(m for n, m in vars(of).items() if inspect.isfunction(m) and n[0] != "_"))
+]
+
+
+@pytest.mark.parametrize("member", PUBLIC, ids=lambda of: of.__qualname__)
+def test_help_describes_every_parameter(member: Any) -> None:
+    help_ = inspect.getdoc(member) or ""
+    assert help_
+    if not inspect.isfunction(member) or "Args:" not in help_:
+        # A function that takes nothing besides itself has nothing more to describe.
+        assert inspect.isclass(member) or set(inspect.signature(member).parameters) <= {"self"}
+        return
+    named = set(re.findall(r"^ {4}(\w+): ", help_, re.MULTILINE))
+    assert set(inspect.signature(member).parameters) - {"self"} <= named

@@ -135,11 +135,11 @@ IMPORTED = {
         "left out: WRED_PROFILE|AZURE|foo: 'bar': no key of SONiC's published model",
     ],
     ("sonic", "d01-port-with-alias.json"): [
-        "approximated: QUEUE 0: has no WRED profile and marks nothing; here it marks",
+        "exact: QUEUE: queue 0 to 2, 5 to 6: no marks",
     ],
     ("sonic", "d02-five-wred-profiles.json"): [
-        "approximated: QUEUE 4: has LOSSY_Q4: 158220288 to 158220288 bytes",
-        "approximated: QUEUE 5: has LOSSY_Q5: 158220288 to 158220288 bytes",
+        "left out: WRED_PROFILE|LOSSY_Q4: begins at 158220288, above the memory",
+        "left out: WRED_PROFILE|LOSSY_Q5: begins at 158220288, above the memory",
     ],
 }
 

@@ -1,7 +1,9 @@
 """SONiC's tables: what they may hold, round trips, and that no change is lost on the way."""
 
+import copy
 import json
 import math
+import tempfile
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -13,10 +15,11 @@ from hypothesis import strategies as st
 from sonic_configs import Config, base, changed, configs, differing, lossy
 
 import switchbed as sb
+from switchbed import _native
 from switchbed._native import Mistake
 from switchbed.sonic import schema
-from switchbed.sonic.device import Device
-from switchbed.sonic.exporting import Choices, export
+from switchbed.sonic.draft import Choices
+from switchbed.sonic.exporting import export
 from switchbed.sonic.importing import Imported, load
 from switchbed.sonic.tidy import Tables, folded, meant, tidy
 from switchbed.sonic.weights import weights, worst
@@ -52,9 +55,18 @@ def resolved(text: str) -> dict[str, Any]:
     return sb.Scenario(tomllib.loads(text)).resolved
 
 
+def imported(found: Imported) -> dict[str, Any]:
+    """The scenario of an import, resolved."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in found.files.items():
+            (Path(folder) / name).write_text(text)
+        (plan,) = _native.plans_of("x", found.text, folder, [], lines=True)
+    return dict(json.loads(plan.scenario))
+
+
 def again(found: Imported, choices: Choices | None = None) -> Tables:
     """The export of an import."""
-    made, said = export(resolved(found.text), choices or Choices(), found.device)
+    made, said = export(imported(found), choices or Choices(), found.device)
     assert not said.refusals, said.refusals
     return made
 
@@ -82,12 +94,10 @@ def test_the_export_of_an_import_is_the_switch_itself(name: str) -> None:
 def test_what_the_scenario_says_is_taken_from_it_alone(name: str) -> None:
     """The fields beside the scenario that it says, too, may be anything."""
     found = load(CONFIGS[name], name)
-    wrong = Device(**json.loads(json.dumps(vars(found.device))))
-    wrong.schedulers = found.device.schedulers
-    wrong.modelled = found.device.modelled
+    wrong = copy.deepcopy(found.device)
     for table, key, field in wrong.modelled:
         wrong.tables[table][key][field] = "77"
-    made, _ = export(resolved(found.text), Choices(), wrong)
+    made, _ = export(imported(found), Choices(), wrong)
     assert same(made) == same(CONFIGS[name])
 
 
@@ -127,12 +137,11 @@ def test_a_threshold_over_the_memory_that_the_port_gets_is_off() -> None:
     config = base()
     (row, *_) = config["WRED_PROFILE"].values()
     row.update(green_min_threshold="13000000", green_max_threshold="13000000")
-    unsized = {key: row for key, row in config["BUFFER_POOL"].items() if row.pop("size", "")}
-    bare = {**config, "BUFFER_QUEUE": {}}
-    for other in (bare, {**config, "BUFFER_POOL": config["BUFFER_POOL"] | unsized}):
-        for pool, scheme in ((12_000_000, "none"), (14_000_000, "per-queue")):
-            made = resolved(load(other, "x.json", pool=pool).text)
-            assert made["scheme"]["name"] == scheme
+    for row in config["BUFFER_POOL"].values():
+        row.pop("size", None)
+    for pool, scheme in ((12_000_000, "none"), (14_000_000, "per-queue")):
+        made = imported(load(config, "x.json", pool=pool))
+        assert made["scheme"]["name"] == scheme
 
 
 @pytest.mark.parametrize("table", ["QUEUE", "SCHEDULER", "WRED_PROFILE", "BUFFER_PROFILE", "PORT"])
@@ -178,10 +187,12 @@ def test_changing_any_field_shows(place: tuple[str, str, str, str], data: st.Dat
         assert same(made) != same(config)
 
 
-def test_ports_that_differ_are_named_and_one_can_be_chosen() -> None:
+def test_ports_that_differ_are_said_and_can_be_chosen() -> None:
     config = differing()
-    with pytest.raises(Mistake, match=r"QUEUE\|Ethernet4: its queues differ from Ethernet0's"):
-        load(config, "x.json")
+    most = load(config, "x.json")
+    assert most.device.ports == ["Ethernet0", "Ethernet8", "Ethernet12"]
+    assert any("--port Ethernet4 imports these" in str(each) for each in most.findings.all)
+    assert same(again(most)) == same(config)
     found = load(config, "x.json", ["Ethernet4"])
     assert found.device.ports == ["Ethernet4"]
     assert '"75000B"' in found.text  # its weight of 50
@@ -190,60 +201,97 @@ def test_ports_that_differ_are_named_and_one_can_be_chosen() -> None:
         load(config, "x.json", ["Ethernet4", "Ethernet8"])
 
 
-def test_ports_that_differ_in_wred_are_leaves_of_their_own() -> None:
-    config = CONFIGS["ports that differ in WRED"]
-    found = load(config, "x.json")
-    made = resolved(found.text)
-    assert made["topology"]["leaves"] == 3
-    ramp, none = (each["scheme"] for each in made["deploy"])
-    assert (ramp["params"]["kmin"], none["name"]) == ("250KB", "none")
-    made["deploy"][0]["scheme"]["params"]["kmin"] = "300000B"
-    tables, said = export(made, Choices(), found.device)
-    assert not said.refusals
-    assert same(tables) == same(
-        changed(config, "WRED_PROFILE", "UPLINK", "green_min_threshold", "300000")
-    )
-    # Without the device a fragment is one kind of port's.
-    assert [f.key for f in export(made, Choices())[1].refusals] == ["deploy.0", "deploy.1"]
+def test_ports_of_several_speeds_have_their_own() -> None:
+    config = base()
+    for port, speed in (("Ethernet0", "400000"), ("Ethernet12", "10000")):
+        config["PORT"][port]["speed"] = speed
+    config["CABLE_LENGTH"] = {"AZURE": {"Ethernet0": "5m", "Ethernet4": "40m", "Ethernet12": "0m"}}
+    found = load(config, "x.json", stem="tor")
+    lines = found.files["tor.csv"].splitlines()
+    assert lines[-4:] == [
+        "Ethernet0,switch,400Gbps,25ns",
+        "Ethernet4,switch,100Gbps,200ns",
+        "Ethernet8,switch,100Gbps,5000ns",
+        "Ethernet12,switch,10Gbps,5ns",
+    ]
+    scenario = imported(found)
+    assert scenario["topology"]["kind"] == "file"
+    # Traffic is among the ports of the most common speed: no service port is overloaded.
+    assert scenario["traffic"][0]["from"] == "1-2"
+    for narrow in (
+        load(config, "x.json", mbps=100_000),
+        load(config, "x.json", ["Ethernet4"]),
+    ):
+        assert narrow.device.ports == ["Ethernet4", "Ethernet8"]
+        assert same(again(narrow)) == same(config)
+    with pytest.raises(Mistake, match=r"--like 25Gbps: .* there are 10Gbps, 100Gbps, 400Gbps"):
+        load(config, "x.json", mbps=25_000)
+    with pytest.raises(Mistake, match="--port Ethernet0: --like asks for another speed"):
+        load(config, "x.json", ["Ethernet0"], mbps=10_000)
+
+
+def test_parts_of_a_voq_chassis_are_refused_as_such() -> None:
+    voq = base()
+    voq["DEVICE_METADATA"] = {"localhost": {"switch_type": "voq"}}
+    system = base() | {"SYSTEM_PORT": {"lc1|asic0|Ethernet0": {"speed": "100000"}}}
+    far = base()
+    far["QUEUE"]["lc1|asic0|Ethernet0|3"] = {"scheduler": "scheduler.0"}
+    for config, sign in (
+        (voq, "switch_type is voq"),
+        (system, "it has SYSTEM_PORT"),
+        (far, r"QUEUE has lc1\|asic0\|Ethernet0\|3"),
+    ):
+        with pytest.raises(Mistake, match=rf"{sign}: this is a part of a VOQ chassis"):
+            load(config, "x.json")
 
 
 def test_a_pool_that_the_switch_sizes_itself_needs_a_size() -> None:
     config = lossy()
-    del config["BUFFER_POOL"]["egress_lossy_pool"]["size"]
-    with pytest.raises(Mistake, match=r"egress_lossy_pool: has no size .* --pool SIZE"):
+    for row in config["BUFFER_POOL"].values():
+        row.pop("size", None)
+        row.pop("xoff", None)
+    config["PORT_QOS_MAP"] = {}
+    with pytest.raises(Mistake, match=r"ingress_lossless_pool: has no size .* --pool SIZE"):
         load(config, "x.json")
     found = load(config, "x.json", pool=16_000_000)
     assert same(again(found)) == same(config)
-    assert resolved(found.text)["switch"]["pool"] == "16MB"
+    assert imported(found)["switch"]["pool"] == "16MB"
 
 
 @pytest.mark.parametrize(
     ("shape", "scheme", "switch"),
     [
-        ("lossy throughout", "red", {"alpha": 8.0, "unmarkable": "drop", "policy": "dynamic"}),
-        ("a step", "per-queue", {"policy": "dynamic"}),
-        ("a ToR", "red", {"policy": "shared"}),
+        ("lossy throughout", "red", {"alpha": 8.0, "unmarkable": "drop", "policy": "asic"}),
+        ("a step", "per-queue", {"egress_pool": "24709.632KB"}),
+        ("a ToR", "red", {"policy": "asic"}),
         ("Nvidia marks and never drops, with a blank", "red", {"unmarkable": "pass"}),
         ("disabled elsewhere", "none", {}),
         ("enable missing", "none", {}),
         ("off by size", "none", {}),
         ("ecn yellow alone", "none", {}),
-        ("two strict queues", "red", {"strict": 2, "queues": 7}),
-        ("static parts", "red", {"policy": "static", "buffer": "10.5MB"}),
+        ("two strict queues", "red", {"strict_order": "highest", "queues": 7}),
+        ("static parts", "red", {"alpha": 1000.0}),
     ],
 )
 def test_an_import_means_what_the_switch_does(
     shape: str, scheme: str, switch: dict[str, Any]
 ) -> None:
-    found = resolved(load(CONFIGS[shape], shape).text)
+    found = imported(load(CONFIGS[shape], shape))
     assert found["scheme"]["name"] == scheme
     assert {key: found["switch"][key] for key in switch} == switch
 
 
 def test_strict_queues_turn_round_and_back() -> None:
-    found = load(CONFIGS["two strict queues"], "x")
-    # Among SONiC's strict queues 6 goes before 5; a scenario's queue 0 goes first.
-    assert found.device.queues == [6, 5, 0, 1, 2, 3, 4]
+    found = imported(load(CONFIGS["two strict queues"], "x"))
+    # Among SONiC's strict queues 6 goes before 5.
+    assert [rules["queue"] for rules in found["switch"]["queue"] if rules["strict"]] == [5, 6]
+    assert found["switch"]["strict_order"] == "highest"
+    made, said = export(
+        resolved(FABRIC.replace("queues = 4", "queues = 4\nstrict = 2\nstrict_order = 'highest'")),
+        Choices(),
+    )
+    assert made["SCHEDULER"][made["QUEUE"]["Ethernet0|1"]["scheduler"]] == {"type": "STRICT"}
+    assert made["TC_TO_QUEUE_MAP"]["SWITCHBED"] == {str(i): str(i) for i in range(4)}
     text = FABRIC.replace("queues = 4", "queues = 4\nstrict = 2")
     made, said = export(resolved(text), Choices(["Ethernet0"]))
     kinds = [made["SCHEDULER"][made["QUEUE"][f"Ethernet0|{q}"]["scheduler"]] for q in range(4)]
@@ -269,8 +317,8 @@ def test_a_scenario_of_ones_own_has_all_its_tables() -> None:
     assert [made["SCHEDULER"][f"SWITCHBED_{w}"]["weight"] for w in (1, 2, 4)] == ["1", "2", "4"]
     back = load(made, "x.json")
     assert same(again(back)) == same(made)
-    found, own = resolved(back.text), resolved(FABRIC)
-    for key in ("queues", "strict", "quantum", "pool", "alpha", "policy"):
+    found, own = imported(back), resolved(FABRIC)
+    for key in ("queues", "strict", "quantum", "pool", "alpha"):
         assert found["switch"][key] == own["switch"][key], key
     assert found["scheme"]["params"] == own["scheme"]["params"]
 
@@ -361,13 +409,15 @@ def test_a_chips_alpha_goes_into_the_profile_that_the_switch_has() -> None:
     with_alpha = resolved(FABRIC.replace(memory, 'asic = "trident-3"\nalpha = 0.25'))
     _, said = export(with_alpha, Choices())
     assert [f.key for f in said.refusals] == ["switch.alpha"]
-    device = load(CONFIGS["lossy throughout"], "x").device
+    config = lossy()
+    config["PORT_QOS_MAP"] = {}
+    device = load(config, "x").device
     spectrum = resolved(FABRIC.replace(memory, 'asic = "spectrum-4"\nalpha = 64'))
     for scenario, power in ((with_alpha, "-2"), (spectrum, "0")):
-        scenario["switch"]["queues"] = len(device.queues)
+        scenario["switch"]["queues"] = device.count
         scenario["switch"]["quantum"] = "1500B"
         made, _ = export(scenario, Choices(), device)
-        assert made["BUFFER_PROFILE"][str(device.profile)]["dynamic_th"] == power
+        assert made["BUFFER_PROFILE"]["egress_lossy_profile"]["dynamic_th"] == power
 
 
 def test_eleven_queues_are_too_many() -> None:
@@ -393,7 +443,7 @@ def test_the_nearest_static_scheme_is_taken_where_it_is_chosen() -> None:
 
 def test_a_changed_threshold_changes_its_rows_alone() -> None:
     found = load(CONFIGS["lossy throughout"], "x")
-    scenario = resolved(found.text)
+    scenario = imported(found)
     scenario["scheme"]["params"] |= {"kmin": "30KB", "kmax": "90KB", "pmax": 0.2}
     made, findings = export(scenario, Choices(), found.device)
     assert not findings.refusals
@@ -419,7 +469,7 @@ def test_buffers_that_stay_the_devices_are_whole() -> None:
 
 def test_a_profile_whose_kind_of_threshold_changes_has_another_name() -> None:
     found = load(CONFIGS["lossy throughout"], "x")
-    scenario = resolved(found.text)
+    scenario = imported(found)
     scenario["switch"] |= {"policy": "static", "buffer": "7MB"}
     scenario["switch"].pop("alpha")
     made, _ = export(scenario, Choices(), found.device)
@@ -431,7 +481,7 @@ def test_a_profile_whose_kind_of_threshold_changes_has_another_name() -> None:
 
 def test_a_queue_whose_weight_changes_leaves_the_others_theirs() -> None:
     found = load(CONFIGS["lossy throughout"], "x")
-    scenario = resolved(found.text)
+    scenario = imported(found)
     scenario["switch"]["quantum"] = ["45000B", *scenario["switch"]["quantum"][1:]]
     made, _ = export(scenario, Choices(), found.device)
     of = [
@@ -495,7 +545,7 @@ def test_the_commands_lead_there_and_back(switchbed: Program, tmp_path: Path) ->
     (tmp_path / "config_db.json").write_text(json.dumps(CONFIGS["lossy throughout"]))
     done = switchbed("import", "sonic", "config_db.json")
     assert "exact: WRED_PROFILE|AZURE_LOSSLESS: a ramp from 1048576" in done.stderr
-    assert "left out: PORT_QOS_MAP|Ethernet0|pfc_enable: 3,4" in done.stderr
+    assert "exact: switch.pfc: classes 3 to 4 are lossless" in done.stderr
     assert switchbed("scenario", "check", "config_db.toml").stdout.startswith("config_db.toml: ok")
     switchbed("export", "sonic", "config_db.toml", "--out", "whole.json")
     whole = json.loads((tmp_path / "whole.json").read_text())

@@ -216,11 +216,41 @@ def test_what_no_scenario_has_is_refused_by_name(change: dict[str, Any], said: s
         importing.load([{**RED, "options": options}], "x.json")
 
 
-def test_bands_that_differ_are_refused() -> None:
+def test_bands_that_differ_are_queues_that_differ_and_come_back() -> None:
     tree = shown(lines(PORT))
-    tree[2]["options"]["min"] = 1500
-    with pytest.raises(Mistake, match="red under 2:2: differs from that under 2:1"):
-        importing.load(tree, "x.json")
+    at = {entry["parent"]: entry for entry in tree if "parent" in entry}
+    at["2:2"]["options"] |= {"min": 15_000, "max": 15_001, "limit": 200_000}
+    at["2:3"] |= {"kind": "bfifo", "options": {"limit": 90_000, "ecn": False}}
+    text, said = importing.load(tree, "x.json", by_class=True)
+    assert any("bands differ" in str(each) for each in said.all)
+    found = resolved(text)
+    assert [each["limit"] for each in found["switch"]["queue"]] == [
+        "300KB",
+        "200KB",
+        "90KB",
+        "300KB",
+    ]
+    assert [each["name"] for each in found["scheme"]["queues"]] == [
+        *("per-queue", "per-queue", "none", "per-queue")
+    ]
+    again = shown(lines(text))
+    assert [each["options"] for each in again] == [each["options"] for each in tree]
+
+
+def test_strict_queues_are_the_first_bands_whatever_their_numbers() -> None:
+    strict = "[[switch.queue]]\nqueue = [1, 3]\nstrict = true\n[scheme]"
+    for order, bands in (("lowest", "1 3 0 2"), ("highest", "3 1 0 2")):
+        text = PORT.replace("strict = 1\n", f'strict_order = "{order}"\n').replace(
+            "[scheme]", strict
+        )
+        made = lines(text)
+        assert any("ets bands 4 strict 2 quanta 1500 3000 " in line for line in made)
+        first = {queue: band for band, queue in enumerate(bands.split(), 1)}
+        place = " ".join(str(first[str(queue)]) for queue in range(4))
+        assert any(f"$(echo {place} | cut -d ' ' -f $((dscp % 4 + 1)))" in line for line in made)
+
+
+def test_what_no_scenario_has_is_refused() -> None:
     with pytest.raises(Mistake, match="sfq: is no discipline of a scenario's; there are tbf, htb"):
         importing.load([{"kind": "sfq", "root": True, "handle": "1:"}], "x.json")
     with pytest.raises(Mistake, match="0 root disciplines"):

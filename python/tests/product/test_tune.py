@@ -370,3 +370,17 @@ def test_numbers_that_make_no_scenario_are_refused(
     switchbed: Program, options: list[str], said: str
 ) -> None:
     assert said in switchbed("tune", *options, code=2).stderr
+
+
+def test_a_threshold_over_the_tutorials_buffer_is_left_out_and_said(
+    switchbed: Program, tmp_path: Path
+) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "tutorial.md").read_text()
+    text = page.split("```toml\n", 1)[1].split("```", 1)[0]
+    (tmp_path / "fan-in.toml").write_text(text)
+    few = ["--objective", "fct.all.mean_us", "--budget", "60", "--seeds", "5", "--set", "flows=20"]
+    done = switchbed("tune", "fan-in.toml", *few, "--param", "threshold=30KB,424KB", "--json", "-")
+    points = {each["label"]: each for each in json.loads(done.stdout)["points"]}
+    assert "over the buffer" not in json.dumps(points["30 KB"])
+    assert points["424 KB"]["verdict"] == "cannot be held"
+    assert "over the buffer, 400KB" in json.dumps(points["424 KB"])

@@ -15,6 +15,7 @@ ORDER = (
     "packet",
     "topology",
     "ranks",
+    "rerouting",
     "ports",
     "table",
     "timeline",

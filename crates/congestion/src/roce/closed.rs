@@ -36,7 +36,7 @@ struct Packet {
     marked: bool,
 }
 
-/// What was seen of some slots.
+/// Averages over a number of slots.
 pub(super) struct Seen {
     /// The part of them in which a packet was served.
     pub(super) served: f64,
@@ -79,7 +79,7 @@ impl Closed {
         }
     }
 
-    /// So many slots.
+    /// Runs the model for `slots` slots.
     pub(super) fn run(&mut self, slots: u64) -> Seen {
         let (mut served, mut waited, mut most) = (0, 0, 0);
         for _ in 0..slots {
@@ -164,7 +164,7 @@ mod tests {
     use switchbed_config::param::at_defaults;
     use switchbed_units::Bytes;
 
-    /// Kmin, Kmax, Pmax.
+    /// Marking curve: Kmin and Kmax in bytes, and Pmax.
     const CURVE: (f64, f64, f64) = (12_000.0, 500_000.0, 0.01);
 
     /// Timers of 50, 50 and 55 us, F = 5, R_AI = R_HAI = 100 Mbps, g = 1/256, no byte counter.

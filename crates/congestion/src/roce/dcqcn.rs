@@ -22,9 +22,9 @@ use switchbed_units::{Bytes, Rate, Span, Time};
 words! {
     /// Which machine, and the defaults of what is not written.
     pub enum DcqcnVariant {
-        /// The paper's.
+        /// Algorithm and defaults of the paper.
         Paper = "paper",
-        /// The vendor's.
+        /// Algorithm and defaults of the vendor's cards.
         Connectx = "connectx",
     }
 }
@@ -62,11 +62,11 @@ params! {
         /// Steps of fast recovery, half the way to the target each, before the target rises. Default:
         /// paper 5, connectx 1.
         recovery_steps: Option<u32> as count(0, 1_000);
-        /// What a step of additive increase adds to the target, R_AI. Default: paper 40Mbps,
+        /// Rate that a step of additive increase adds to the target, R_AI. Default: paper 40Mbps,
         /// connectx 5 Mbps for each 25 Gbps of the line.
         additive_increase: Option<Rate>;
-        /// What a step of hyper increase adds, R_HAI; with paper times its number. Default: paper
-        /// 200Mbps, connectx 50 Mbps for each 25 Gbps of the line.
+        /// Rate that a step of hyper increase adds, R_HAI; with paper multiplied by the step's
+        /// number. Default: paper 200Mbps, connectx 50 Mbps for each 25 Gbps of the line.
         hyper_increase: Option<Rate>;
         /// The least rate. Default: paper 10Mbps, connectx 1Mbps.
         min_rate: Option<Rate>;
@@ -194,7 +194,6 @@ pub struct Dcqcn {
     by_bytes: u32,
     /// connectx: where the periods of cuts are counted from, modulo the period.
     phase: u64,
-    /// There was a CNP.
     limited: bool,
     /// connectx: there was one since α was updated.
     sampled: bool,

@@ -18,11 +18,11 @@ use switchbed_config::{params, words};
 use switchbed_units::{Bytes, Rate, Span, Time};
 
 words! {
-    /// What HPCC's state is, and so what is added to it.
+    /// State that HPCC controls, to which each step adds.
     pub enum HpccState {
-        /// A window.
+        /// Window in bytes, as in the paper.
         Window = "window",
-        /// A rate.
+        /// Rate, as in the authors' code.
         Rate = "rate",
     }
 }
@@ -36,7 +36,7 @@ params! {
         state: HpccState = "window";
         /// The utilisation that it steers for, η (the paper; the authors' later results: 0.99).
         eta: f64 = "0.95" as PORTION;
-        /// So many steps that only add come before one that scales (the paper; the authors' scripts:
+        /// Number of steps that only add before one that scales (the paper; the authors' scripts:
         /// 0).
         max_stage: u32 = "5" as count(0, 1_000);
         /// With state = window, what a step adds. Default: 80B (the paper's section 5).
@@ -63,18 +63,18 @@ pub struct Hpcc(Box<State>);
 
 #[derive(Clone, Debug)]
 struct State {
-    /// T in seconds.
+    /// Base round trip T in seconds.
     t: f64,
     /// Windows, in bytes: W, W_c and bounds of both.
     window: f64,
     reference: f64,
     least: f64,
     most: f64,
-    /// What a step adds.
+    /// Amount that a step adds.
     added: f64,
-    /// A packet's payload.
+    /// Payload of a packet in bytes.
     mss: u64,
-    /// U.
+    /// Utilisation U of the busiest hop.
     used: f64,
     stage: u32,
     /// An ACK beyond this covers data that was sent after W_c was set.
@@ -189,7 +189,7 @@ mod tests {
     use switchbed_config::param::at_defaults;
 
     const LINE: Rate = Rate::from_gbps(100);
-    /// B·T is 125,000 bytes.
+    /// Path with a B·T of 125,000 bytes.
     const PATH: Path =
         Path { line: LINE, base_rtt: Span::from_us(10), hops: 1, mss: 1_000, wire: 1_124 };
 

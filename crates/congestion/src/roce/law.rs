@@ -1,9 +1,9 @@
-//! What a rate control is.
+//! Interface of a rate control.
 
 use switchbed_config::param::Unfit;
 use switchbed_units::{Rate, Span, Time};
 
-/// What a rate control says of itself.
+/// Description of a rate control.
 #[derive(Clone, Copy, Debug)]
 pub struct RateAbout {
     /// Packets gather INT, which ACKs echo.
@@ -12,9 +12,9 @@ pub struct RateAbout {
     pub cnp: bool,
     /// Data carries its sending time, and ACKs echo it.
     pub stamps: bool,
-    /// It was checked against its paper or its authors' code.
+    /// Whether it was checked against its paper or its authors' code.
     pub verified: bool,
-    /// Where it is published.
+    /// Citation of the publication.
     pub paper: &'static str,
 }
 
@@ -24,14 +24,14 @@ impl RateAbout {
         RateAbout { int: false, cnp: false, stamps: false, verified: true, paper: "" };
 }
 
-/// What a queue pair knows of the way to its receiver.
+/// Properties of a queue pair's path to its receiver, as the sender knows them.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {
-    /// The card's line.
+    /// Line of the sender's card.
     pub line: Rate,
     /// The round trip of a full packet and its ACK through empty queues.
     pub base_rtt: Span,
-    /// Switches on the way.
+    /// Number of switches on the way.
     pub hops: u32,
     /// Payload of a full packet in bytes.
     pub mss: u32,
@@ -40,30 +40,30 @@ pub struct Path {
 }
 
 impl Path {
-    /// What the line sends in a base round trip, in bytes.
+    /// Returns the bytes that the line sends in a base round trip.
     pub fn bdp(&self) -> f64 {
         self.line.as_bps() as f64 / 8.0 * self.base_rtt.as_secs_f64()
     }
 }
 
-/// What a port wrote into a packet as it left: HPCC's INT. Time and bytes are counted on from the
-/// beginning; the header's own counters wrap, which is undone before.
+/// Record that a port writes into a packet as it leaves: HPCC's INT. Time and bytes are counted
+/// from the beginning of the run. The header's counters wrap, which is undone before.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IntHop {
-    /// The port's line.
+    /// Rate of the port's line.
     pub rate: Rate,
-    /// When the packet left.
+    /// Time when the packet left.
     pub at: Time,
     /// Bytes that the port has sent.
     pub tx_bytes: u64,
-    /// Bytes that wait there.
+    /// Bytes that wait in the port's queue.
     pub queue_bytes: u64,
 }
 
 /// An ACK of new data.
 #[derive(Clone, Copy, Debug)]
 pub struct RoceAck<'a> {
-    /// When it came.
+    /// Time at which it came.
     pub now: Time,
     /// The round trip of the packet that it answers; zero where data carries no stamps.
     pub rtt: Span,
@@ -73,15 +73,15 @@ pub struct RoceAck<'a> {
     pub acked: u64,
     /// The offset up to which data is out.
     pub sent: u64,
-    /// What the packet gathered on its way, hop by hop.
+    /// Records that the packet gathered on its way, hop by hop.
     pub hops: &'a [IntHop],
 }
 
 /// A rate control, as what one queue pair remembers of it; `params` are what the scenario says.
 pub trait RateLaw: Sized {
-    /// Its settings; `()` where it has none.
+    /// Settings of the control; `()` where it has none.
     type Params;
-    /// What it says of itself.
+    /// Description of the control.
     const ABOUT: RateAbout;
 
     /// Whether its settings go together, beyond their ranges.
@@ -97,7 +97,7 @@ pub trait RateLaw: Sized {
         None
     }
 
-    /// Of a queue pair that begins.
+    /// Makes the state of a queue pair that begins.
     fn new(params: &Self::Params, path: &Path, now: Time) -> Self;
 
     /// The rate at which the card may send it now.
@@ -111,10 +111,10 @@ pub trait RateLaw: Sized {
     /// An ACK of new data came.
     fn acked(&mut self, _params: &Self::Params, _path: &Path, _ack: &RoceAck) {}
 
-    /// A CNP came.
+    /// Handles a CNP that has arrived.
     fn cnp(&mut self, _params: &Self::Params, _now: Time) {}
 
-    /// So many bytes went out, as they are on the wire.
+    /// Accounts for bytes sent, counted as on the wire.
     fn sent(&mut self, _params: &Self::Params, _bytes: u32, _now: Time) {}
 
     /// Data is taken to be lost, by a timeout or else by a NACK.

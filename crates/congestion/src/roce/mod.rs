@@ -1,11 +1,12 @@
-//! Rate controls of RoCE queue pairs: at what rate, and with how much in flight, the card of a sender
-//! sends a queue pair's packets. Each is one file with its parameters, what it says of itself and its
-//! algorithm ([`RateLaw`]), and a line of the registry, from which [`RateControl`] (what a scenario
-//! chose) and [`RateMemory`] (what a queue pair's control remembers) follow.
+//! Rate controls of RoCE queue pairs: at what rate, and with how much in flight, the card of a
+//! sender sends a queue pair's packets. Each control is one file with its parameters, its
+//! description and its algorithm ([`RateLaw`]), and a line of the registry. From the registry
+//! follow [`RateControl`] (the choice of a scenario) and [`RateMemory`] (the state of a queue
+//! pair's control).
 //!
-//! Pure state machines: called with what arrives, what is sent and the time, and asked for the rate,
-//! the window and the next timer. A queue pair begins at line rate. Rates are of bytes on the wire,
-//! windows of bytes of the stream, as in the HPCC authors' simulator.
+//! Controls are pure state machines: they are called with arrivals, departures and the time, and
+//! asked for the rate, the window and the next timer. A queue pair begins at line rate. Rates are
+//! of bytes on the wire, windows of bytes of the stream, as in the HPCC authors' simulator.
 
 #[cfg(test)]
 mod closed;

@@ -10,7 +10,7 @@ switchbed_config::kinds! {
     /// At what rate a queue pair's packets leave.
     #[derive(Copy)]
     pub enum RateControl {
-        /// What controls a queue pair's rate.
+        /// Control of a queue pair's rate.
         kind;
         /// cut for CNPs, with which receivers answer marks; recovers by timer and byte counter.
         Dcqcn(DcqcnParams) = "dcqcn",
@@ -30,7 +30,7 @@ switchbed_config::kinds! {
 macro_rules! rate_controls {
     ($($name:ident $(($params:ident))?,)+) => {
         impl RateControl {
-            /// What it says of itself.
+            /// Returns the control's description.
             pub const fn about(&self) -> &'static RateAbout {
                 match self {
                     $(RateControl::$name { .. } => &<$name as RateLaw>::ABOUT,)+
@@ -60,7 +60,7 @@ macro_rules! rate_controls {
             }
         }
 
-        /// What the control of one queue pair remembers. Each hook is [`RateLaw`]'s.
+        /// State of one queue pair's control. Each hook is [`RateLaw`]'s.
         #[derive(Clone, Debug)]
         pub enum RateMemory {$(
             #[doc = concat!("[`RateControl::", stringify!($name), "`].")]
@@ -68,7 +68,7 @@ macro_rules! rate_controls {
         )+}
 
         impl RateMemory {
-            /// That of a queue pair which begins.
+            /// Makes the state of a queue pair that begins.
             pub fn new(control: &RateControl, path: &Path, now: Time) -> RateMemory {
                 match control {
                     $(rate_controls!(@choice $name $($params)?) => {
@@ -84,13 +84,13 @@ macro_rules! rate_controls {
                 match self {$(RateMemory::$name(it) => it.rate(),)+}
             }
 
-            /// [`RateLaw::window`].
+            /// See [`RateLaw::window`] for the contract.
             #[inline]
             pub fn window(&self) -> Option<u64> {
                 match self {$(RateMemory::$name(it) => it.window(),)+}
             }
 
-            /// [`RateLaw::next_timer`].
+            /// See [`RateLaw::next_timer`] for the contract.
             #[inline]
             pub fn next_timer(&self) -> Time {
                 match self {$(RateMemory::$name(it) => it.next_timer(),)+}
@@ -98,15 +98,15 @@ macro_rules! rate_controls {
         }
 
         rate_controls! { @hooks [$($name $(($params))?,)+]
-            /// [`RateLaw::acked`].
+            /// See [`RateLaw::acked`] for the contract.
             acked(path: &Path, ack: &RoceAck);
-            /// [`RateLaw::cnp`].
+            /// See [`RateLaw::cnp`] for the contract.
             cnp(now: Time);
-            /// [`RateLaw::sent`].
+            /// See [`RateLaw::sent`] for the contract.
             sent(bytes: u32, now: Time);
-            /// [`RateLaw::lost`].
+            /// See [`RateLaw::lost`] for the contract.
             lost(timeout: bool, now: Time);
-            /// [`RateLaw::timer`].
+            /// See [`RateLaw::timer`] for the contract.
             timer(now: Time);
         }
     };
@@ -188,7 +188,7 @@ mod tests {
         ]
     }
 
-    /// What happens to a queue pair, nanoseconds after what happened before.
+    /// Event at a queue pair. Times are in nanoseconds since the event before.
     #[derive(Clone, Copy, Debug)]
     enum Event {
         Acked { rtt: u64, bytes: u32, tx: u64, queue: u64 },

@@ -18,9 +18,9 @@ params! {
     pub struct SwiftParams {
         /// The delay that it steers for, without what follows.
         base_target: Span = "20us";
-        /// What each switch on the way adds to it (the base over 6.55).
+        /// Delay that each switch on the way adds to the target (the base over 6.55).
         hop_target: Span = "3.053us";
-        /// What the smallest windows add to it at most (five times the base).
+        /// Delay that the smallest windows add to the target at most (five times the base).
         fs_range: Span = "100us";
         /// Windows of fewer packets add all of fs_range.
         fs_min: f64 = "0.1" as POSITIVE;
@@ -28,7 +28,8 @@ params! {
         fs_max: f64 = "100" as POSITIVE;
         /// Packets that a round trip under the target adds.
         additive_increase: f64 = "1" as POSITIVE;
-        /// What the excess over the target, as a part of the delay, takes off the window.
+        /// Factor β of a cut: β times the excess over the target, as a part of the delay, is taken
+        /// off the window.
         beta: f64 = "0.8" as FRACTION;
         /// The most that a cut takes off the window.
         max_mdf: f64 = "0.5" as FRACTION;
@@ -36,7 +37,7 @@ params! {
         min_window: f64 = "0.001" as PORTION;
         /// The largest window, in packets: ours, since something has to bound it.
         max_window: u32 = "10000" as count(1, 1_000_000);
-        /// So many timeouts in a row leave the smallest window (from memory).
+        /// Number of timeouts in a row that leave the smallest window (from memory).
         reset_after: u32 = "5" as count(1, 1_000);
     }
 }
@@ -57,9 +58,9 @@ impl SwiftParams {
 pub struct Swift {
     line: f64,
     window: f64,
-    /// The last RTT.
+    /// RTT of the last ACK.
     rtt: Span,
-    /// The last cut.
+    /// Time of the last cut.
     cut: Option<Time>,
     mss: u32,
     wire: u32,
@@ -136,7 +137,7 @@ impl RateLaw for Swift {
 }
 
 impl Swift {
-    /// Once a round trip.
+    /// Cuts the window, at most once a round trip.
     fn cut(&mut self, params: &SwiftParams, leaves: f64, now: Time) {
         if self.cut.is_none_or(|last| now.since(last) >= self.rtt) {
             self.cut = Some(now);

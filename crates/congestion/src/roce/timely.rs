@@ -13,11 +13,11 @@ use switchbed_config::{params, words};
 use switchbed_units::{Rate, Span, Time};
 
 words! {
-    /// Which RTTs TIMELY answers.
+    /// Selection of the RTTs that TIMELY answers.
     pub enum TimelyUpdate {
-        /// One a round trip.
+        /// One RTT a round trip.
         RoundTrip = "round-trip",
-        /// That of each ACK.
+        /// RTT of each ACK.
         Ack = "ack",
     }
 }
@@ -30,14 +30,16 @@ params! {
     pub struct TimelyParams {
         /// Weight of a new difference between two RTTs.
         ewma: f64 = "0.875" as PORTION;
-        /// What the gradient, or the excess over t_high, takes off the rate.
+        /// Factor β of a cut: β times the gradient, or times the excess over t_high as a part of
+        /// the RTT, is taken off the rate.
         beta: f64 = "0.8" as FRACTION;
-        /// What a rise adds to the rate, δ. Default: 10 Mbps for each 10 Gbps of the line.
+        /// Rate that a rise adds, δ. Default: 10 Mbps for each 10 Gbps of the line.
         delta: Option<Rate>;
         /// A rise of hyperactive increase. Default: five times delta (the HPCC authors': 50 Mbps for
         /// each 10 Gbps).
         hyper_delta: Option<Rate>;
-        /// So many rises in a row without a growing RTT make those that follow hyperactive.
+        /// Number of rises in a row without a growing RTT after which further rises are
+        /// hyperactive.
         hyper_after: u32 = "5" as count(0, 1_000);
         /// Rises under t_low count among them and become hyperactive too (the HPCC authors); else
         /// such a rise is delta and does not count (the paper).
@@ -46,7 +48,7 @@ params! {
         t_low: Span = "50us";
         /// Longer RTTs always cut it.
         t_high: Span = "500us";
-        /// What a difference between two RTTs is measured by.
+        /// Round trip that differences between two RTTs are divided by.
         min_rtt: Span = "20us";
         /// round-trip: one RTT a round trip (the HPCC authors). ack: that of each ACK (the paper,
         /// whose completions are of 16 to 64 KB).

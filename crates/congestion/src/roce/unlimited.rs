@@ -3,7 +3,7 @@
 use super::{Path, RateAbout, RateLaw};
 use switchbed_units::{Rate, Time};
 
-/// The line's rate.
+/// Sending at the line's rate, whatever happens.
 #[derive(Clone, Debug)]
 pub struct Unlimited {
     line: Rate,

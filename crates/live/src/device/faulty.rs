@@ -85,7 +85,7 @@ mod tests {
     use super::*;
     use crate::device::Memory;
 
-    /// What comes of 1000 frames.
+    /// Frames that remain of 1000 under these faults.
     fn suffered(faults: &Faults) -> Vec<Vec<u8>> {
         let memory = Memory::new();
         (0..1000).for_each(|_| memory.port().arrive(Time::ZERO, vec![0; 100]));

@@ -6,18 +6,18 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
 use switchbed_units::Time;
 
-/// What is on the two sides of a [`Memory`].
+/// Frames in both directions of a [`Memory`].
 #[derive(Debug, Default)]
 struct Sides {
     arriving: VecDeque<(Time, Vec<u8>)>,
     sent: Vec<(Time, Vec<u8>)>,
 }
 
-/// The switch's side.
+/// Side of the switch, which is a device.
 #[derive(Debug, Default)]
 pub struct Memory(Arc<Mutex<Sides>>);
 
-/// The other side.
+/// Side of the test, which sends and receives.
 #[derive(Clone, Debug)]
 pub struct Port(Arc<Mutex<Sides>>);
 
@@ -30,7 +30,7 @@ impl Memory {
     pub fn new() -> Memory {
         Memory::default()
     }
-    /// Its other side.
+    /// Returns the side that a test holds.
     pub fn port(&self) -> Port {
         Port(Arc::clone(&self.0))
     }
@@ -43,7 +43,7 @@ impl Port {
         assert!(arriving.back().is_none_or(|&(last, _)| last <= at), "in order of time");
         arriving.push_back((at, frame));
     }
-    /// What the switch has sent, and when.
+    /// Frames that the switch has sent, with their times.
     pub fn sent(&self) -> Vec<(Time, Vec<u8>)> {
         sides(&self.0).sent.clone()
     }

@@ -11,9 +11,9 @@ pub(super) struct Overruns {
 
 struct Counter {
     file: File,
-    /// What it was when it was opened.
+    /// Value when the counter was opened.
     before: u64,
-    /// What it was last: an interface that is gone has no counters.
+    /// Last value read, which stands in once the interface no longer exists.
     last: u64,
 }
 
@@ -29,7 +29,7 @@ impl Overruns {
         Overruns { counters: counters.collect() }
     }
 
-    /// All of them together.
+    /// Sum of all counters since they were opened.
     pub(super) fn count(&mut self) -> u64 {
         let counted = self.counters.iter_mut().map(|counter| {
             counter.last = value(&counter.file).unwrap_or(counter.last);

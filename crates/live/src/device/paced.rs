@@ -21,12 +21,12 @@ pub struct Paced<D> {
     line: Line,
     /// How late a frame may be and still be made up for.
     bucket: Span,
-    /// What the line has lost of its time, in which `busy_until` and `waiting` are.
+    /// Time that the line has lost, as [`Line`] counts it. `busy_until` and `waiting` are in line
+    /// time.
     lost_time: Span,
     busy_until: Time,
     /// Frames and the ends of their last bits.
     waiting: VecDeque<(Time, Vec<u8>)>,
-    /// Buffers to use again.
     spare: Vec<Vec<u8>>,
     /// Frames that were too long to be read.
     oversized: usize,

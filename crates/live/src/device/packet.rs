@@ -43,7 +43,7 @@ sockopt_impl!(
     bool
 );
 sockopt_impl!(
-    /// Frames that came and that found no room, since it was last asked (packet(7)).
+    /// Frames that came and that found no space, since it was last asked (packet(7)).
     Counted,
     GetOnly,
     libc::SOL_PACKET,
@@ -54,13 +54,13 @@ sockopt_impl!(
 /// A packet socket on an interface.
 pub struct PacketSocket {
     socket: OwnedFd,
-    /// What a batch is read into.
+    /// Space that a batch is read into, one buffer a frame.
     buffers: Vec<Vec<u8>>,
     /// The frames of the batch that were not handed over yet: each one's buffer.
     batch: VecDeque<(usize, Got)>,
     /// The batch was all that there was: the next question is answered without the kernel.
     drained: bool,
-    /// Frames that found no room in the socket.
+    /// Frames that found no space in the socket.
     lost: u64,
     /// Frames that found none in the card. `rx_dropped` is not among its counters: it also counts
     /// frames that the socket has had, if no protocol takes them afterwards (`__netif_receive_skb_core`),
@@ -71,7 +71,7 @@ pub struct PacketSocket {
 /// A frame that was read.
 struct Got {
     length: usize,
-    /// It did not fit the buffer.
+    /// Whether the frame was longer than its buffer.
     cut: bool,
     tag: Option<[u8; 4]>,
 }
@@ -142,7 +142,6 @@ impl PacketSocket {
         })
     }
 
-    /// Reads a batch.
     fn read(&mut self) -> io::Result<()> {
         self.batch.clear();
         let aux = cmsg_space!(libc::tpacket_auxdata);

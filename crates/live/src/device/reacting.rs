@@ -43,13 +43,12 @@ pub struct Reacting<D> {
     due: BinaryHeap<Reverse<(Time, Key)>>,
     /// Frames of limiters that are gone.
     free: VecDeque<Vec<u8>>,
-    /// Buffers to use again.
     spare: Vec<Vec<u8>>,
     swept: Time,
     lost: u64,
 }
 
-/// What has a limiter of its own: of a station its flow, its class, or 0.
+/// Identity of a rate limiter: the sender's address, with its flow, its class, or 0.
 type Key = (Mac, u32);
 
 struct Limiter {

@@ -14,7 +14,7 @@ use switchbed_units::Time;
 pub struct Recorder<D, W: Write> {
     device: D,
     pcap: PcapWriter<W>,
-    /// What went wrong when writing; the frames pass all the same.
+    /// Error of the first write that failed. The frames pass all the same.
     failed: bool,
 }
 

@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use switchbed_units::Time;
 use tun_rs::{DeviceBuilder, Layer, SyncDevice};
 
-/// An open TAP interface.
+/// TAP interface opened by this process.
 pub struct Tap {
     device: SyncDevice,
     buffer: Vec<u8>,

@@ -12,7 +12,8 @@ use switchbed_qdisc::switch::POLICIES;
 use switchbed_scenario::live::{Attach, Faults, LivePort, Route, Settings};
 use switchbed_scenario::scheme::{Value, Values, find};
 use switchbed_scenario::{
-    BufferPolicy, Classify, Discipline, Live, SchemeChoice, Sharing, Switch as Ports, Unmarkable,
+    BufferPolicy, Classify, Discipline, Live, SchemeChoice, Sharing, StrictOrder, Switch as Ports,
+    Unmarkable,
 };
 use switchbed_units::{Bytes, Rate, Span, Time};
 
@@ -56,6 +57,7 @@ pub fn live(ports: usize, scheme: SchemeChoice) -> Live {
             classify: Classify::Class,
             discipline: Discipline::Dwrr,
             strict: 0,
+            strict_order: StrictOrder::Lowest,
             quantum: vec![Bytes::new(1500); 2],
             buffer: Bytes::new(100_000),
             memory: None,

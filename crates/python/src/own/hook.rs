@@ -31,7 +31,7 @@ impl Failure {
     }
 }
 
-/// What the seats of a run share.
+/// State that the seats of a run share.
 #[derive(Clone)]
 pub(super) struct Shared {
     pub failure: Arc<Failure>,
@@ -49,7 +49,7 @@ impl Shared {
     }
 }
 
-/// What a method's answer is read as, or what would have been right.
+/// Result of reading a method's answer, or a text that says what would have been right.
 pub(super) type Read<T> = Result<T, String>;
 
 /// A method of a user's object; none where its class leaves it to the base class.
@@ -65,8 +65,8 @@ impl Hook {
         Ok(Hook { method, shared: shared.clone() })
     }
 
-    /// Its answer to what `args` makes of the view and the randomness that Python sees; none
-    /// without a method, and once something has gone wrong.
+    /// Calls the method with `args`, the view and the randomness that Python sees. Returns `None`
+    /// without a method, and after the first error.
     pub(super) fn ask<A, T>(
         &self,
         view: &qdisc::View,
@@ -83,7 +83,7 @@ impl Hook {
         Python::attach(|py| VIEW.set(*view, || self.call(method.bind(py), args, read)))
     }
 
-    /// The same with randomness.
+    /// Calls the method with randomness as well.
     pub(super) fn ask_with<A, T>(
         &self,
         view: &qdisc::View,
@@ -106,7 +106,7 @@ impl Hook {
         self.ask(view, args, |_| Ok(()));
     }
 
-    /// Its answer to nothing, outside of the packets' way.
+    /// Calls a method that takes no arguments, while no packet is handled.
     pub(super) fn ask_alone<T>(
         &self,
         read: impl FnOnce(&Bound<'_, PyAny>) -> Read<T>,
@@ -118,7 +118,7 @@ impl Hook {
         Python::attach(|py| self.call(method.bind(py), (), read))
     }
 
-    /// Tells it something outside of the packets' way.
+    /// Calls a method without an answer, while no packet is handled.
     pub(super) fn tell_alone<A>(&self, args: A)
     where
         A: for<'py> PyCallArgs<'py>,
@@ -128,7 +128,7 @@ impl Hook {
         }
     }
 
-    /// Puts aside what is wrong with what it did besides answering.
+    /// Keeps the first error of what it did besides answering.
     pub(super) fn refuse(&self, what: &str) {
         if let Some(method) = &self.method {
             Python::attach(|py| {
@@ -169,7 +169,7 @@ fn repr(answer: &Bound<'_, PyAny>) -> String {
     }
 }
 
-/// `my_marker.py:12: MyMarker.intend`.
+/// Describes a method as in `my_marker.py:12: MyMarker.intend`.
 fn place(method: &Bound<'_, PyAny>) -> String {
     let line = || -> PyResult<String> {
         let code = method.getattr("__code__")?;

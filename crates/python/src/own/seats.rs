@@ -52,7 +52,6 @@ fn reason(why: DropReason) -> PyReason {
     why.into()
 }
 
-/// Hooks by name.
 macro_rules! hooks {
     ($methods:ident, $shared:ident, $name:ident { $($hook:ident),* } $($field:ident: $value:expr),*) => {
         $name { $($hook: Hook::of($methods, stringify!($hook), $shared)?,)* $($field: $value),* }
@@ -253,7 +252,7 @@ impl Marker for OwnMarker {
     }
 }
 
-/// What a scheduler calls for each service that ends.
+/// Collector of the services that have ended, which a scheduler calls.
 #[pyclass(frozen, module = "switchbed.prototype")]
 #[derive(Default)]
 pub struct Ends(Mutex<Vec<ServiceEnd>>);

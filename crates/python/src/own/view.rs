@@ -1,6 +1,6 @@
-//! What a hook may see and draw. The objects that Python holds are empty: the view and the
-//! source of randomness are lent to the thread for the length of a hook, so nothing is
-//! copied, and nothing can be read after it.
+//! State that a hook may see, and the random numbers it may draw. The objects that Python holds are
+//! empty: the view and the source of randomness are lent to the thread for the length of a hook.
+//! Nothing is copied, and nothing can be read after the hook.
 
 use super::words::{Packet, Slot};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
@@ -81,12 +81,12 @@ impl View {
     fn packets(&self) -> PyResult<u32> {
         look(|view| view.port.packets())
     }
-    /// The number of queues.
+    /// Number of queues of the port.
     #[getter]
     fn queues(&self) -> PyResult<usize> {
         look(|view| view.port.queues())
     }
-    /// The line rate.
+    /// Rate of the line in bits per second.
     #[getter]
     fn rate_bps(&self) -> PyResult<u64> {
         look(|view| view.port.rate().as_bps())
@@ -116,16 +116,16 @@ impl View {
     fn backlogged(&self) -> PyResult<Vec<u32>> {
         look(|view| view.port.backlogged().iter().map(u32::from).collect())
     }
-    /// Those of them that may send: all of them.
+    /// Queues that may send now: the same as `backlogged`.
     #[getter]
     fn eligible(&self) -> PyResult<Vec<u32>> {
         look(|view| view.port.backlogged().iter().map(u32::from).collect())
     }
-    /// Bytes in a queue.
+    /// Bytes that a queue holds.
     fn queue_bytes(&self, queue: QueueId) -> PyResult<u64> {
         self::queue(queue, |view| view.port.queue_bytes(queue).get())
     }
-    /// Packets in a queue.
+    /// Packets that a queue holds.
     fn queue_packets(&self, queue: QueueId) -> PyResult<u32> {
         self::queue(queue, |view| view.port.queue_packets(queue))
     }
@@ -137,7 +137,7 @@ impl View {
     fn head(&self, queue: QueueId) -> PyResult<Option<Slot>> {
         self::queue(queue, |view| slot(view.head(queue)))
     }
-    /// The packet there.
+    /// Packet at the head of a queue.
     fn head_packet(&self, queue: QueueId) -> PyResult<Option<Packet>> {
         self::queue(queue, |view| view.head_packet(queue).copied().map(Packet))
     }
@@ -173,7 +173,7 @@ fn draw<T>(read: impl FnOnce(&mut dyn qdisc::Random) -> T) -> PyResult<T> {
 
 #[pymethods]
 impl Random {
-    /// 64 uniform bits.
+    /// Draws 64 uniformly distributed bits.
     fn next_u64(&self) -> PyResult<u64> {
         draw(|rng| rng.next_u64())
     }
@@ -193,12 +193,12 @@ impl Random {
 /// A port as a class meets it when it is made.
 #[pyclass(frozen, get_all, module = "switchbed.prototype")]
 pub(crate) struct Port {
-    /// How many it has.
+    /// Number of queues of the port.
     pub queues: usize,
-    /// Each queue's, in bytes.
+    /// Quantum of each queue in bytes.
     pub quantum: Vec<u64>,
-    /// Of its line.
+    /// Rate of the line in bits per second.
     pub rate_bps: u64,
-    /// Of its packet memory.
+    /// Bytes of the port's packet memory.
     pub buffer_bytes: u64,
 }

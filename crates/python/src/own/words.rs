@@ -27,36 +27,36 @@ macro_rules! mirror {
     )*};
 }
 mirror! {
-    /// A packet's ECN field.
+    /// ECN field of a packet.
     Ecn(qdisc::Ecn) { NotEct, Ect0, Ect1, Ce }
     /// A marker's wish for an arrival.
     Intent(hooks::Intent) { Pass, Mark, Drop }
     /// A marker's verdict on a departure.
     Departure(hooks::Departure) { Pass, Mark, Unmark, Drop }
-    /// What this port has decided about a queued packet.
+    /// Decision of this port about a queued packet.
     Note(qdisc::Note) { Clear, Mark }
     /// Why a packet was dropped.
     DropReason(view::DropReason) { Full, NotEcnCapable, Early, PushedOut, AtDeparture }
 }
 
-/// A queued packet's place.
+/// Handle of a queued packet.
 #[pyclass(frozen, eq, hash, module = "switchbed.prototype")]
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Slot(pub SlotId);
 
-/// What a scheme may know of a packet.
+/// Fields of a packet that a scheme may read.
 #[pyclass(frozen, eq, module = "switchbed.prototype")]
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Packet(pub qdisc::Packet);
 
 #[pymethods]
 impl Packet {
-    /// Its flow.
+    /// Flow that the packet belongs to.
     #[getter]
     fn flow(&self) -> u32 {
         self.0.flow.0
     }
-    /// Its length on the wire.
+    /// Length on the wire in bytes.
     #[getter]
     fn len_bytes(&self) -> u32 {
         self.0.len_bytes
@@ -66,19 +66,19 @@ impl Packet {
     fn ingress(&self) -> u16 {
         self.0.ingress
     }
-    /// Its service class (DSCP).
+    /// Service class: the DSCP field.
     #[getter]
     fn class_(&self) -> u8 {
         self.0.class
     }
-    /// Its ECN field as it arrived; a mark of this port is a note until it leaves.
+    /// ECN field at arrival. A mark of this port is a note until the packet leaves.
     #[getter]
     fn ecn(&self) -> Ecn {
         self.0.ecn.into()
     }
 }
 
-/// A buffer's answer.
+/// Answer of a buffer to an arrival.
 #[pyclass(frozen, module = "switchbed.prototype")]
 #[derive(Clone, Copy)]
 pub struct Admission(pub hooks::Admission);
@@ -86,7 +86,7 @@ pub struct Admission(pub hooks::Admission);
 #[pymethods]
 #[allow(non_snake_case)]
 impl Admission {
-    /// Store it.
+    /// Store the packet in its queue.
     #[classattr]
     fn In() -> Self {
         Admission(hooks::Admission::In)
@@ -141,7 +141,7 @@ impl Feedback {
 #[derive(Clone, Copy)]
 pub struct Selection(pub Choice);
 
-/// As the class wrote it.
+/// Choice in the form in which the class returned it.
 #[derive(Clone, Copy)]
 pub enum Choice {
     Queue(i64),
@@ -152,7 +152,7 @@ pub enum Choice {
 #[pymethods]
 #[allow(non_snake_case)]
 impl Selection {
-    /// Nothing is eligible.
+    /// No queue is eligible now.
     #[classattr]
     fn Empty() -> Self {
         Selection(Choice::Empty)
@@ -181,7 +181,7 @@ impl ServiceEnd {
         let (started, ended) = (Time::from_ps(started_ps), Time::from_ps(ended_ps));
         ServiceEnd(hooks::ServiceEnd { queue, started, ended })
     }
-    /// The queue.
+    /// Queue whose service has ended.
     #[getter]
     fn queue(&self) -> u8 {
         self.0.queue
@@ -191,7 +191,7 @@ impl ServiceEnd {
     fn started_ps(&self) -> u64 {
         self.0.started.as_ps()
     }
-    /// When its service ended.
+    /// Time when its service ended, in picoseconds.
     #[getter]
     fn ended_ps(&self) -> u64 {
         self.0.ended.as_ps()

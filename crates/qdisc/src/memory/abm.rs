@@ -1,6 +1,7 @@
-//! ABM (Addanki, Apostolaki, Ghobadi, Schmid, Vanbever: ABM, Active Buffer Management in Datacenters, SIGCOMM
-//! 2022): a queue may hold α·(B − Q)/n·μ/b, where B − Q is what the switch's memory has left, n how many
-//! queues of its number are congested at all ports, and μ/b the part of its line that it drains at.
+//! ABM (Addanki, Apostolaki, Ghobadi, Schmid, Vanbever: ABM, Active Buffer Management in
+//! Datacenters, SIGCOMM 2022): a queue may hold α·(B − Q)/n·μ/b. B − Q is the memory that the
+//! switch has left, and n the number of congested queues with its number at all ports. μ/b is the
+//! part of its line that it drains at.
 //!
 //! As its authors' simulator has it (github.com/inet-tub/ns3-datacenter): a queue counts in n by its length
 //! over `saturation`, at most as one; n is 1 at least; μ/b is what left in the last `interval`, and 1 if
@@ -22,7 +23,7 @@ use switchbed_units::{Bytes, Span};
 /// ABM.
 #[derive(Clone, Debug)]
 pub struct Abm {
-    /// Who has a larger α, and which.
+    /// Limit below which a flow is young, and the larger α of young flows.
     young: Option<(Young, f64)>,
     saturation: f64,
     interval: Span,
@@ -34,7 +35,7 @@ pub struct Abm {
 #[derive(Clone, Copy, Debug)]
 struct Drain {
     alpha: f64,
-    /// What left in this interval.
+    /// Bytes that left in this interval.
     bytes: u64,
     /// μ/b.
     share: f64,

@@ -3,7 +3,7 @@
 //! beyond it at most α times what its pool has left in the partition.
 //!
 //! Lossy traffic's groups have no threshold of their own, as shipped, only their pool. A lossless class's have
-//! one, from which on their neighbour is paused, and room for what still comes (`lossless.rs`); they count at
+//! one, from which on their neighbour is paused, and space for what still comes (`lossless.rs`); they count at
 //! no queue.
 
 use super::holdings::Place;
@@ -16,21 +16,21 @@ use crate::port::view::{DropReason, View};
 use switchbed_units::Bytes;
 use switchbed_units::random::Random;
 
-/// What one account may hold, in cells.
+/// Limits of one account, in cells.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Account {
-    /// What it has for itself.
+    /// Cells reserved for the account.
     pub(super) reserve: u64,
     /// α; `None`: all that its pool has left.
     pub(super) alpha: Option<f64>,
-    /// What it may hold beyond its reserve however much is left.
+    /// Most cells beyond the reserve, however much is left.
     pub(super) most: u64,
-    /// What its pool shares in a partition.
+    /// Cells that the account's pool shares in a partition.
     pub(super) shared: u64,
 }
 
 impl Account {
-    /// What of so many cells is beyond the reserve.
+    /// Returns how many of these cells are beyond the reserve.
     pub(super) fn beyond(&self, cells: u64) -> u64 {
         cells.saturating_sub(self.reserve)
     }
@@ -43,12 +43,23 @@ impl Account {
         after - before <= free && after <= self.most && self.alpha.is_none_or(fits)
     }
 
-    /// So much under what it may hold beyond its reserve; nothing less than nothing.
+    /// Returns the cells that the account may hold beyond its reserve, less an offset; 0 at least.
     pub(super) fn threshold(&self, used: u64, offset: u64) -> f64 {
         let free = self.shared.saturating_sub(used) as f64;
         let may = self.alpha.map_or(free, |alpha| alpha * free).min(self.most as f64);
         (may - offset as f64).max(0.0)
     }
+}
+
+/// Chip that a switch's memory is modelled on, and how much of it is shared.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes<'a> {
+    /// The chip; `None`: memory without cells, partitions and reserves, whose headroom is part of `pool`.
+    pub chip: Option<&'a Chip>,
+    /// Memory that the inputs share, in place of the chip's.
+    pub pool: Option<Bytes>,
+    /// Memory that lossy queues share, in place of the chip's, or of the inputs'.
+    pub egress: Option<Bytes>,
 }
 
 /// A switch's memory, in cells.
@@ -57,11 +68,11 @@ struct Memory {
     /// Bytes.
     cell: u32,
     parts: u32,
-    /// What the inputs share, all partitions together.
+    /// Cells that the inputs share, over all partitions.
     ingress: u64,
-    /// What lossy queues share.
+    /// Cells that lossy queues share.
     egress: u64,
-    /// What a lossy queue has for itself, and its part of what they share.
+    /// Reserve of a lossy queue, and its factor α of the shared cells.
     queue: (u64, f64),
     /// The same of a lossless group.
     group: (u64, f64),
@@ -70,28 +81,33 @@ struct Memory {
 }
 
 impl Memory {
-    /// A chip's, with another α for queues if one is given. `None` where it is not known how the chip
-    /// shares its memory among lossy queues.
-    fn of(chip: &Chip, alpha: Option<f64>) -> Option<Memory> {
+    /// The memory of these sizes of which `apart` is headroom, with another α for queues if one is given.
+    /// `None` where it is not known how a chip shares its memory among lossy queues.
+    fn of(sizes: &Sizes<'_>, apart: Bytes, alpha: Option<f64>) -> Option<Memory> {
+        let Some(chip) = sizes.chip else {
+            return Some(Self::plain(sizes, apart, alpha));
+        };
+        let cells = |bytes: Bytes| chip.cells(bytes.get());
         let group = chip.alpha_group.map_or(PLAIN_ALPHA, |alpha| libm::exp2(f64::from(alpha)));
         Some(Memory {
             cell: chip.cell,
             parts: chip.parts(),
-            ingress: chip.ingress_cells(),
-            egress: chip.lossy_cells()?,
+            ingress: sizes.pool.map_or_else(|| chip.ingress_cells(), cells),
+            egress: sizes.egress.map(cells).or_else(|| chip.lossy_cells())?,
             queue: (chip.queue_cells(), alpha.or_else(|| chip.queue_alpha())?),
             group: (chip.group_cells(), group),
             headroom: chip.ingress.xoff.map(|xoff| chip.cells(xoff)),
         })
     }
 
-    /// One of so many bytes, without cells, partitions and reserves.
-    fn plain(pool: Bytes, alpha: Option<f64>) -> Memory {
+    /// One without cells, partitions and reserves.
+    fn plain(sizes: &Sizes<'_>, apart: Bytes, alpha: Option<f64>) -> Memory {
+        let pool = sizes.pool.unwrap_or(Bytes::ZERO) - apart;
         Memory {
             cell: 1,
             parts: 1,
             ingress: pool.get(),
-            egress: pool.get(),
+            egress: sizes.egress.unwrap_or(pool).get(),
             queue: (0, alpha.unwrap_or(1.0)),
             group: (0, PLAIN_ALPHA),
             headroom: None,
@@ -120,16 +136,16 @@ struct Apart {
     cell: u32,
 }
 
-/// What a lossless group may hold before its neighbour is paused, in bytes.
+/// Bytes that a lossless group may hold before its neighbour is paused.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GroupMay {
-    /// Its own.
+    /// Bytes reserved for the group.
     pub reserve: f64,
     /// Beyond it, so many times what is left of what is shared; `None`: all of it.
     pub alpha: Option<f64>,
     /// Beyond it at most.
     pub most: f64,
-    /// What is shared.
+    /// Bytes that the group shares with others.
     pub shared: f64,
 }
 
@@ -171,25 +187,19 @@ pub struct Own {
 /// Why a switch's memory cannot be lossless: what is left for all is less than two of the longest packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AllHeadroom {
-    /// What all groups' headroom comes to.
+    /// Sum of all groups' headroom.
     pub headroom: Bytes,
-    /// What there is.
+    /// Size of the chip's memory.
     pub memory: Bytes,
 }
 
 impl Cells {
     /// At a port whose queues have these. `None` where it is not known how the chip shares its memory
     /// among lossy queues.
-    pub fn of(chip: &Chip, queues: &[Own], place: Place) -> Option<Cells> {
-        let given = queues.iter().find_map(|own| own.alpha);
-        Some(Self::with(&Memory::of(chip, given)?, queues, place))
-    }
-
-    /// The same of a memory of so many bytes without cells, partitions and reserves, less the headroom of
-    /// lossless groups if there are any.
-    pub fn plain(pool: Bytes, queues: &[Own], place: Place) -> Cells {
-        let headroom = place.headroom();
-        Self::with(&Memory::plain(pool - Bytes::new(headroom), None), queues, place)
+    pub fn of(sizes: &Sizes<'_>, queues: &[Own], place: Place) -> Option<Cells> {
+        let given = queues.iter().find_map(|own| own.alpha).filter(|_| sizes.chip.is_some());
+        let memory = Memory::of(sizes, Bytes::new(place.headroom()), given)?;
+        Some(Self::with(&memory, queues, place))
     }
 
     fn with(memory: &Memory, queues: &[Own], place: Place) -> Cells {
@@ -222,30 +232,30 @@ impl Cells {
         }
     }
 
-    /// The first of a switch's ports, with accounts for lossless groups; `chip` or else a `pool`.
+    /// The first of a switch's ports, with accounts for lossless groups.
     ///
     /// # Errors
     /// Nothing would be left for what is not headroom.
     pub(crate) fn first_lossless(
         first: Place,
         pfc: &Pfc,
-        memory: (Option<&Chip>, Bytes),
+        sizes: &Sizes<'_>,
         inputs: Inputs,
     ) -> Result<Place, AllHeadroom> {
-        let Apart { rules, apart, .. } = Self::rules(pfc, memory, inputs)?;
+        let Apart { rules, apart, .. } = Self::rules(pfc, sizes, inputs)?;
         Ok(first.lossless(Lossless::new(rules), apart))
     }
 
-    /// What a lossless group may hold before its neighbour is paused.
+    /// Computes the bytes that a lossless group may hold before its neighbour is paused.
     ///
     /// # Errors
     /// As [`Cells::first_lossless`].
     pub(crate) fn group_may(
         pfc: &Pfc,
-        memory: (Option<&Chip>, Bytes),
+        sizes: &Sizes<'_>,
         inputs: Inputs,
     ) -> Result<GroupMay, AllHeadroom> {
-        let Apart { rules, cell, .. } = Self::rules(pfc, memory, inputs)?;
+        let Apart { rules, cell, .. } = Self::rules(pfc, sizes, inputs)?;
         let slowest =
             |a: &Account, b: &Account| a.alpha.unwrap_or(0.0).total_cmp(&b.alpha.unwrap_or(0.0));
         let first = rules.accounts.iter().copied().min_by(slowest);
@@ -255,13 +265,9 @@ impl Cells {
         Ok(GroupMay { reserve: bytes(reserve), alpha, most: bytes(most), shared: bytes(shared) })
     }
 
-    fn rules(
-        pfc: &Pfc,
-        (chip, pool): (Option<&Chip>, Bytes),
-        inputs: Inputs,
-    ) -> Result<Apart, AllHeadroom> {
-        let memory = chip.and_then(|chip| Memory::of(chip, Some(1.0)));
-        let memory = memory.unwrap_or_else(|| Memory::plain(pool, None));
+    fn rules(pfc: &Pfc, sizes: &Sizes<'_>, inputs: Inputs) -> Result<Apart, AllHeadroom> {
+        let memory = Memory::of(sizes, Bytes::ZERO, Some(1.0));
+        let memory = memory.unwrap_or_else(|| Memory::plain(sizes, Bytes::ZERO, None));
         let Inputs { links, longest, shortest } = inputs;
         let room = |&link: &Input| pfc.headroom_cells(link, longest, shortest, memory.cell);
         let headroom: Box<[u64]> = links.iter().map(room).collect();
@@ -271,14 +277,15 @@ impl Cells {
         let given = pfc.headroom_pool.map(cells).or(memory.headroom);
         let pool = given.unwrap_or(every);
         // A chip's sizes have it apart already.
-        let apart = if chip.is_some() { 0 } else { pool };
+        let apart = if sizes.chip.is_some() { 0 } else { pool };
         let least = 2 * longest.get().div_ceil(memory.cell.into());
         let Some(shared) = memory.ingress.checked_sub(apart).filter(|&left| left >= least) else {
             let bytes = |cells: u64| Bytes::new(cells * u64::from(memory.cell));
             return Err(AllHeadroom { headroom: bytes(pool), memory: bytes(memory.ingress) });
         };
         let part = |cells: u64| cells / u64::from(memory.parts);
-        let (reserve, alpha) = memory.group;
+        let (usual, alpha) = memory.group;
+        let reserve = pfc.reserve.map_or(usual, cells);
         let alpha = match pfc.threshold {
             Some(_) => None,
             None => Some(pfc.alpha.unwrap_or(alpha)),
@@ -315,7 +322,7 @@ impl Cells {
         part_of(port, self.parts, self.place.ports())
     }
 
-    /// Whether a packet of a lossy class has room.
+    /// Whether a packet of a lossy class has space.
     fn fits(&self, queue: QueueId, packet: &Packet) -> bool {
         let (cells, input, pools) = (self.cells(packet), self.input(packet), self.place.pools());
         let Queue { held, account } = self.queues[usize::from(queue)];
@@ -440,7 +447,8 @@ mod tests {
             let queues = own.len();
             let first = Place::first(ports, queues);
             let places = std::iter::successors(Some(first), |place| Some(place.next()));
-            let port = |place| Cells::of(chip, own, place).unwrap();
+            let sizes = Sizes { chip: Some(chip), pool: None, egress: None };
+            let port = |place| Cells::of(&sizes, own, place).unwrap();
             Switch {
                 ports: places.take(ports as usize).map(port).collect(),
                 state: PortState::new(Rate::from_gbps(10), &vec![Bytes::new(1500); queues]),
@@ -512,15 +520,12 @@ mod tests {
         let (longest, shortest) = (Bytes::new(100), Bytes::new(64));
         let first = Place::first(inputs as u32, 1);
         let inputs_of = Inputs { links: &links, longest, shortest };
-        let memory = (chip, Bytes::new(pool));
-        let first = Cells::first_lossless(first, &pfc, memory, inputs_of).unwrap();
+        let given = chip.is_none().then(|| Bytes::new(pool));
+        let sizes = Sizes { chip, pool: given, egress: None };
+        let first = Cells::first_lossless(first, &pfc, &sizes, inputs_of).unwrap();
         let places = std::iter::successors(Some(first), |place| Some(place.next()));
-        let port = |place| match chip {
-            Some(chip) => {
-                Cells::of(chip, &[Own { alpha: Some(1.0), ..Own::default() }], place).unwrap()
-            }
-            None => Cells::plain(Bytes::new(pool), &[Own::default()], place),
-        };
+        let own = Own { alpha: chip.map(|_| 1.0), ..Own::default() };
+        let port = |place| Cells::of(&sizes, &[own], place).unwrap();
         let mut switch = Switch::new(&small(30, 1000), 1, 1);
         switch.ports = places.take(inputs).map(port).collect();
         switch
@@ -673,6 +678,37 @@ mod tests {
             let all = (0..100).take_while(|_| switch.arrive(0, queue, &packet(100, 0))).count();
             assert_eq!(all, held, "queue {queue}");
         }
+    }
+
+    /// 12 cells that lossy queues share and 20 of the inputs in place of the chip's 30 and 1000: queues that are
+    /// filled one by one hold 2 + 6, 2 + 3 and 2 + 2; the fourth 2 + 1, where the inputs' 20 end, too.
+    #[test]
+    fn pools_of_other_sizes_take_the_place_of_the_chips() {
+        let chip = small(30, 1000);
+        let (pool, egress) = (Some(Bytes::new(2_000)), Some(Bytes::new(1_299)));
+        let sizes = Sizes { chip: Some(&chip), pool, egress };
+        let mut switch = Switch::new(&chip, 4, 1);
+        let places = std::iter::successors(Some(Place::first(4, 1)), |place| Some(place.next()));
+        switch.ports = places
+            .take(4)
+            .map(|place| Cells::of(&sizes, &[Own::default()], place).unwrap())
+            .collect();
+        let held: Vec<usize> = (0..4)
+            .map(|port| (0..50).take_while(|_| switch.arrive(port, 0, &packet(100, 1))).count())
+            .collect();
+        assert_eq!(held, [8, 5, 4, 3]);
+    }
+
+    #[test]
+    fn a_groups_reserve_may_be_another_than_the_chips() {
+        // 500 of its own, then half of the 1,000 that are shared.
+        let mut switch = lossless(None, 1_000 + 200, 2, |pfc| {
+            (pfc.alpha, pfc.headroom) = (Some(1.0), Some(Bytes::new(100)));
+            (pfc.reserve, pfc.headroom_pool) = (Some(Bytes::new(500)), Some(Bytes::new(200)));
+        });
+        let fits =
+            |_: &u32| switch.arrive(0, 0, &of_class(3, 1, 0)) && switch.ports[0].signal().is_none();
+        assert_eq!((0..3_000).take_while(fits).count(), 1_000);
     }
 
     #[test]

@@ -11,10 +11,14 @@ use switchbed_config::param::{Field, ParamKind, Serialize, Serializer, Value};
 /// A chip as a switch that has it gives its memory out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Chip {
-    /// What files call it.
+    /// Name in scenario files.
     pub name: &'static str,
     /// The switch whose configuration this is.
     pub switch: &'static str,
+    /// Parts of the names that SONiC has for switches with it (platform or hwsku, in small letters and digits alone):
+    /// platform/mellanox/asic_table.j2 and device/ of sonic-buildimage, ansible/group_vars/sonic/variables of
+    /// sonic-mgmt.
+    pub models: &'static [&'static str],
     /// Memory is given out in cells of so many bytes.
     pub cell: u32,
     /// Parts of the memory, each for as many ports; `None`: not known.
@@ -33,33 +37,33 @@ pub struct Chip {
     pub alpha_queue: Option<i8>,
     /// log₂ α of a port, where queues' thresholds multiply with their port's.
     pub alpha_port: Option<i8>,
-    /// What a lossy queue has for itself, in bytes.
+    /// Bytes reserved for a lossy queue.
     pub queue_reserve: Option<u64>,
-    /// What a lossless group has for itself, in bytes.
+    /// Bytes reserved for a lossless group.
     pub group_reserve: Option<u64>,
     /// Cells counted on switches.
     pub observed: &'static [Observed],
     /// The files.
     pub source: &'static str,
-    /// What else there is to say.
+    /// Further remarks for the reader.
     pub note: &'static str,
 }
 
 /// The inputs' pool, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ingress {
-    /// Its `size`.
+    /// Value `size` of the profile.
     pub size: u64,
-    /// Its headroom.
+    /// Headroom, `xoff`, of the profile.
     pub xoff: Option<u64>,
     /// `size` holds headroom and all reserves (which of the two a file means, it does not say).
     pub gross: bool,
 }
 
-/// What was counted on a switch.
+/// Count that was made on a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Observed {
-    /// So many groups filled alike paused at so many cells each.
+    /// Number of groups, filled alike, and the cells of each as it paused.
     Pause {
         /// Groups.
         groups: u32,
@@ -104,7 +108,7 @@ impl Chip {
         self.cells(self.queue_reserve.unwrap_or(0))
     }
 
-    /// What the inputs share, all partitions together.
+    /// Returns the cells that the inputs share, over all partitions.
     pub fn ingress_cells(&self) -> u64 {
         let Ingress { size, xoff, gross } = self.ingress;
         if !gross {
@@ -115,7 +119,7 @@ impl Chip {
         self.cells(size - xoff.unwrap_or(0)).saturating_sub(u64::from(self.ports) * own)
     }
 
-    /// What lossy queues share, all partitions together.
+    /// Returns the cells that lossy queues share, over all partitions.
     pub fn lossy_cells(&self) -> Option<u64> {
         Some(self.cells(self.lossy?))
     }
@@ -142,7 +146,7 @@ impl Chip {
         Some(self.group_cells() as f64 + alpha * part / (1.0 + f64::from(groups) * alpha))
     }
 
-    /// What the model gives for what was counted.
+    /// Returns the model's value for a count.
     pub fn modelled(&self, observed: Observed) -> Option<f64> {
         match observed {
             Observed::Pause { groups, .. } => self.pause(groups),
@@ -198,6 +202,7 @@ impl Serialize for Asic {
 const UNKNOWN: Chip = Chip {
     name: "",
     switch: "",
+    models: &[],
     cell: 1,
     partitions: None,
     ports: 0,
@@ -231,6 +236,7 @@ pub const CHIPS: &[Chip] = &[
     Chip {
         name: "trident-2",
         switch: "Force10-S6000 (32x40G)",
+        models: &["s6000", "7050qx32", "nexus3132", "nexus3164"],
         cell: 208,
         ports: 32,
         memory: (12_766_208, POOL),
@@ -246,6 +252,7 @@ pub const CHIPS: &[Chip] = &[
     Chip {
         name: "trident-3",
         switch: "Arista-7050CX3-32S-C32 (32x100G)",
+        models: &["7050cx332"],
         cell: 256,
         partitions: Some(1),
         ports: 32,
@@ -267,6 +274,7 @@ pub const CHIPS: &[Chip] = &[
     Chip {
         name: "trident-4",
         switch: "Nokia-IXR7220-D4-36D (28x100G + 8x400G)",
+        models: &["ixr7220d4"],
         cell: 318,
         ports: 36,
         memory: (84_219_120, POOL),
@@ -283,6 +291,7 @@ pub const CHIPS: &[Chip] = &[
     Chip {
         name: "tomahawk",
         switch: "Force10-S6100 (64x40G), Arista-7060CX-32S (32x100G)",
+        models: &["s6100", "7060cx32s", "dx010"],
         cell: 208,
         partitions: Some(4),
         ports: 32,
@@ -304,6 +313,7 @@ pub const CHIPS: &[Chip] = &[
     Chip {
         name: "tomahawk-2",
         switch: "Arista-7260CX3-C64 (64x100G)",
+        models: &["7260cx3"],
         cell: 208,
         partitions: Some(4),
         ports: 64,
@@ -322,6 +332,7 @@ pub const CHIPS: &[Chip] = &[
     Chip {
         name: "tomahawk-3",
         switch: "DellEMC-Z9332f-O32 (32x400G)",
+        models: &["z9332f"],
         cell: 254,
         partitions: Some(2),
         ports: 32,
@@ -340,6 +351,7 @@ pub const CHIPS: &[Chip] = &[
     Chip {
         name: "tomahawk-4",
         switch: "DellEMC-Z9664f-O64, Nokia-IXR7220-H4-64D (64x400G)",
+        models: &["z9664f", "ixr7220h4", "7060dx5"],
         cell: 254,
         ports: 64,
         memory: (113_620_296, POOL),
@@ -353,6 +365,7 @@ pub const CHIPS: &[Chip] = &[
     Chip {
         name: "tomahawk-5",
         switch: "Arista-7060X6-64PE (64x800G)",
+        models: &["7060x664"],
         cell: 254,
         partitions: Some(2),
         ports: 64,
@@ -371,6 +384,7 @@ pub const CHIPS: &[Chip] = &[
     Chip {
         name: "tomahawk-6",
         switch: "NH-4210-F-P128 (128x800G)",
+        models: &["nexthop4210", "nh4210"],
         cell: 420,
         partitions: Some(1),
         ports: 128,
@@ -386,6 +400,7 @@ pub const CHIPS: &[Chip] = &[
     Chip {
         name: "spectrum-1",
         switch: "SN2700 (32x100G)",
+        models: &["sn2010", "sn2100", "sn2201", "sn2410", "sn2700", "sn2740"],
         cell: 96,
         ports: 32,
         memory: (13_945_824, EGRESS),
@@ -398,6 +413,7 @@ pub const CHIPS: &[Chip] = &[
     Chip {
         name: "spectrum-2",
         switch: "SN3700 (32x200G)",
+        models: &["sn3420", "sn3700", "sn3800"],
         ports: 32,
         memory: (34_287_552, EGRESS),
         ingress: Ingress { size: 11_622_400, xoff: None, gross: false },
@@ -409,6 +425,7 @@ pub const CHIPS: &[Chip] = &[
     Chip {
         name: "spectrum-3",
         switch: "SN4600C (64x100G)",
+        models: &["sn4280", "sn4410", "sn4600", "sn4700", "sn4800"],
         ports: 64,
         memory: (60_817_392, EGRESS),
         ingress: Ingress { size: 48_332_800, xoff: Some(5_275_648), gross: false },
@@ -420,6 +437,7 @@ pub const CHIPS: &[Chip] = &[
     Chip {
         name: "spectrum-4",
         switch: "SN5600 (64x800G + 1)",
+        models: &["sn5400", "sn5600", "sn5610n"],
         cell: 192,
         ports: 65,
         memory: (158_229_504, EGRESS),
@@ -433,6 +451,7 @@ pub const CHIPS: &[Chip] = &[
     Chip {
         name: "spectrum-5",
         switch: "SN5640 (up to 512x100G + 2)",
+        models: &["sn5640"],
         cell: 192,
         ports: 514,
         memory: (136_209_408, EGRESS),
@@ -445,6 +464,7 @@ pub const CHIPS: &[Chip] = &[
     Chip {
         name: "spectrum-6",
         switch: "SN6600_LD (up to 128x800G + 2)",
+        models: &["sn6600"],
         cell: 256,
         ports: 130,
         memory: (226_492_416, EGRESS),
@@ -488,6 +508,14 @@ mod tests {
         let pool = (52_161_690 / 192) as f64;
         let limit = pool * 1024.0 / (1.0 + 8.0 + 1024.0);
         assert!((spectrum.queue_limit().unwrap() - limit).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_model_has_one_chip() {
+        let all = || CHIPS.iter().flat_map(|chip| chip.models.iter().map(move |m| (chip.name, *m)));
+        for (chip, model) in all() {
+            assert!(all().all(|(other, one)| other == chip || !one.contains(model)), "{model}");
+        }
     }
 
     #[test]

@@ -22,10 +22,10 @@ use crate::port::view::{DropReason, View};
 use switchbed_units::Bytes;
 use switchbed_units::random::Random;
 
-/// What an arrival without room does.
+/// Treatment of an arrival at a full queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overflow {
-    /// It is dropped.
+    /// Drops the arrival.
     Tail,
     /// Packets drawn by length are dropped until it fits or is drawn.
     Random,
@@ -43,7 +43,7 @@ pub struct Crosspoint {
 }
 
 impl Crosspoint {
-    /// So many `queues` of so much memory each. `cell` is over zero.
+    /// Makes `queues` queues of `memory` each. `cell` is over zero.
     pub fn new(memory: Bytes, cell: Bytes, overflow: Overflow, queues: usize) -> Self {
         let cell_bytes = u32::try_from(cell.get()).expect("a cell under 4 GB");
         let limit = memory.get() / cell.get();

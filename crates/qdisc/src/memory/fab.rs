@@ -17,14 +17,15 @@ const SILENCE: Span = Span::from_ms(5);
 #[derive(Clone, Debug)]
 pub struct Young {
     limit: Bytes,
-    /// What each has sent, and when the last of it came. Only ever asked for one.
+    /// Bytes that each flow has sent, and the time of its last packet. Never iterated: its order is
+    /// random.
     sent: HashMap<FlowId, (u64, Time)>,
     /// When those that are silent are forgotten next.
     sweep: Time,
 }
 
 impl Young {
-    /// Those that have sent less than this.
+    /// Makes the set of flows that have sent less than this.
     pub fn new(limit: Bytes) -> Young {
         Young { limit, sent: HashMap::new(), sweep: Time::ZERO + SILENCE }
     }
@@ -48,7 +49,7 @@ impl Young {
 /// FAB.
 #[derive(Clone, Debug)]
 pub struct Fab<A = f64> {
-    /// Who has the larger α.
+    /// Flows with the larger α.
     pub young: Young,
     /// The larger α.
     pub alpha_young: f64,

@@ -1,4 +1,4 @@
-//! What the queues of a switch hold, as its ports know it of each other.
+//! Memory held by the queues of a switch, as its ports know it of each other.
 
 use super::lossless::Lossless;
 use crate::port::packet::QueueId;
@@ -13,7 +13,8 @@ use switchbed_units::Bytes;
 struct Holdings {
     queues: usize,
     bytes: Box<[AtomicU64]>,
-    /// Whose turn it is to lose a packet, and when the next may be lost, in picoseconds.
+    /// Port whose turn it is to lose a packet, and the earliest time of the next loss in
+    /// picoseconds.
     turn: AtomicU64,
     next: AtomicU64,
     pools: Pools,
@@ -21,7 +22,7 @@ struct Holdings {
     lossless: Option<(Mutex<Lossless>, u64)>,
 }
 
-/// What a chip's pools have given out, in cells.
+/// Cells that a chip's pools have given out.
 #[derive(Debug)]
 pub(super) struct Pools {
     /// To queues, by partition.
@@ -32,21 +33,21 @@ pub(super) struct Pools {
     inputs: Box<[AtomicU64]>,
 }
 
-/// Of a chip's memory.
+/// Greatest number of partitions of a chip's memory.
 const MOST_PARTS: usize = 8;
 
 impl Pools {
-    /// What queues of a partition have of their pool, after it has changed by so much.
+    /// Changes the cells that queues of a partition have of their pool, and returns the new number.
     pub(super) fn queues(&self, part: usize, by: i64) -> u64 {
         changed(&self.queues[part], by)
     }
 
-    /// The same of groups.
+    /// Changes the cells that groups of a partition have of their pool, and returns the new number.
     pub(super) fn groups(&self, part: usize, by: i64) -> u64 {
         changed(&self.groups[part], by)
     }
 
-    /// What an input's group held; then it holds this.
+    /// Replaces the cells that an input's group holds, and returns those it held before.
     pub(super) fn group(&self, input: u32, now: impl Fn(u64) -> u64) -> u64 {
         let held = self.inputs[input as usize].load(Relaxed);
         self.inputs[input as usize].store(now(held), Relaxed);
@@ -55,6 +56,7 @@ impl Pools {
 }
 
 fn changed(count: &AtomicU64, by: i64) -> u64 {
+    // Load and store without a locked operation: the ports of a switch are one thread's.
     let now = count.load(Relaxed).wrapping_add_signed(by);
     count.store(now, Relaxed);
     now
@@ -101,7 +103,7 @@ impl Place {
         self
     }
 
-    /// What is kept apart for lossless groups' headroom.
+    /// Returns the memory kept for lossless groups' headroom.
     pub(super) fn headroom(&self) -> u64 {
         self.holdings.lossless.as_ref().map_or(0, |(_, apart)| *apart)
     }
@@ -130,7 +132,7 @@ impl Place {
         Place { port: self.port + 1, ..self.clone() }
     }
 
-    /// Its own port.
+    /// Returns the number of this port.
     pub(super) fn port(&self) -> u32 {
         self.port
     }
@@ -147,7 +149,7 @@ impl Place {
         self.holdings.bytes[at].store(view.port.queue_bytes(queue).get(), Relaxed);
     }
 
-    /// What a chip's pools have given out.
+    /// Returns the cells that the chip's pools have given out.
     pub(super) fn pools(&self) -> &Pools {
         &self.holdings.pools
     }
@@ -172,7 +174,7 @@ impl Place {
     /// The longest queue. Of several, `own` if it is one and `prefers`, else the first that is not.
     pub(super) fn longest(&self, own: QueueOf, prefers: bool) -> QueueOf {
         let rank = |&(of, bytes): &(QueueOf, u64)| (bytes, (of == own) == prefers);
-        // The last of several is the greatest.
+        // `max_by_key` takes the last of several, so in reverse it is the one with the lowest number.
         let found = self.lengths().collect::<Vec<_>>().into_iter().rev().max_by_key(rank);
         found.map_or(own, |(of, _)| of)
     }
@@ -182,6 +184,7 @@ impl Place {
     pub(super) fn next_over(&self, limit: impl Fn(QueueId) -> f64) -> Option<QueueOf> {
         let all = self.holdings.bytes.len();
         let first = self.holdings.turn.load(Relaxed) as usize;
+        // Round robin over the queues of all ports, from the one after the last that lost.
         let mut places = (0..all).map(|nth| (first + nth) % all);
         let long = |&at: &usize| {
             self.holdings.bytes[at].load(Relaxed) as f64 > limit(self.queue(at).queue)

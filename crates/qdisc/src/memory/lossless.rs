@@ -1,6 +1,7 @@
-//! What a switch's lossless groups hold: an account for each input and class (docs/pfc.md). A group fills its
-//! reserve, then its part of the shared memory, then its headroom. As the last begins, the neighbour that it
-//! comes from is paused; it resumes once the group holds so much less than it then may.
+//! Cells held by a switch's lossless groups: an account for each input and class (docs/pfc.md). A
+//! group fills its reserve, then its part of the shared memory, then its headroom. As the last
+//! begins, the neighbour that the packets come from is paused. It resumes once the group is below
+//! its limit by the resume offset.
 //!
 //! Once a group has something in its headroom all goes there until that is empty again, and what leaves
 //! comes from there first. Charging each packet by the threshold of its time instead lets a group
@@ -30,17 +31,17 @@ pub(super) struct Lossless {
     /// A paused group resumes this far under its threshold, or at a number.
     offset: u64,
     resumes_at: Option<u64>,
-    /// What each input's groups have for what comes after a pause.
+    /// Cells of headroom that each input's groups have for arrivals after a pause.
     headroom: Box<[u64]>,
-    /// What is left of all headroom, by partition.
+    /// Cells of headroom that are left, by partition.
     pool: Box<[u64]>,
     groups: Box<[Group]>,
-    /// Those that are paused, in the order that they were.
+    /// Groups whose neighbours are paused, in the order of the pauses.
     paused: Vec<(u16, u8)>,
     signals: VecDeque<Signal>,
 }
 
-/// What is the same for all groups of a switch.
+/// Settings that all groups of a switch share.
 #[derive(Clone, Debug)]
 pub(super) struct Rules {
     pub(super) classes: u8,
@@ -80,10 +81,11 @@ impl Lossless {
     fn shares(&mut self, input: u16, class: u8, cells: u64, used: u64) -> bool {
         let account = self.account(input);
         let group = self.group(input, class);
+        // With something in its headroom a group shares no more, even if the shared part has space again.
         group.headroom == 0 && account.fits(group.held, cells, used)
     }
 
-    /// Whether a packet of so many cells has room; if that is headroom, or there is none, its neighbour is
+    /// Whether a packet of so many cells has space; if that is headroom, or there is none, its neighbour is
     /// to be paused.
     pub(super) fn admits(
         &mut self,
@@ -96,6 +98,7 @@ impl Lossless {
             return true;
         }
         let group = self.group(input, class);
+        // Signalled once: the switch repeats the frame itself while the pause lasts.
         if !std::mem::replace(&mut group.paused, true) {
             self.paused.push((input, class));
             self.signals.push_back(Signal { input, class, pause: true });
@@ -117,6 +120,7 @@ impl Lossless {
         let group = self.group(input, class);
         group.held += cells;
         if shares {
+            // Cells within the reserve take nothing of what is shared.
             return account.beyond(group.held) - account.beyond(group.held - cells);
         }
         group.headroom += cells;
@@ -128,6 +132,7 @@ impl Lossless {
     pub(super) fn went(&mut self, (input, class): (u16, u8), part: usize, cells: u64) -> u64 {
         let account = self.account(input);
         let group = self.group(input, class);
+        // Headroom is given back first.
         let of_headroom = cells.min(group.headroom);
         let before = account.beyond(group.held - group.headroom);
         group.held -= cells;
@@ -149,6 +154,7 @@ impl Lossless {
             };
             if part_of(input) == part && group.headroom == 0 && below {
                 group.paused = false;
+                // The next group is at this place now: `nth` stays.
                 self.paused.remove(nth);
                 self.signals.push_back(Signal { input, class, pause: false });
             } else {
@@ -157,7 +163,7 @@ impl Lossless {
         }
     }
 
-    /// What a neighbour is to be told next.
+    /// Returns the next pause or resume for a neighbour.
     pub(super) fn signal(&mut self) -> Option<Signal> {
         self.signals.pop_front()
     }

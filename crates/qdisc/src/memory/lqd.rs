@@ -1,7 +1,7 @@
 //! Longest-queue drop (pushout; Thareja and Agrawala 1984; Wei, Coyle and Hsiao, GLOBECOM 1991): what
 //! arrives is let in, and while that is more than the switch's memory holds, its longest queue, whichever
 //! port's it is, loses the packet at its tail. Of queues that are as long the arrival's own counts as the
-//! longest where it asks for room, so that it is refused, and then the one with the lowest number.
+//! longest where it asks for space, so that it is refused, and then the one with the lowest number.
 
 use super::holdings::{Place, QueueOf};
 use crate::hooks::{Admission, Buffer, End, Expulsion};

@@ -1,7 +1,7 @@
-//! Buffers with tail drop: a port's queues share its memory, each has its own part, or the
-//! queues of all ports share the switch's pool under dynamic thresholds, ABM's, FAB's or Occamy's, or
-//! until the longest loses a packet. `cells` is a switch chip's memory; `crosspoint` has parts in
-//! cells, and random drop.
+//! Buffers with tail drop. A port's queues share its memory, or each has its own part. Or the
+//! queues of all ports share the switch's pool: under dynamic thresholds, ABM's, FAB's or Occamy's,
+//! or until the longest queue loses a packet. `cells` is a switch chip's memory; `crosspoint` has
+//! parts in cells, and random drop.
 
 mod abm;
 mod cells;
@@ -16,7 +16,7 @@ mod occamy;
 pub mod pfc;
 
 pub use abm::Abm;
-pub use cells::{AllHeadroom, Cells, GroupMay, Inputs, Own};
+pub use cells::{AllHeadroom, Cells, GroupMay, Inputs, Own, Sizes};
 pub use crosspoint::{Crosspoint, Overflow};
 pub use fab::{Fab, Young};
 pub use holdings::{Place, QueueOf};

@@ -1,7 +1,7 @@
 //! Occamy (Shan et al., Occamy: A Preemptive Buffer Management for On-chip Shared-memory Switches, EuroSys
 //! 2025): dynamic thresholds with a large α, which let one queue have nearly all of the memory; and a
 //! queue that is over its threshold since others have come loses packets from its head, one after the
-//! other and by turns with other such queues. An arrival waits for no such loss: without room it is dropped.
+//! other and by turns with other such queues. An arrival waits for no such loss: without space it is dropped.
 //!
 //! How fast packets are lost is the memory's bandwidth that no port needs. The paper was not at hand for how
 //! that is found; here one is lost in the time that the longest packet takes at a rate, which is that of all

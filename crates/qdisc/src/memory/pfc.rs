@@ -29,9 +29,11 @@ params! {
         /// The rate of the inputs that alpha is for: on faster ones it doubles for each doubling begun, up
         /// to 1 (HPCC's authors' simulator: their hosts' rate). Default: it is the same on all.
         alpha_rate: Option<Rate>;
-        /// It may hold so much of it whatever is left, in place of alpha.
+        /// Size that a group may hold of the shared memory whatever is left, in place of alpha.
         threshold: Option<Bytes>;
-        /// Each group's room for what comes after it has paused. Default: what a full frame on its way back,
+        /// Size reserved for each group before it shares. Default: the chip's; else none.
+        reserve: Option<Bytes>;
+        /// Each group's space for what comes after it has paused. Default: what a full frame on its way back,
         /// the pause frame, the cable both ways, pipeline, response and two packets come to.
         headroom: Option<Bytes>;
         /// All groups' headroom together. Default: the chip's; else enough for all at once.
@@ -62,13 +64,13 @@ params! {
 }
 
 words! {
-    /// What the watchdog does with the packets of a class in a storm.
+    /// Treatment of a class's packets by the watchdog in a storm.
     pub enum Action {
         /// Nothing: none looks on.
         Off = "off",
-        /// Those that wait and those that come are dropped.
+        /// Drops the packets that wait and those that come.
         Drop = "drop",
-        /// They are sent as if there were no pauses.
+        /// Sends packets as if there were no pauses.
         Forward = "forward",
     }
 }
@@ -87,14 +89,14 @@ pub fn quanta(quanta: u64, rate: Rate) -> Span {
 /// A link that comes in.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Input {
-    /// Its rate, both ways.
+    /// Rate of the link in both directions.
     pub rate: Rate,
     /// How long a bit is on the cable.
     pub delay: Span,
 }
 
 impl Pfc {
-    /// Its watchdog.
+    /// Returns the watchdog's settings, if it is on.
     pub fn guard(&self) -> Option<Guard> {
         let (detection, restoration) = (self.detection_time, self.restoration_time);
         let drops = self.watchdog == Action::Drop;
@@ -143,14 +145,31 @@ impl Pfc {
     /// frame, it and the packets are on the cable, its receiver takes its time to respond, and has a
     /// packet under way then.
     pub fn needed_headroom(&self, input: Input, mtu: Bytes) -> Bytes {
-        let Input { rate, delay } = input;
-        let waits = delay * 2 + self.pipeline + self.response(rate);
-        let bits = u128::from(waits.as_ps()) * u128::from(rate.as_bps());
-        let sent = bits.div_ceil(8 * u128::from(PS_PER_S)) as u64;
-        Bytes::new(sent + 3 * mtu.get() + u64::from(FRAME_BYTES))
+        let terms = self.headroom_terms(input, mtu);
+        terms.iter().fold(Bytes::ZERO, |sum, &(_, bytes)| sum + bytes)
     }
 
-    /// Each group's room for what comes after a pause, in cells. A packet takes whole cells: the shortest
+    /// The terms of [`Pfc::needed_headroom`], named.
+    pub fn headroom_terms(&self, input: Input, mtu: Bytes) -> [(&'static str, Bytes); 7] {
+        let Input { rate, delay } = input;
+        let sent = |time: Span| {
+            let bits = u128::from(time.as_ps()) * u128::from(rate.as_bps());
+            Bytes::new(bits.div_ceil(8 * u128::from(PS_PER_S)) as u64)
+        };
+        let (cable, piped) = (delay * 2, delay * 2 + self.pipeline);
+        let all = piped + self.response(rate);
+        [
+            ("crossing", mtu),
+            ("waiting", mtu),
+            ("pause_frame", Bytes::new(FRAME_BYTES.into())),
+            ("cable", sent(cable)),
+            ("pipeline", sent(piped) - sent(cable)),
+            ("response", sent(all) - sent(piped)),
+            ("under_way", mtu),
+        ]
+    }
+
+    /// Each group's space for what comes after a pause, in cells. A packet takes whole cells: the shortest
     /// waste the most.
     pub fn headroom_cells(&self, input: Input, mtu: Bytes, least: Bytes, cell: u32) -> u64 {
         let cell = u64::from(cell);
@@ -223,6 +242,9 @@ mod tests {
         // 394 quanta more.
         let needed = pfc().needed_headroom(input, Bytes::new(1048));
         assert_eq!(needed, Bytes::new(25_000 + 25_216 + 3 * 1048 + 64));
+        let terms: Vec<u64> =
+            pfc().headroom_terms(input, Bytes::new(1048)).iter().map(|term| term.1.get()).collect();
+        assert_eq!(terms, [1048, 1048, 64, 25_000, 0, 25_216, 1048]);
         // 64-byte packets in cells of 192 bytes: three times as much.
         let cells = at_once.headroom_cells(input, Bytes::new(1048), Bytes::new(64), 192);
         assert_eq!(cells, 28_208_u64.div_ceil(64));

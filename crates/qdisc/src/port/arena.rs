@@ -11,7 +11,7 @@ use switchbed_units::Time;
 pub struct SlotId(u32);
 
 impl SlotId {
-    /// No slot.
+    /// The id that stands for no slot; an arena never grows to it.
     pub const NONE: SlotId = SlotId(u32::MAX);
 
     /// The id of an index that is another's [`SlotId::index`].
@@ -24,20 +24,20 @@ impl SlotId {
     pub const fn index(self) -> usize {
         self.0 as usize
     }
-    /// Whether this is [`SlotId::NONE`].
+    /// Returns whether this is [`SlotId::NONE`].
     #[inline]
     pub const fn is_none(self) -> bool {
         self.0 == u32::MAX
     }
 }
 
-/// What this port has decided about a queued packet; carried out as the packet leaves.
+/// A port's decision about a queued packet, carried out as the packet leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Note {
-    /// Nothing.
+    /// Leave the ECN field as it arrived.
     #[default]
     Clear,
-    /// Mark it CE.
+    /// Set the ECN field to CE.
     Mark,
 }
 
@@ -45,16 +45,16 @@ pub enum Note {
 /// that a port needs anyway. Ports neither read nor change it.
 #[derive(Clone, Copy, Debug)]
 pub struct Cargo {
-    /// Anything.
+    /// Words whose meaning only the caller knows.
     pub words: [u32; 7],
 }
 
 impl Cargo {
-    /// Nothing.
+    /// Cargo of a packet that carries nothing.
     pub const NONE: Cargo = Cargo { words: [0; 7] };
 }
 
-/// A packet's cache line.
+/// A packet with its queue links, in one cache line with an aligned start.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Slot {
@@ -94,7 +94,7 @@ impl Arena {
         self.alloc_with(packet, Cargo::NONE)
     }
 
-    /// The same, with what goes with it.
+    /// Takes a slot for a packet with cargo.
     #[inline]
     pub fn alloc_with(&mut self, packet: Packet, cargo: Cargo) -> SlotId {
         self.live += 1;
@@ -113,6 +113,7 @@ impl Arena {
             self.slots.push(slot);
             return SlotId(id);
         }
+        // The free list is linked by `next`; the slot freed last comes first, still in the cache.
         let place = &mut self.slots[id.index()];
         self.free = place.next;
         *place = slot;
@@ -127,7 +128,7 @@ impl Arena {
         self.free = id;
     }
 
-    /// Slots taken now.
+    /// Number of slots taken now.
     pub fn live(&self) -> usize {
         self.live
     }
@@ -149,13 +150,13 @@ impl Arena {
         &mut self.slots[id.index()].packet
     }
 
-    /// What goes with a packet.
+    /// Returns the caller's data of a packet.
     #[inline]
     pub fn cargo(&self, id: SlotId) -> &Cargo {
         &self.slots[id.index()].cargo
     }
 
-    /// What goes with a packet, wherever that is.
+    /// Returns the caller's data of a packet for writing.
     #[inline]
     pub fn cargo_mut(&mut self, id: SlotId) -> &mut Cargo {
         &mut self.slots[id.index()].cargo

@@ -16,11 +16,11 @@ use crate::schemes::fairness::Share;
 use std::hint::select_unpredictable;
 use switchbed_units::{Rate, Time};
 
-/// What is behind a port: where its packets go and what they are kept in.
+/// Environment of a port: where its packets go and which arena holds them.
 pub trait Wire {
-    /// What a port's operation at a time works with.
+    /// Returns the context for an operation of the port at time `now`.
     fn cx(&mut self, now: Time) -> Cx<'_>;
-    /// What the last operation left besides its verdict.
+    /// Returns the dropped packets and messages that the last operation left besides its verdict.
     fn outcome(&mut self) -> &mut Outcome;
     /// A packet's transmission takes from `now` until `until`; `marked`: its scheme marked it. Its
     /// slot is the wire's.
@@ -47,12 +47,11 @@ pub struct Driver {
     /// something has changed.
     wake: Time,
     port: Box<dyn Qdisc>,
-    /// Packets queued.
     queued: u32,
     up: bool,
     watched: bool,
     measured: bool,
-    /// Its peer has paused queues of it.
+    /// Whether the peer may pause queues: such a port never takes the short way through.
     pausable: bool,
 }
 
@@ -64,7 +63,7 @@ impl Driver {
         Driver { busy_until, wake, port, queued: 0, up: true, watched, measured, pausable }
     }
 
-    /// The port.
+    /// Borrows the driven port.
     #[inline]
     pub fn port(&self) -> &dyn Qdisc {
         &*self.port
@@ -76,13 +75,13 @@ impl Driver {
         self.busy_until
     }
 
-    /// Whether packets wait.
+    /// Returns whether packets wait in its queues.
     #[inline]
     pub fn backlogged(&self) -> bool {
         self.queued > 0
     }
 
-    /// Packets that wait.
+    /// Number of packets in its queues.
     #[inline]
     pub fn queued(&self) -> u32 {
         self.queued
@@ -93,12 +92,12 @@ impl Driver {
         self.up
     }
 
-    /// Has [`Wire::changed`] told of every change from now on.
+    /// Calls [`Wire::changed`] at every change from now on.
     pub fn watch(&mut self) {
         self.watched = true;
     }
 
-    /// Has [`Wire::resized`] told of every change from now on.
+    /// Calls [`Wire::resized`] at every change from now on.
     pub fn measure(&mut self) {
         self.measured = true;
     }
@@ -106,6 +105,7 @@ impl Driver {
     /// When the next departure is due; [`Time::NEVER`] without packets.
     #[inline]
     pub fn due(&self) -> Time {
+        // Without a branch, since which it is cannot be predicted.
         select_unpredictable(self.queued == 0, Time::NEVER, self.busy_until.max(self.wake))
     }
 
@@ -115,7 +115,8 @@ impl Driver {
         self.settle_late(wire, now, Time::ZERO);
     }
 
-    /// The same, none earlier than a time: a line that lags behind makes up for so much.
+    /// Settles departures that are due, none earlier than `earliest`: the most that a late line
+    /// makes up for.
     #[inline]
     pub fn settle_late(&mut self, wire: &mut impl Wire, now: Time, earliest: Time) {
         while self.due() <= now {
@@ -127,6 +128,7 @@ impl Driver {
     /// free.
     #[inline(always)]
     pub fn arrive(&mut self, slot: SlotId, wire: &mut impl Wire, now: Time) {
+        // A watched queue must be seen to change, and a paused one must not send: neither passes.
         let plain = self.up && !self.watched && !self.pausable;
         if self.queued == 0 && self.busy_until <= now && plain {
             match self.port.pass(slot, &mut wire.cx(now)) {
@@ -136,6 +138,7 @@ impl Driver {
                 }
                 Passed::Dropped(..) => wire.lost(slot),
                 Passed::Stored(queue) => {
+                    // The scheduler wants to be asked, and may still hold the packet back.
                     self.queued = 1;
                     self.transmit(wire, now);
                     if self.queued > 0 {
@@ -170,7 +173,7 @@ impl Driver {
         }
     }
 
-    /// What the switch is to expel since a packet came here.
+    /// Names a packet that some port of the switch is to lose since a packet came here.
     pub fn expels(&mut self, wire: &mut impl Wire, now: Time) -> Option<Expulsion> {
         self.port.expels(&mut wire.cx(now))
     }
@@ -195,6 +198,7 @@ impl Driver {
                 self.tell(queue, wire, now);
                 wire.sent(slot, marked, now, until);
             }
+            // Packets wait but none may go: only a change of the port is a reason to ask again.
             Dequeued::Empty => self.wake = Time::NEVER,
             Dequeued::NotBefore(time) => self.wake = time,
         }
@@ -214,6 +218,7 @@ impl Driver {
 
     #[inline(always)]
     fn sent(&mut self, until: Time) {
+        // After this packet the port may be asked at once.
         self.busy_until = until;
         self.wake = Time::ZERO;
     }
@@ -228,16 +233,16 @@ impl Driver {
     pub fn pause(&mut self, queue: QueueId, from: Time, until: Time, now: Time) {
         self.port.pause(queue, from, until, now);
         self.pausable = true;
-        // What waited for an end may wait for another.
+        // A queue that waits for the end of a pause may have to wait for another end now.
         self.wake = if self.up { now } else { Time::NEVER };
     }
 
-    /// Has so many times that each queue is held remembered.
+    /// Keeps the first `holds` times that each queue is held.
     pub fn remember(&mut self, holds: usize) {
         self.port.remember(holds);
     }
 
-    /// Has a watchdog look on its pauses.
+    /// Sets a watchdog on the port's pauses.
     pub fn guard(&mut self, guard: Guard) {
         self.port.guard(guard);
     }
@@ -249,7 +254,7 @@ impl Driver {
         wire.sent(slot, false, start, self.busy_until);
     }
 
-    /// What the port's memory wants a neighbour to be told.
+    /// Names a pause or resume that the port's memory wants a neighbour to receive.
     pub fn signal(&mut self) -> Option<Signal> {
         self.port.signal()
     }
@@ -286,7 +291,7 @@ impl Driver {
             self.tell(queue, wire, now);
             wire.lost(slot);
         }
-        // The vector's memory serves again.
+        // Given back empty, so that its memory is used again.
         wire.outcome().dropped = dropped;
     }
 }

@@ -29,17 +29,17 @@ use crate::schemes::fairness::Share;
 use switchbed_units::random::Random;
 use switchbed_units::{Rate, Span, Time};
 
-/// What an operation works with besides the port itself.
+/// Context of an operation: everything it uses besides the port itself.
 pub struct Cx<'a> {
     /// The time of the operation; never earlier than the port's last one.
     pub now: Time,
-    /// The packets.
+    /// Slots of the queued packets.
     pub arena: &'a mut Arena,
     /// The switch's shared memory; every port of the switch counts into it.
     pub pool: &'a mut Pool,
-    /// Randomness.
+    /// Source of random numbers.
     pub rng: &'a mut dyn Random,
-    /// What the caller must hear of besides the verdict.
+    /// Drops and messages of the operation that its verdict does not cover.
     pub out: &'a mut Outcome,
 }
 
@@ -49,18 +49,18 @@ pub struct Cx<'a> {
 pub struct Outcome {
     /// Packets dropped that had been queued.
     pub dropped: Vec<Dropped>,
-    /// Messages to sources.
+    /// Messages to the sources of packets.
     pub feedback: Vec<Feedback>,
 }
 
 /// A queued packet that was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dropped {
-    /// Its slot, the caller's again.
+    /// Slot of the packet, which is the caller's again.
     pub slot: SlotId,
     /// The queue it was in.
     pub queue: QueueId,
-    /// Why.
+    /// Reason why the packet was dropped.
     pub why: DropReason,
 }
 
@@ -87,7 +87,7 @@ pub enum Dequeued {
         /// Whether this port marked it.
         marked: bool,
     },
-    /// Nothing to send.
+    /// No packet is queued.
     Empty,
     /// Nothing may be sent before this time.
     NotBefore(Time),
@@ -129,8 +129,8 @@ pub trait Qdisc: Send {
     /// Offers a packet to a port that is empty and whose line is free, and sends it on if
     /// that needs no scheduling: what `enqueue` and then `dequeue` would do, in one.
     fn pass(&mut self, slot: SlotId, cx: &mut Cx) -> Passed;
-    /// What the switch is to expel, of whichever port, since a packet came here ([`Qdisc::expel`]). Where
-    /// the pool is read it asks after each arrival, until there is nothing.
+    /// Names a packet that some port is to lose since a packet came here ([`Qdisc::expel`]). Where
+    /// the pool is read, the switch asks after each arrival until the answer is `None`.
     fn expels(&mut self, _cx: &mut Cx) -> Option<Expulsion> {
         None
     }
@@ -140,14 +140,15 @@ pub trait Qdisc: Send {
     fn dequeue_unpaused(&mut self, cx: &mut Cx) -> Dequeued {
         self.dequeue(cx)
     }
-    /// Its peer pauses a queue, from a time on until another; a port without classes does not heed it.
+    /// Pauses a queue for its peer from one time until another. A port without classes ignores it.
     fn pause(&mut self, _queue: QueueId, _from: Time, _until: Time, _now: Time) {}
-    /// Has so many times that each queue is held remembered.
+    /// Keeps the first `holds` times that each queue is held.
     fn remember(&mut self, _holds: usize) {}
-    /// Has a watchdog look on its pauses; a port without classes has none.
+    /// Sets a watchdog on its pauses; a port without classes has none.
     fn guard(&mut self, _guard: Guard) {}
-    /// What the port's memory wants its switch to tell a neighbour, since packets came and went. Where
-    /// [`crate::switch::Switch::pfc`] is on, it asks after each operation, until there is nothing.
+    /// Names a pause or resume for a neighbour, since packets came and went. Where
+    /// [`crate::switch::Switch::pfc`] is on, the switch asks after each operation until the answer
+    /// is `None`.
     fn signal(&mut self) -> Option<Signal> {
         None
     }
@@ -158,14 +159,14 @@ pub trait Qdisc: Send {
     }
     /// Runs the ticks that are due by `cx.now`, so that probes see the state at that time.
     fn settle(&mut self, cx: &mut Cx);
-    /// Queues and line.
+    /// Borrows the queues and the line.
     fn state(&self) -> &PortState;
     /// Changes the line rate; a transmission under way keeps its end. Ticks that are due
     /// still see the old rate.
     fn set_rate(&mut self, rate: Rate, cx: &mut Cx);
     /// Changes a class's weight and cap. Ticks that are due see them as they were.
     fn set_share(&mut self, class: u8, share: Share, cx: &mut Cx);
-    /// What the caller must provide.
+    /// States which facilities the caller must provide.
     fn needs(&self) -> Needs;
     /// The threshold in force for a queue in bytes, for probes.
     fn threshold_bytes(&self, now: Time, arena: &Arena, pool: &Pool, queue: QueueId)
@@ -182,7 +183,7 @@ pub struct Port<S> {
 }
 
 impl<S: Scheme> Port<S> {
-    /// An idle port.
+    /// Makes an idle port from its queues and scheme.
     pub fn new(state: PortState, scheme: S) -> Self {
         Port { state, scheme }
     }
@@ -194,6 +195,7 @@ impl<S: Scheme> Port<S> {
 
     #[inline]
     fn ticks(&mut self, cx: &Cx) {
+        // One comparison an operation: most schemes have no clock, and theirs is never due.
         if self.scheme.next_tick() <= cx.now {
             self.scheme.tick(&view(&self.state, cx));
         }
@@ -217,7 +219,9 @@ impl<S: Scheme> Port<S> {
     #[inline(always)]
     fn arrive(&mut self, slot: SlotId, cx: &mut Cx) -> Result<Arrival, (QueueId, DropReason)> {
         self.ticks(cx);
+        // Copied: push-outs below need the arena for writing.
         let packet = *cx.arena.packet(slot);
+        // A port is idle from its last bit, or from the drop that emptied it, whichever was later.
         let idle = match self.state.packets {
             0 => cx.now.since(self.state.busy_until.max(self.state.emptied)),
             _ => Span::ZERO,
@@ -227,6 +231,7 @@ impl<S: Scheme> Port<S> {
         let view = View::new(cx.now, &self.state, cx.pool, cx.arena).idle_for(idle);
         let intent = match self.scheme.intend(&view, queue, &packet, cx.rng) {
             Intent::Pass => Intent::Pass,
+            // `mark` decides as the packet leaves whether an unmarkable one counts.
             Intent::Mark
                 if packet.ecn.capable() || self.state.seldom.passes_unmarkable.contains(queue) =>
             {
@@ -235,6 +240,7 @@ impl<S: Scheme> Port<S> {
             Intent::Mark => return Err(self.refuse(refused, DropReason::NotEcnCapable, cx)),
             Intent::Drop => return Err(self.refuse(refused, DropReason::Early, cx)),
         };
+        // Ends: each push-out takes a queued packet away, and an empty port leaves nothing to push out.
         loop {
             let view = View::new(cx.now, &self.state, cx.pool, cx.arena).idle_for(idle);
             match self.scheme.admit(&view, queue, &packet, cx.rng) {
@@ -271,7 +277,7 @@ impl<S: Scheme> Port<S> {
         self.stored(slot, arrival, cx);
     }
 
-    /// What the one queue holds that holds anything.
+    /// Contents of the only queue that is not empty.
     #[inline(always)]
     fn only(&mut self, queue: QueueId, list: List, packets: u32, bytes: u64) {
         let q = &mut self.state.queues[queue as usize];
@@ -287,10 +293,12 @@ impl<S: Scheme> Port<S> {
         let place = cx.arena.slot_mut(slot);
         place.queue = queue;
         place.arrived = cx.now;
+        // A note, not CE: the scheme may still take its mark back at departure.
         place.note = if intent == Intent::Mark { Note::Mark } else { Note::Clear };
 
         let view = View::new(cx.now, &self.state, cx.pool, cx.arena).idle_for(idle);
         let stored = self.scheme.stored(&view, queue, slot, intent, cx.rng);
+        // A scheme may mark another queued packet than the one that came.
         if let Some(other) = stored.mark {
             cx.arena.slot_mut(other).note = Note::Mark;
         }
@@ -316,6 +324,7 @@ impl<S: Scheme> Port<S> {
     /// Puts a packet that was taken out of its queue on the wire, until the time returned.
     #[inline(always)]
     fn send(&mut self, packet: &Packet, cx: &Cx) -> Time {
+        // `transmit` carries the fraction of a picosecond over to the next packet.
         let until = cx.now + self.state.line.transmit(packet.len_bytes);
         self.state.busy_until = until;
         self.state.sent += 1;
@@ -339,7 +348,6 @@ impl<S: Scheme> Port<S> {
         cx.pool.used -= switchbed_units::Bytes::new(len);
     }
 
-    /// Drops a queued packet.
     #[cold]
     fn drop_queued(&mut self, slot: SlotId, why: DropReason, cx: &mut Cx) {
         let queue = self.remove(slot, why, cx);
@@ -352,6 +360,7 @@ impl<S: Scheme> Port<S> {
         let queue = cx.arena.slot(slot).queue;
         let packet = *cx.arena.packet(slot);
         self.unlink(slot, queue, packet.len_bytes, cx);
+        // The port is idle from now on, though its line may have been free for longer.
         if self.state.packets == 0 {
             self.state.emptied = cx.now;
         }
@@ -362,7 +371,7 @@ impl<S: Scheme> Port<S> {
         queue
     }
 
-    /// What is queued is what the queues hold.
+    /// Checks that the port's totals equal the sums over its queues.
     fn conserved(&self) -> bool {
         let PortState { queues, packets, bytes, .. } = &self.state;
         *packets == queues.iter().map(|q| q.packets).sum::<u32>()
@@ -394,6 +403,7 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
     }
 
     fn dequeue_unpaused(&mut self, cx: &mut Cx) -> Dequeued {
+        // First, since `held` applies the frames due by now, by which the watchdog acts.
         let held = self.state.seldom.pauses.held(cx.now);
         while let Some(queue) = self.storms() {
             let mut packets = 0;
@@ -432,6 +442,7 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
         let seldom = &mut *self.state.seldom;
         seldom.frames.sent += 1;
         seldom.control_bytes += u64::from(len_bytes);
+        // A frame that begins as the last one ends belongs to the same row on the line.
         let frames = if seldom.row.until == now { seldom.row.frames + 1 } else { 1 };
         seldom.row = Row { frames, until, each };
         until
@@ -446,6 +457,7 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
             Err((queue, why)) => return Passed::Dropped(queue, why),
         };
         let Arrival { packet, queue, idle, .. } = arrival;
+        // Asked before the packet is stored: the scheduler sees an empty port.
         let passes = self.scheme.passes(&view(&self.state, cx).idle_for(idle), queue, &packet);
         self.store_only(slot, &arrival, cx);
         if !passes {
@@ -458,6 +470,7 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
             self.remove(slot, DropReason::AtDeparture, cx);
             return Passed::Dropped(queue, DropReason::AtDeparture);
         };
+        // The packet was the only one, so unlinking it amounts to emptying its queue.
         self.only(queue, List::EMPTY, 0, 0);
         self.state.backlogged = QueueSet::EMPTY;
         cx.pool.used -= switchbed_units::Bytes::new(packet.len_bytes as u64);
@@ -476,6 +489,7 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
         self.ticks(cx);
         let List { head, tail } = self.state.queues[queue as usize].list;
         let slot = if end == End::Head { head } else { tail };
+        // The queue may have emptied since the switch chose it.
         if !slot.is_none() {
             self.drop_queued(slot, DropReason::PushedOut, cx);
         }
@@ -533,7 +547,7 @@ impl<S: Scheme> Port<S> {
         debug_assert!(cx.now >= self.state.busy_until, "the line is busy");
         self.ticks(cx);
         loop {
-            // The scheduler sees none that is held.
+            // The scheduler sees no queue that is held.
             let all = self.state.backlogged;
             self.state.backlogged = all.without(held);
             if self.state.backlogged.is_empty() && !all.is_empty() {
@@ -550,6 +564,7 @@ impl<S: Scheme> Port<S> {
             };
             debug_assert!(all.without(held).contains(queue), "an empty queue, or one that is held");
             let Some(note) = self.verdict(slot, queue, cx) else {
+                // The scheduler chooses again: the queue may be empty now.
                 self.drop_queued(slot, DropReason::AtDeparture, cx);
                 continue;
             };

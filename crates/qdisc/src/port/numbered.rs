@@ -3,7 +3,6 @@
 /// Counts packets and knows which are meant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Numbered {
-    /// In order.
     numbers: Vec<u64>,
     counted: u64,
 }

@@ -11,14 +11,14 @@ pub type QueueId = u8;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Ecn {
-    /// Not ECN-capable.
+    /// The transport is not ECN-capable.
     #[default]
     NotEct = 0b00,
-    /// ECN-capable, ECT(1).
+    /// ECN-capable transport, codepoint ECT(1).
     Ect1 = 0b01,
-    /// ECN-capable, ECT(0).
+    /// ECN-capable transport, codepoint ECT(0).
     Ect0 = 0b10,
-    /// Congestion experienced.
+    /// Congestion experienced: the packet is marked.
     Ce = 0b11,
 }
 
@@ -30,17 +30,18 @@ impl Ecn {
     }
 }
 
-/// What a scheme may know of a packet. The bytes stay with the caller.
+/// Fields of a packet that a scheme may read. The bytes stay with the caller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Packet {
-    /// Its flow.
+    /// Flow that the packet belongs to.
     pub flow: FlowId,
-    /// Its length on the wire in bytes.
+    /// Length on the wire in bytes.
     pub len_bytes: u32,
     /// The port of this switch it came in on.
     pub ingress: u16,
-    /// Its service class (DSCP).
+    /// Service class: the DSCP field.
     pub class: u8,
-    /// Its ECN field as it arrived; a mark of this port is a note until it leaves.
+    /// ECN field at arrival. A mark of this port stays a [`Note`](super::arena::Note) until it
+    /// leaves.
     pub ecn: Ecn,
 }

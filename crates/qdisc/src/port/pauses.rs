@@ -1,13 +1,14 @@
-//! Which of a port's queues may not send, as its peer has asked by pause frames (IEEE 802.1Q, clause 36,
-//! priority-based flow control), and the watchdog against a peer that asks without end.
+//! Priority-based flow control at a port (IEEE 802.1Q, clause 36): which queues the peer has
+//! paused, and the watchdog against a peer that pauses without end.
 //!
-//! A frame takes effect when its receiver has responded, and ends by itself; a resume is a pause of no
-//! length. Both are facts about the line with their times, so a port that is settled late sees each
-//! departure's own: nothing need be done as a pause begins or ends.
+//! A frame takes effect when its receiver has responded, and ends by itself; a resume is a pause of
+//! no length. Both are kept with their times. A port that is settled late therefore sees each
+//! departure's own state, and nothing need be done as a pause begins or ends.
 //!
-//! The watchdog is SONiC's (`pfcwd`): a queue that was held without a break for the detection time is in a
-//! storm, and what it holds and gets is dropped, or sent as if there were no pauses, until no pause frame
-//! has come for the restoration time. SONiC sees both as it polls; here they are seen at their times.
+//! The watchdog is SONiC's (`pfcwd`). A queue that was held without a break for the detection time
+//! is in a storm. Its packets are then dropped, or sent as if there were no pauses, until no pause
+//! frame has come for the restoration time. SONiC notices both as it polls; here they are noticed
+//! at their exact times.
 
 use crate::port::packet::QueueId;
 use crate::port::set::QueueSet;
@@ -17,7 +18,7 @@ use switchbed_units::{Span, Time};
 /// How many of its holds a queue remembers at most.
 pub const MOST: usize = 100_000;
 
-/// What ends storms, and when.
+/// Settings of the PFC watchdog: how it acts in a storm, and when a storm begins and ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Guard {
     /// In a storm the queue's packets are dropped; otherwise they are sent.
@@ -28,20 +29,20 @@ pub struct Guard {
     pub restoration: Span,
 }
 
-/// What the watchdog has seen of a queue.
+/// Storms that the watchdog has seen on a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Storms {
-    /// How many began.
+    /// Number of storms that began.
     pub count: u64,
-    /// When the first did.
+    /// Beginning of the first storm.
     pub first: Option<Time>,
-    /// How long they lasted.
+    /// Sum of the storms' durations.
     pub total: Span,
-    /// Packets dropped in them.
+    /// Packets dropped during the storms.
     pub dropped: u64,
 }
 
-/// One queue's pauses.
+/// Pauses of one queue.
 #[derive(Clone, Debug)]
 struct Paused {
     queue: QueueId,
@@ -53,7 +54,7 @@ struct Paused {
     /// When it was held before, each time without a break; so many at most.
     holds: Vec<(Time, Time)>,
     most: usize,
-    /// Those that will take its place, each from a time on.
+    /// Frames on the way: each takes the place of the pause in force at its start, until its end.
     next: VecDeque<(Time, Time)>,
     /// How long it was held before that one.
     total: Span,
@@ -82,7 +83,7 @@ impl Paused {
         turn.unwrap_or(Time::NEVER)
     }
 
-    /// What has taken effect by now.
+    /// Applies the frames and the watchdog's turns that are due by `now`, in order of time.
     fn advance(&mut self, guard: Option<Guard>, now: Time) {
         loop {
             let frame = self.next.front().map_or(Time::NEVER, |next| next.0);
@@ -90,6 +91,7 @@ impl Paused {
             if frame.min(turn) > now {
                 return;
             }
+            // At the same time the frame comes first: it may be the renewal that the watchdog waits for.
             match self.next.pop_front_if(|_| frame <= turn) {
                 Some((from, until)) => self.frame(from, until),
                 None => self.turns(turn),
@@ -98,15 +100,18 @@ impl Paused {
     }
 
     fn frame(&mut self, from: Time, until: Time) {
+        // In a storm frames hold nothing: they only put off the end of the storm.
         if let Some((_, last)) = &mut self.storm {
             if until > from {
                 *last = from;
             }
             return;
         }
+        // The pause before ran out by itself: its hold ended then, and not as this frame comes.
         if from > self.until {
             self.close(self.until);
         }
+        // A frame that ends as it begins is a resume.
         match until > from {
             true => _ = self.since.get_or_insert(from),
             false => self.close(from),
@@ -114,13 +119,14 @@ impl Paused {
         self.hold(from, until);
     }
 
-    /// It is held no longer.
+    /// Ends the hold under way, if there is one, and records it.
     fn close(&mut self, now: Time) {
         let hold = self.since.take().map(|since| (since, now));
         self.holds.extend(hold.filter(|_| self.holds.len() < self.most));
     }
 
     fn hold(&mut self, from: Time, until: Time) {
+        // The new pause takes the place of the rest of the old one.
         self.total += self.until.min(from).since(self.from);
         (self.from, self.until) = (from, until);
     }
@@ -130,6 +136,7 @@ impl Paused {
         match self.storm.take() {
             Some((began, _)) => self.storms.total += now.since(began),
             None => {
+                // The last frame so far is the one that holds the queue.
                 self.storm = Some((now, self.from));
                 self.storms.count += 1;
                 self.storms.first.get_or_insert(now);
@@ -144,7 +151,7 @@ impl Paused {
     }
 }
 
-/// A port's.
+/// Pauses of all queues of a port.
 #[derive(Clone, Debug, Default)]
 pub struct Pauses {
     queues: Vec<Paused>,
@@ -154,12 +161,12 @@ pub struct Pauses {
 }
 
 impl Pauses {
-    /// Has so many holds of each queue remembered, at most [`MOST`].
+    /// Keeps the first `holds` holds of each queue, at most [`MOST`].
     pub fn remember(&mut self, holds: usize) {
         self.most = Some(holds);
     }
 
-    /// Has a watchdog look on.
+    /// Sets the watchdog.
     pub fn guard(&mut self, guard: Guard) {
         self.guard = Some(guard);
     }
@@ -260,7 +267,7 @@ impl Pauses {
         holds
     }
 
-    /// What the watchdog has seen of a queue by now.
+    /// Returns the storms that the watchdog has seen on a queue by `now`.
     pub fn storms(&self, queue: QueueId, now: Time) -> Storms {
         let Some(paused) = self.at(queue, now) else { return Storms::default() };
         let lasts = paused.storm.map_or(Span::ZERO, |(began, _)| now.since(began));

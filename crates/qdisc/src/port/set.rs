@@ -5,12 +5,12 @@ use crate::port::packet::QueueId;
 /// Most queues a port may have.
 pub const MAX_QUEUES: usize = 64;
 
-/// A set of queues.
+/// A set of queues, one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueSet(u64);
 
 impl QueueSet {
-    /// No queue.
+    /// The set without a queue.
     pub const EMPTY: QueueSet = QueueSet(0);
 
     /// The first so many queues.
@@ -20,12 +20,12 @@ impl QueueSet {
         set
     }
 
-    /// Adds a queue.
+    /// Adds a queue to the set.
     #[inline]
     pub fn insert(&mut self, queue: QueueId) {
         self.0 |= 1 << queue;
     }
-    /// Takes a queue out.
+    /// Removes a queue from the set.
     #[inline]
     pub fn remove(&mut self, queue: QueueId) {
         self.0 &= !(1 << queue);
@@ -35,7 +35,7 @@ impl QueueSet {
     pub fn contains(self, queue: QueueId) -> bool {
         self.0 >> queue & 1 == 1
     }
-    /// Those that are not in another.
+    /// Returns the queues of this set that are not in `other`.
     #[inline]
     #[must_use]
     pub fn without(self, other: QueueSet) -> QueueSet {
@@ -50,10 +50,15 @@ impl QueueSet {
     pub fn len(self) -> u32 {
         self.0.count_ones()
     }
-    /// The lowest queue.
+    /// Returns the queue with the lowest number.
     #[inline]
     pub fn first(self) -> Option<QueueId> {
         (self.0 != 0).then(|| self.0.trailing_zeros() as QueueId)
+    }
+    /// The highest queue.
+    #[inline]
+    pub fn last(self) -> Option<QueueId> {
+        (self.0 != 0).then(|| (63 - self.0.leading_zeros()) as QueueId)
     }
     /// The lowest queue from `from` on, or else the lowest of all.
     #[inline]

@@ -1,4 +1,5 @@
-//! What a scheme may see: what a switch chip could export.
+//! State that a scheme may see: only values that a switch chip could export. what a switch chip
+//! could export.
 
 use crate::port::arena::{Arena, List, SlotId};
 use crate::port::packet::{Packet, QueueId};
@@ -10,14 +11,14 @@ use switchbed_units::{Bytes, Line, PS_PER_S, Rate, Span, Time};
 /// ports before a scheme that reads it is asked ([`crate::Needs::pool`]).
 #[derive(Clone, Copy, Debug)]
 pub struct Pool {
-    /// How much there is.
+    /// Bytes that the pool may hold.
     pub capacity: Bytes,
-    /// How much is taken.
+    /// Bytes that queued packets occupy.
     pub used: Bytes,
 }
 
 impl Pool {
-    /// An empty pool.
+    /// Makes an empty pool of `capacity` bytes.
     pub const fn new(capacity: Bytes) -> Self {
         Pool { capacity, used: Bytes::ZERO }
     }
@@ -38,7 +39,7 @@ pub(crate) struct Queue {
 /// Why a packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DropReason {
-    /// No room: the arrival was refused.
+    /// The arrival was refused because memory is full.
     Full,
     /// The marker wanted to mark, and the packet was not ECN-capable (RFC 3168).
     NotEcnCapable,
@@ -72,16 +73,16 @@ impl DropReason {
     }
 }
 
-/// What a port has done since it was made.
+/// Totals of a port since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Packets offered.
+    /// Packets offered to the port.
     pub arrived: u64,
-    /// Bytes offered.
+    /// Bytes offered to the port.
     pub arrived_bytes: u64,
-    /// Packets sent.
+    /// Packets that began to leave.
     pub sent: u64,
-    /// Bytes sent.
+    /// Bytes of the packets sent.
     pub sent_bytes: u64,
     /// Packets that left with a CE mark of this port.
     pub marked: u64,
@@ -89,9 +90,9 @@ pub struct Counters {
     pub unmarkable: u64,
     /// Stored packets whose source was sent a message.
     pub notified: u64,
-    /// Packets dropped, by [`DropReason`].
+    /// Packets dropped, indexed by [`DropReason`].
     pub drops: [u64; DropReason::ALL.len()],
-    /// Bytes dropped.
+    /// Bytes of the packets dropped.
     pub dropped_bytes: u64,
 }
 
@@ -101,7 +102,7 @@ impl Counters {
         self.drops.iter().sum()
     }
 
-    /// What was done since an `earlier` count of the same port.
+    /// Returns the difference from an `earlier` count of the same port.
     pub fn since(&self, earlier: &Counters) -> Counters {
         Counters {
             arrived: self.arrived - earlier.arrived,
@@ -117,7 +118,7 @@ impl Counters {
     }
 }
 
-/// What few packets count into.
+/// Counters and state that few packets touch, kept out of the port's hot cache lines.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seldom {
     /// Queues whose arrivals that are to be marked and cannot be go on, and are counted.
@@ -155,9 +156,9 @@ pub(crate) struct Busy {
 /// Pause frames of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PauseFrames {
-    /// That it has sent to its peer.
+    /// Frames sent to the peer.
     pub sent: u64,
-    /// That it has heard from it.
+    /// Frames received from the peer.
     pub heard: u64,
 }
 
@@ -179,8 +180,8 @@ pub struct PortState {
 }
 
 impl PortState {
-    /// What says most about the queue that packets of a class go to where classes have queues of
-    /// their own; for nothing but to be fetched ahead.
+    /// Returns the queue that a class is likely to go to where classes have queues of their own.
+    /// For prefetching only: the classifier may choose another.
     #[inline]
     pub fn queue_like(&self, class: u8) -> &impl Sized {
         &self.queues[usize::from(class).min(self.queues.len() - 1)]
@@ -240,12 +241,12 @@ impl PortState {
     pub fn packets(&self) -> u32 {
         self.packets
     }
-    /// Bytes in a queue.
+    /// Returns the bytes in a queue.
     #[inline]
     pub fn queue_bytes(&self, queue: QueueId) -> Bytes {
         Bytes::new(self.queues[queue as usize].bytes)
     }
-    /// Packets in a queue.
+    /// Returns the number of packets in a queue.
     #[inline]
     pub fn queue_packets(&self, queue: QueueId) -> u32 {
         self.queues[queue as usize].packets
@@ -255,7 +256,7 @@ impl PortState {
     pub fn quantum(&self, queue: QueueId) -> Bytes {
         Bytes::new(self.queues[queue as usize].quantum as u64)
     }
-    /// The number of queues.
+    /// Returns the number of queues.
     #[inline]
     pub fn queues(&self) -> usize {
         self.queues.len()
@@ -265,7 +266,7 @@ impl PortState {
     pub fn backlogged(&self) -> QueueSet {
         self.backlogged
     }
-    /// The line rate.
+    /// Returns the line's present rate.
     #[inline]
     pub fn rate(&self) -> Rate {
         self.line.rate()
@@ -326,7 +327,7 @@ impl PortState {
     pub fn holds(&self, queue: QueueId, now: Time) -> Vec<(Time, Time)> {
         self.seldom.pauses.holds(queue, now)
     }
-    /// What the watchdog has seen of a queue, up to now.
+    /// Returns the storms that the watchdog has seen on a queue up to now.
     pub fn storms(&self, queue: QueueId, now: Time) -> Storms {
         self.seldom.pauses.storms(queue, now)
     }
@@ -345,7 +346,7 @@ impl PortState {
             Some(arena.packet(slot))
         })
     }
-    /// What the port has done so far. An arrival counts once it is stored, sent or dropped.
+    /// Returns the port's totals so far. An arrival counts once it is stored, sent or dropped.
     pub fn counters(&self) -> Counters {
         let Seldom { marked, unmarkable, notified, drops, dropped_bytes, .. } = *self.seldom;
         Counters {
@@ -367,23 +368,23 @@ impl PortState {
 pub struct View<'a> {
     /// The time of the hook.
     pub now: Time,
-    /// Queues and line.
+    /// Queues and line of the port.
     pub port: &'a PortState,
     /// The pool that the port's switch shares out.
     pub pool: &'a Pool,
-    /// The packets.
+    /// Slots of the queued packets.
     pub arena: &'a Arena,
     pub(crate) idle: Span,
 }
 
 impl<'a> View<'a> {
-    /// Of a port that is not idle, or where nobody asks.
+    /// Makes a view of a port that is not idle, or whose idle time nobody needs.
     #[inline(always)]
     pub fn new(now: Time, port: &'a PortState, pool: &'a Pool, arena: &'a Arena) -> View<'a> {
         View { now, port, pool, arena, idle: Span::ZERO }
     }
 
-    /// The same in the hooks of an arrival that finds the port idle since so long.
+    /// Sets how long the port has been idle, for the hooks of an arrival.
     #[inline(always)]
     pub(crate) fn idle_for(self, idle: Span) -> View<'a> {
         View { idle, ..self }

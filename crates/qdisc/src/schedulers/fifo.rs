@@ -6,7 +6,7 @@ use crate::port::packet::{Packet, QueueId};
 use crate::port::view::{DropReason, View};
 use switchbed_units::Time;
 
-/// FIFO.
+/// First in, first out over a single queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fifo;
 

@@ -1,4 +1,4 @@
-//! Schedulers: who goes next.
+//! Schedulers: they choose the queue whose head leaves next.
 
 mod fifo;
 mod round;
@@ -9,5 +9,5 @@ mod wfq;
 pub use fifo::Fifo;
 pub use round::{Dwrr, Wrr};
 pub use round_robin::RoundRobin;
-pub use strict::Strict;
+pub use strict::{HighestFirst, Strict};
 pub use wfq::Wfq;

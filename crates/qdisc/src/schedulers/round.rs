@@ -28,11 +28,11 @@ struct Entry {
     deficit: u64,
     prev: QueueId,
     next: QueueId,
-    /// It is in the round.
+    /// Whether the queue is in the round.
     listed: bool,
     /// The quantum of the current visit has been added.
     visited: bool,
-    /// It has sent in the current visit.
+    /// Whether the queue has sent a packet in the current visit.
     sent: bool,
 }
 
@@ -119,6 +119,7 @@ impl<const CARRY: bool> Round<CARRY> {
     /// Whether a queue that gets its first packet lost its last one to a push-out just now.
     #[inline]
     fn keeps_turn(&mut self, queue: QueueId, now: Time) -> bool {
+        // Vacated earlier than now: the queue was seen empty, so it starts anew at the end.
         let entry = &self.entries[queue as usize];
         if entry.listed && entry.vacated < now {
             self.leave(queue);
@@ -146,6 +147,7 @@ impl<const CARRY: bool> Round<CARRY> {
             }
             let head = view.arena.packet(head).len_bytes as u64;
             let entry = &mut self.entries[queue as usize];
+            // Once a visit, however often the head is asked for.
             if !entry.visited {
                 entry.visited = true;
                 entry.sent = false;
@@ -209,7 +211,7 @@ macro_rules! discipline {
         pub struct $name(Round<$carry>);
 
         impl $name {
-            /// For a port of so many queues; quanta are the port's.
+            /// Makes it for a port of `queues` queues; quanta are the port's.
             pub fn new(queues: usize) -> Self {
                 Self(Round::new(queues))
             }

@@ -5,7 +5,7 @@ use crate::port::packet::{Packet, QueueId};
 use crate::port::view::{DropReason, View};
 use switchbed_units::Time;
 
-/// Round robin by packets.
+/// Round robin, one packet a turn.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RoundRobin {
     /// The queue after the one served last.

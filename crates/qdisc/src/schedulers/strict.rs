@@ -1,5 +1,5 @@
-//! Strict priority: some queues of a port, lowest number first, above another discipline for
-//! the rest.
+//! Strict priority: some queues of a port, lowest or highest number first, above another discipline
+//! for the rest.
 
 use crate::hooks::{Scheduler, Selection, ServiceEnd};
 use crate::port::packet::{Packet, QueueId};
@@ -33,6 +33,19 @@ impl Levels for QueueSet {
     }
 }
 
+/// A set of strict-priority queues whose highest number goes first.
+#[derive(Clone, Copy, Debug)]
+pub struct HighestFirst(pub QueueSet);
+
+impl Levels for HighestFirst {
+    fn has(&self, queue: QueueId) -> bool {
+        self.0.contains(queue)
+    }
+    fn first_of(&self, backlogged: QueueSet) -> Option<QueueId> {
+        backlogged.without(backlogged.without(self.0)).last()
+    }
+}
+
 /// Queues of `levels` by strict priority, the others by `below`, which hears of its own queues
 /// only. `below` is asked only while all of `levels` are empty.
 #[derive(Clone, Debug)]
@@ -42,7 +55,7 @@ pub struct Strict<S, L = QueueId> {
 }
 
 impl<S, L> Strict<S, L> {
-    /// Strict-priority queues above `below`.
+    /// Adds strict-priority queues above the scheduler `below`.
     pub fn new(levels: L, below: S) -> Self {
         Strict { levels, below }
     }

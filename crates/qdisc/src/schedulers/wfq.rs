@@ -12,7 +12,7 @@ use crate::port::packet::{Packet, QueueId};
 use crate::port::view::{DropReason, View};
 use switchbed_units::Time;
 
-/// Self-clocked fair queueing.
+/// Self-clocked fair queueing (Golestani, INFOCOM 1994).
 #[derive(Clone, Debug)]
 pub struct Wfq {
     /// The start tag of each queue's head, or of the next packet to come, in bytes a byte of
@@ -26,7 +26,7 @@ pub struct Wfq {
 }
 
 impl Wfq {
-    /// For a port of so many queues.
+    /// Makes it for a port of `queues` queues.
     pub fn new(queues: usize) -> Self {
         Wfq {
             starts: vec![0.0; queues].into(),

@@ -16,7 +16,7 @@
 //! | signed | – | yes: F_b-QCN may be negative in equation 4; else it is at least 0 |
 //! | rounding | – | nearest |
 //!
-//! Our reading: a packet counts as it arrives, whether or not it finds room; F_b-QCN is
+//! Our reading: a packet counts as it arrives, whether or not it finds space; F_b-QCN is
 //! quantized before it enters equation 4, and alone decides on the sampling period.
 
 use super::qcn::{FULL_SCALE, QcnParams, QcnSettings, Sampler};
@@ -44,7 +44,7 @@ params! {
         beta: f64 = "0.125" as PORTION;
         /// Only who sends more than this in an interval has a share.
         active_threshold: Bytes = "20KB";
-        /// Who shares.
+        /// Parties that share, with their weights and caps.
         sharing: ShareParams;
         /// QCN's measure may be negative in equation 4, and then outweigh unfairness; otherwise it
         /// is at least 0.
@@ -110,10 +110,10 @@ impl Definition for AfQcn {
     }
 }
 
-/// AF-QCN's settings beside QCN's.
+/// Settings of AF-QCN besides those of QCN.
 #[derive(Clone, Debug)]
 pub struct AfQcnSettings {
-    /// QCN's.
+    /// Settings of QCN's congestion point.
     pub qcn: QcnSettings,
     /// α: the fairness controller's part in the feedback, in (0, 1).
     pub alpha: f64,
@@ -121,9 +121,9 @@ pub struct AfQcnSettings {
     pub interval: Span,
     /// β: a new interval's weight in the smoothed arrivals, in (0, 1].
     pub beta: f64,
-    /// Who sends more in an interval is active.
+    /// Bytes in an interval above which a party counts as active.
     pub active_threshold: Bytes,
-    /// Whose traffic is counted together.
+    /// Granularity of a party: a flow or a class.
     pub party: Party,
     /// Weights and caps by class.
     pub shares: Shares,
@@ -134,7 +134,7 @@ pub struct AfQcnSettings {
 }
 
 impl Default for AfQcnSettings {
-    /// The paper's, section III-B.
+    /// Returns the values of the paper, section III-B.
     fn default() -> Self {
         AfQcnSettings {
             qcn: QcnSettings::default(),
@@ -150,7 +150,7 @@ impl Default for AfQcnSettings {
     }
 }
 
-/// A queue's fairness controller.
+/// Fairness controller of one queue.
 #[derive(Clone)]
 struct Controller {
     arrivals: Arrivals,
@@ -170,7 +170,7 @@ impl Controller {
     }
 }
 
-/// AF-QCN's congestion point.
+/// Congestion point of AF-QCN.
 #[derive(Clone)]
 pub struct AfQcn {
     settings: AfQcnSettings,
@@ -179,7 +179,7 @@ pub struct AfQcn {
 }
 
 impl AfQcn {
-    /// For a port of so many queues.
+    /// Makes it for a port of `queues` queues.
     pub fn new(settings: AfQcnSettings, queues: usize) -> Self {
         let arrivals = Arrivals::new(settings.beta, settings.active_threshold.as_f64());
         let controller = Controller { arrivals, level: f64::INFINITY };
@@ -190,7 +190,7 @@ impl AfQcn {
         }
     }
 
-    /// A queue's smoothed arrivals.
+    /// Returns a queue's smoothed arrivals.
     pub fn arrivals(&self, queue: QueueId) -> &Arrivals {
         &self.queues[queue as usize].arrivals
     }

@@ -48,7 +48,7 @@ params! {
         divided: bool = "true";
         /// Weight of a new interval in the smoothed arrivals; 1: it alone.
         beta: f64 = "1" as PORTION;
-        /// Who shares.
+        /// Parties that share, with their weights and caps.
         sharing: ShareParams;
         /// ECN-capable packets are marked instead of dropped.
         ecn: bool = "false";
@@ -97,7 +97,7 @@ impl Definition for Afd {
     }
 }
 
-/// AFD's settings.
+/// Settings of AFD.
 #[derive(Clone, Debug)]
 pub struct AfdSettings {
     /// Q_ref: the queue length that it steers to.
@@ -112,7 +112,7 @@ pub struct AfdSettings {
     pub divided: bool,
     /// β: a new interval's weight in the smoothed arrivals, in (0, 1].
     pub beta: f64,
-    /// Whose traffic is counted together.
+    /// Granularity of a party: a flow or a class.
     pub party: Party,
     /// Weights and caps by class.
     pub shares: Shares,
@@ -128,7 +128,7 @@ struct Queue {
     old_bytes: u64,
 }
 
-/// AFD.
+/// Approximate fair dropping, a queue at a time.
 #[derive(Clone)]
 pub struct Afd {
     settings: AfdSettings,
@@ -136,7 +136,7 @@ pub struct Afd {
 }
 
 impl Afd {
-    /// For a port of so many queues.
+    /// Makes it for a port of `queues` queues.
     pub fn new(settings: AfdSettings, queues: usize) -> Self {
         let arrivals = Arrivals::new(settings.beta, 0.0);
         let queue = Queue { arrivals, fair_bytes: f64::INFINITY, old_bytes: 0 };
@@ -148,7 +148,7 @@ impl Afd {
         self.queues[queue as usize].fair_bytes
     }
 
-    /// D_i.
+    /// Drop probability D_i of the packet's party.
     fn probability(&self, queue: QueueId, packet: &Packet) -> f64 {
         let Queue { arrivals, fair_bytes, .. } = &self.queues[queue as usize];
         let Some(bytes) = arrivals.active_bytes(self.settings.party.of(packet)) else { return 0.0 };

@@ -18,7 +18,7 @@ type Member = Box<dyn Marker + Send>;
 /// Markers by queue. Each member is made for all queues of the port, so that queue numbers mean
 /// the same to it as to the port.
 pub struct ByQueue {
-    /// Each queue's member.
+    /// Index of the member that serves each queue.
     of: [u8; MAX_QUEUES],
     members: Box<[Member]>,
     /// The longest interval that divides every member's, if any member has one.

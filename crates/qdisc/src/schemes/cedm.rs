@@ -38,7 +38,8 @@ params! {
         k1: Bytes as Threshold;
         /// From here packets are marked and stay so. Default: k1 + (senders - 1) times burst.
         k2: Option<Bytes> as Threshold;
-        /// What a sender sends back to back, for k2: with LSO min(64KB, a third of its window).
+        /// Bytes that a sender sends back to back, for k2: with LSO min(64KB, a third of its
+        /// window).
         burst: Option<Bytes>;
         /// Senders whose bursts meet, for k2 and w_s.
         senders: Option<u64> = "2" as count(2, 1_000_000);
@@ -119,7 +120,7 @@ impl Definition for Cedm {
     }
 }
 
-/// CEDM's settings.
+/// Settings of CEDM, in bytes and times.
 #[derive(Clone, Copy, Debug)]
 pub struct CedmSettings {
     /// From here marks are given, if the queue does not shrink.
@@ -140,7 +141,7 @@ struct Queue {
     last: Option<(Time, u64)>,
 }
 
-/// CEDM.
+/// CEDM's marker over all queues of a port.
 #[derive(Clone, Debug)]
 pub struct Cedm {
     settings: CedmSettings,
@@ -148,7 +149,7 @@ pub struct Cedm {
 }
 
 impl Cedm {
-    /// For a port of so many queues.
+    /// Makes it for a port of `queues` queues.
     pub fn new(settings: CedmSettings, queues: usize) -> Self {
         Cedm { settings, queues: vec![Queue::default(); queues].into() }
     }

@@ -83,7 +83,7 @@ impl Definition for Cobalt {
     }
 }
 
-/// COBALT.
+/// COBALT: CoDel with BLUE for unresponsive flows.
 #[derive(Clone, Debug)]
 pub struct Cobalt {
     rule: Rule,
@@ -101,7 +101,7 @@ struct Rule {
     decrement: f64,
 }
 
-/// What is remembered of a queue.
+/// State of one queue.
 #[derive(Clone, Debug, Default)]
 struct State {
     dropping: bool,
@@ -113,7 +113,7 @@ struct State {
 }
 
 impl Cobalt {
-    /// For so many queues; `params` are complete.
+    /// Makes it for `queues` queues; `params` are complete.
     pub fn new(params: &CobaltParams, queues: usize) -> Cobalt {
         let rule = Rule {
             interval: params.interval,
@@ -129,7 +129,7 @@ impl Cobalt {
 }
 
 impl State {
-    /// One gap later.
+    /// Moves the time of the next drop by one gap.
     fn next(&mut self, rule: &Rule) {
         self.drop_next += self.gap(rule);
     }
@@ -147,7 +147,7 @@ impl State {
         }
     }
 
-    /// An arrival found no room.
+    /// Handles an arrival that was refused because memory is full.
     fn full(&mut self, rule: &Rule, now: Time) {
         self.blue(rule, now, rule.increment);
         (self.dropping, self.drop_next) = (true, now);

@@ -1,7 +1,7 @@
-//! CoDel (RFC 8289; Nichols and Jacobson, Controlling Queue Delay, ACM Queue 2012), a queue at a time:
-//! once packets have waited for longer than the target throughout an interval, one is dropped, or
-//! marked, as it leaves, and others after it at gaps of interval/√count until the wait is below the
-//! target again.
+//! CoDel (RFC 8289; Nichols and Jacobson, Controlling Queue Delay, ACM Queue 2012), a queue at a
+//! time. Once packets have waited for longer than the target throughout an interval, one is
+//! dropped, or marked, as it leaves. Others follow at gaps of interval/√count until the wait is
+//! below the target again.
 //!
 //! | parameter | unit | default |
 //! | --- | --- | --- |
@@ -32,7 +32,7 @@ use switchbed_units::random::Random;
 use switchbed_units::{Bytes, Span, Time};
 
 params! {
-    /// CoDel's parameters.
+    /// Parameters of CoDel, as a scenario gives them.
     pub struct CodelParams {
         /// How long packets wait for longer than the target before one is dropped or marked: the
         /// longest round trip. In a data centre its own, such as 1ms.
@@ -113,7 +113,7 @@ impl Definition for Codel {
     }
 }
 
-/// CoDel.
+/// CoDel over all queues of a port.
 #[derive(Clone, Debug)]
 pub struct Codel {
     rule: Rule,
@@ -121,13 +121,13 @@ pub struct Codel {
 }
 
 impl Codel {
-    /// For so many queues of packets up to `packet`; `params` are complete.
+    /// Makes it for `queues` queues of packets up to `packet`; `params` are complete.
     pub fn new(params: &CodelParams, packet: Bytes, queues: usize) -> Self {
         Codel { rule: Rule::new(params, packet), queues: vec![Law::NEW; queues].into() }
     }
 }
 
-/// What all queues go by.
+/// Settings that all queues of a scheme share.
 #[derive(Clone, Debug)]
 pub(crate) struct Rule {
     interval: Span,
@@ -141,7 +141,7 @@ pub(crate) struct Rule {
 }
 
 impl Rule {
-    /// For packets up to `packet`; `params` are complete.
+    /// Makes it for packets up to `packet`; `params` are complete.
     pub(crate) fn new(params: &CodelParams, packet: Bytes) -> Rule {
         Rule {
             interval: params.interval,
@@ -155,7 +155,7 @@ impl Rule {
     }
 }
 
-/// What is remembered of a queue. Names are the RFC's.
+/// State of CoDel on one queue. Names are the RFC's.
 #[derive(Clone, Debug)]
 pub(crate) struct Law {
     /// When the wait will have been over the target for an interval, if it is.
@@ -176,13 +176,13 @@ pub(crate) struct Law {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Dropped {
     No,
-    /// As dropping began: the packet that leaves in its place is safe.
+    /// As dropping began; the packet that leaves in its place is not dropped.
     First,
-    /// Later.
+    /// While already dropping: the packet that leaves in its place is judged as well.
     Again,
 }
 
-/// The largest inverse root.
+/// The largest inverse root: 1 in 2⁻¹⁶, less one step.
 const ONE: u32 = (1 << 16) - 1;
 
 impl Law {
@@ -217,7 +217,7 @@ impl Law {
         (self.first_above, self.dropping) = (None, false);
     }
 
-    /// What was dropped was the last: nothing is left to leave in its place.
+    /// Ends dropping after the queue's last packet was dropped, so that none leaves in its place.
     pub(crate) fn nothing_left(&mut self) {
         if self.dropped != Dropped::No {
             self.dropping &= self.dropped == Dropped::First;
@@ -248,7 +248,7 @@ impl Law {
         };
     }
 
-    /// So long after it comes the next one.
+    /// Time from one drop to the next: interval/√count.
     fn gap(&self, rule: &Rule) -> Span {
         let interval = rule.interval.as_ps();
         Span::from_ps(match rule.root {
@@ -260,6 +260,7 @@ impl Law {
     /// The verdict on a packet that stands at the head of its queue now.
     fn judge(&mut self, rule: &Rule, now: Time, ok: bool, markable: bool) -> Departure {
         match std::mem::replace(&mut self.dropped, Dropped::No) {
+            // RFC 8289, section 5.5: the packet behind the first drop leaves without a verdict.
             Dropped::First => return Departure::Pass,
             Dropped::Again if ok => self.drop_next += self.gap(rule),
             Dropped::No if !self.dropping => {
@@ -274,6 +275,7 @@ impl Law {
         if now < self.drop_next {
             return Departure::Pass;
         }
+        // At most one packet a call: a further drop that is due comes with the next call.
         self.counts(self.count.saturating_add(1));
         if markable {
             let from = if rule.next_mark == NextMark::Due { self.drop_next } else { now };
@@ -286,6 +288,7 @@ impl Law {
 
     /// Dropping begins, where it left off if that was a short while ago.
     fn begin(&mut self, rule: &Rule, now: Time, markable: bool) -> Departure {
+        // Drops of the last dropping state: at that rate the wait came down, so begin there again.
         let since = self.count - self.last;
         let lately = now < self.drop_next + rule.interval * 16;
         self.counts(if since > 1 && lately { since } else { 1 });
@@ -304,7 +307,7 @@ impl Law {
 /// One Newton step towards 1/√count, in 2⁻¹⁶: x ← x·(3 − count·x²)/2. A count that has jumped, by drops
 /// that are not the law's, wraps as it does in Linux.
 fn newton(inverse: u32, count: u32) -> u32 {
-    // In 2⁻³², as 32 bits hold it.
+    // In 2⁻³², as `codel_Newton_step` shifts its 16 bits up.
     let x = u64::from(inverse) << 16;
     let squared = (x * x) >> 32;
     let bracket = (3_u64 << 32).wrapping_sub(u64::from(count) * squared);
@@ -324,6 +327,7 @@ impl Marker for Codel {
         _: Intent,
         _: &mut dyn Random,
     ) -> Option<SlotId> {
+        // A caller of the RFC's dequeue would have found the queue empty before this arrival.
         if view.port.queue_packets(queue) == 1 && view.now >= view.port.busy_until() {
             self.queues[queue as usize].empty();
         }
@@ -355,7 +359,7 @@ impl Marker for Codel {
 mod tests {
     use super::*;
 
-    /// The RFC's settings.
+    /// Settings that RFC 8289 recommends.
     fn rule() -> Rule {
         let (interval, sqrt, next_mark) = (Span::from_ms(100), Root::Exact, NextMark::Due);
         let (target, ce_threshold) = (Some(Span::from_ms(5)), None);

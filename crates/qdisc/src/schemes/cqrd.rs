@@ -1,5 +1,5 @@
-//! What the CQRD paper compares (Chen, Zhao, Pei: Computer Networks 2015): schemes that fill every
-//! seat themselves, and give each queue of an output its own part of the memory. The parts are in
+//! Schemes that the CQRD paper compares (Chen, Zhao, Pei: Computer Networks 2015). They fill every
+//! seat themselves and give each queue of an output its own part of the memory. The parts are in
 //! [`crate::memory::Crosspoint`], random mark in [`crate::schemes::RandomMark`].
 //!
 //! | scheme | queues of an output | without room | marks |
@@ -36,7 +36,7 @@ params! {
 }
 
 params! {
-    /// What memory is given out in.
+    /// Unit in which the memory is given out.
     pub struct Cells {
         /// Packets take whole cells of this size. 1B counts bytes; the paper's cells are no larger
         /// than the smallest packet.
@@ -97,7 +97,7 @@ fn fraction_of(part: Bytes, fraction: f64) -> Bytes {
     Bytes::new((part.as_f64() * fraction) as u64)
 }
 
-/// `oq`.
+/// One queue an output, tail drop and step marking.
 pub struct Oq;
 
 impl Definition for Oq {
@@ -130,7 +130,7 @@ impl Definition for Oq {
     }
 }
 
-/// `cq`.
+/// One queue for each input, round robin, tail drop and step marking.
 pub struct Cq;
 
 impl Definition for Cq {
@@ -166,7 +166,7 @@ impl Definition for Cq {
 }
 
 params! {
-    /// CQRD's parameters.
+    /// Parameters of CQRD, as a scenario gives them.
     pub struct CqrdParams {
         /// An arrival that takes its queue over this part of its memory has one packet drawn by
         /// length and marked; the paper's: 0.4. Default: none is marked.
@@ -176,7 +176,7 @@ params! {
     }
 }
 
-/// `cqrd`.
+/// One queue for each input with random drop and random mark.
 pub struct Cqrd;
 
 impl Definition for Cqrd {
@@ -232,7 +232,7 @@ params! {
     }
 }
 
-/// `cqrd-configured`.
+/// Weighted round robin over configured queues, with RED.
 pub struct CqrdConfigured;
 
 impl Definition for CqrdConfigured {

@@ -1,6 +1,7 @@
-//! What a scheme is to those who choose and build it: a [`Definition`] in the scheme's own file
-//! says its name and paper, its parameters, where it may sit, and how it is built.
-//! [`crate::schemes`] lists them all.
+//! Entry of a scheme for those who choose and build it: a [`Definition`] in the scheme's own file
+//! says its name and paper, its parameters, where it may sit, and how it is built. a [`Definition`]
+//! in the scheme's own file says its name and paper, its parameters, where it may sit, and how it
+//! is built. [`crate::schemes`] lists them all.
 
 use crate::MAX_QUEUES;
 use crate::schemes::fairness::{Party, Shares};
@@ -12,21 +13,21 @@ use std::sync::Arc;
 use switchbed_config::param::{self, Param, Params, Unfit, Values};
 use switchbed_units::{Bytes, Span};
 
-/// What a scheme says of itself.
+/// Description of a scheme.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct About {
-    /// Its paper's name for it, kebab-case.
+    /// Name in its paper, in kebab-case.
     pub name: &'static str,
-    /// The paper or RFC.
+    /// Citation of the paper or RFC.
     pub paper: &'static str,
     /// The rule, in a line.
     pub summary: &'static str,
-    /// Where in the paper.
+    /// Section, equation or algorithm of the paper.
     pub source: &'static str,
-    /// Who sits in each seat: classifier, buffer, marker, scheduler, notifier; `any`
-    /// where the scenario chooses.
+    /// Occupant of each seat, in the order classifier, buffer, marker, scheduler, notifier. `any`
+    /// stands where the scenario chooses.
     pub seats: [&'static str; 5],
-    /// It reads the pool of the switch, which the scenario then must give.
+    /// Whether it reads the switch's pool, which the scenario must then give.
     pub needs_pool: bool,
 }
 
@@ -41,12 +42,12 @@ pub const fn notifier(rule: &'static str) -> [&'static str; 5] {
 }
 
 impl About {
-    /// It fills the seats of classifier, buffer and scheduler, and leaves the switch's own.
+    /// Returns whether it fills the seats of classifier, buffer and scheduler itself.
     pub fn fills_the_seats(&self) -> bool {
         self.seats[3] != "any"
     }
 
-    /// It sends messages to sources.
+    /// Returns whether it sends messages to sources.
     pub fn notifies(&self) -> bool {
         self.seats[4] != "none"
     }
@@ -70,7 +71,7 @@ pub trait Definition: 'static {
     /// Parameters, as [`params!`](switchbed_config::params) declares them.
     type Params: Params;
 
-    /// What it says of itself.
+    /// Name, paper and seats of the scheme.
     const ABOUT: About;
 
     /// How far it looks. What fills the seats is [`Scope::Whole`] whatever stands here.
@@ -84,7 +85,7 @@ pub trait Definition: 'static {
         Ok(())
     }
 
-    /// What is wrong with it over queues that are served so.
+    /// Refuses queues that are served in a way the scheme cannot work with.
     fn stands_on(_params: &Self::Params, _discipline: Discipline) -> Result<(), Unfit> {
         Ok(())
     }
@@ -99,7 +100,7 @@ pub trait Definition: 'static {
         true
     }
 
-    /// Whose traffic shares the line, and by which weights and caps, if it knows any.
+    /// Parties that share the line, with weights and caps, if it knows any.
     fn shares(_params: &Self::Params) -> Option<(Party, Shares)> {
         None
     }
@@ -109,7 +110,7 @@ pub trait Definition: 'static {
         None
     }
 
-    /// Takes its seats.
+    /// Builds the scheme on its site.
     fn build(params: &Self::Params, site: Site) -> Built;
 }
 
@@ -134,7 +135,7 @@ impl Layout {
 #[derive(Clone, Copy)]
 pub struct SchemeInfo {
     about: About,
-    /// Its parameters.
+    /// Declarations of its parameters, in the order of the manifest.
     pub params: &'static [Param],
     choose: fn(Values, Bytes) -> Result<Choice, Unfit>,
 }
@@ -147,7 +148,7 @@ impl Deref for SchemeInfo {
 }
 
 impl SchemeInfo {
-    /// A definition's entry.
+    /// Makes a definition's entry in the list.
     pub const fn of<D: Definition>() -> SchemeInfo {
         let choose = |mut values: Values, limit| {
             let mut params = D::Params::from_values(&mut values);
@@ -197,47 +198,47 @@ impl Choice {
         Choice(Arc::new(With::<D>(params)))
     }
 
-    /// What the scheme says of itself.
+    /// Returns the scheme's description.
     pub fn about(&self) -> &'static About {
         self.0.about()
     }
 
-    /// How far it looks.
+    /// Returns how far the scheme looks.
     pub fn scope(&self) -> Scope {
         if self.about().fills_the_seats() { Scope::Whole } else { self.0.scope() }
     }
 
-    /// Its parameters as a manifest has them.
+    /// Returns the parameters as a manifest has them.
     pub fn values(&self) -> Values {
         self.0.values()
     }
 
-    /// [`Definition::stands_on`].
+    /// See [`Definition::stands_on`] for the contract.
     pub fn stands_on(&self, discipline: Discipline) -> Result<(), Unfit> {
         self.0.stands_on(discipline)
     }
 
-    /// [`Definition::layout`].
+    /// See [`Definition::layout`] for the contract.
     pub fn layout(&self, ports: u32) -> Option<Layout> {
         self.0.layout(ports)
     }
 
-    /// [`Definition::acts`].
+    /// See [`Definition::acts`] for the contract.
     pub fn acts(&self) -> bool {
         self.0.acts()
     }
 
-    /// [`Definition::shares`].
+    /// See [`Definition::shares`] for the contract.
     pub fn shares(&self) -> Option<(Party, Shares)> {
         self.0.shares()
     }
 
-    /// [`Definition::window`].
+    /// See [`Definition::window`] for the contract.
     pub fn window(&self) -> Option<Span> {
         self.0.window()
     }
 
-    /// [`Definition::build`].
+    /// See [`Definition::build`] for the contract.
     pub fn build(&self, site: Site) -> Built {
         self.0.build(site)
     }
@@ -247,8 +248,8 @@ impl Choice {
         self.layout(ports).map_or(usize::from(switch.queues), |layout| layout.queues)
     }
 
-    /// What is wrong with it on a switch of so many ports: too many queues, or too little memory
-    /// for a packet in each. None where it leaves the seats to the switch.
+    /// Says why it does not fit a switch of `ports` ports: too many queues, or too little memory
+    /// for a packet in each. `None` where it fits, or leaves the seats to the switch.
     pub fn misfit(&self, switch: &Switch, ports: u32, mtu: Bytes) -> Option<String> {
         let layout = self.layout(ports)?;
         let Layout { queues, cell } = layout;

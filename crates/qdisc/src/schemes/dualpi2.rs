@@ -72,7 +72,7 @@ const RFC_TARGET: Span = Span::from_ms(15);
 const L4S: QueueId = 0;
 const CLASSIC: QueueId = 1;
 
-/// `dualpi2`.
+/// DualPI2: two coupled queues, one for L4S traffic.
 pub struct DualPi2;
 
 impl Definition for DualPi2 {
@@ -149,14 +149,14 @@ pub struct Coupled {
     drop_overload: bool,
     /// While no more than this would stay, nothing is marked or dropped for p.
     little: Bytes,
-    /// p'.
+    /// Base probability p' of the controller.
     p: f64,
     /// The wait at the last update.
     before_s: f64,
 }
 
 impl Coupled {
-    /// For packets up to `packet`; `params` are complete.
+    /// Makes it for packets up to `packet`; `params` are complete.
     pub fn new(params: &DualPi2Params, packet: Bytes) -> Coupled {
         Coupled {
             target_s: params.target.as_secs_f64(),
@@ -190,12 +190,12 @@ impl Coupled {
         floor & (self.min_qlen_step == 0 || self.found_enough.pop_front().unwrap_or(true))
     }
 
-    /// True with p'².
+    /// Draws an event with probability p'².
     fn squared(&self, rng: &mut dyn Random) -> bool {
         rng.unit() < self.p && rng.unit() < self.p
     }
 
-    /// What the controller says of a packet.
+    /// Draws the controller's verdict on a packet.
     fn roll(&self, queue: QueueId, ecn: Ecn, rng: &mut dyn Random) -> Departure {
         let overload = self.k * self.p > 1.0;
         match queue {
@@ -288,7 +288,7 @@ pub struct Credits {
 }
 
 impl Credits {
-    /// For packets up to `packet`.
+    /// Makes it for packets up to `packet`.
     pub fn new(params: &DualPi2Params, packet: Bytes) -> Credits {
         let classic = (100.0 * params.classic_weight).round() as i64;
         let l4s = 100 - classic;

@@ -11,8 +11,8 @@
 //! | t_i | time | 1.1 to 1.5 packets' times; the growth means nothing below one (eq. 3) |
 //! | t_a: how far ahead it looks | time | 1 to 5 base RTTs |
 //!
-//! Our reading: the arriving packet is not counted; an arrival that finds no room updates
-//! nothing (the algorithm returns before), whether or not it is ECN-capable; one that has room and is
+//! Our reading: the arriving packet is not counted; an arrival that finds no space updates
+//! nothing (the algorithm returns before), whether or not it is ECN-capable; one that has space and is
 //! dropped for not being ECN-capable does.
 
 use super::growth::{Growth, GrowthParams};
@@ -27,14 +27,14 @@ use switchbed_config::params;
 use switchbed_units::random::Random;
 use switchbed_units::{Bytes, Span};
 
-/// Of E-ECN and S-ECN.
+/// Paper of E-ECN and S-ECN.
 pub(super) const PAPER: &str = "Wang, Han, Zhuang, Xue, Sun, Lu, Early Marking for Controllable \
                                 Maximum Queue Length in Data Center Networks";
 
 params! {
     /// E-ECN's parameters.
     pub struct EEcnParams {
-        /// What the queue shall not grow over. The paper's: 60pkt at 10 Gbps.
+        /// Queue length that the queue should not exceed. The paper's: 60pkt at 10 Gbps.
         threshold: Bytes as Threshold;
         /// The window of the growth.
         growth: GrowthParams;
@@ -91,17 +91,17 @@ impl Definition for EEcn {
     }
 }
 
-/// E-ECN.
+/// E-ECN's marker over all queues of a port.
 #[derive(Clone, Debug)]
 pub struct EEcn {
     threshold_bytes: f64,
-    /// T_a in picoseconds.
+    /// Prediction time T_a in picoseconds.
     ahead_ps: f64,
     growth: Growth,
 }
 
 impl EEcn {
-    /// For a port of so many queues.
+    /// Makes it for a port of `queues` queues.
     pub fn new(threshold: Bytes, t_i: Span, t_a: Span, queues: usize) -> Self {
         EEcn {
             threshold_bytes: threshold.as_f64(),

@@ -70,14 +70,14 @@ impl Definition for EcnSharp {
     }
 }
 
-/// ECN#.
+/// ECN#'s marker over all queues of a port.
 #[derive(Clone, Debug)]
 pub struct EcnSharp {
     params: EcnSharpParams,
     queues: Box<[Standing]>,
 }
 
-/// What is remembered of a queue.
+/// State of one queue.
 #[derive(Clone, Copy, Debug, Default)]
 struct Standing {
     /// When the wait will have been over the target for an interval, if it is.
@@ -87,7 +87,7 @@ struct Standing {
 }
 
 impl EcnSharp {
-    /// For so many queues.
+    /// Makes the marker for `queues` queues.
     pub fn new(params: &EcnSharpParams, queues: usize) -> Self {
         EcnSharp { params: params.clone(), queues: vec![Standing::default(); queues].into() }
     }

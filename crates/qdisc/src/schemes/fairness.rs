@@ -1,5 +1,5 @@
-//! What the schemes that share a link approximately fairly have in common: who is entitled to
-//! how much ([`Share`], [`water_level`]) and who sends how much ([`Arrivals`]).
+//! Parts of the schemes that share a link approximately fairly: who is entitled to how much
+//! ([`Share`], [`water_level`]) and who sends how much ([`Arrivals`]).
 
 mod arrivals;
 
@@ -10,7 +10,7 @@ use switchbed_config::{params, words};
 use switchbed_units::{Rate, Span};
 
 words! {
-    /// Whose traffic is counted together.
+    /// Traffic that is counted together as one party.
     #[derive(Default)]
     pub enum Party {
         /// A flow's.
@@ -22,9 +22,9 @@ words! {
 }
 
 params! {
-    /// Who shares, and by which weights and caps.
+    /// Parties that share, with their weights and caps.
     pub struct ShareParams {
-        /// Whose traffic is counted together: a flow's, or a class's (a tenant's).
+        /// Granularity of a party: a flow, or a class (a tenant).
         by: Party = "flow";
         /// Weights of the classes 0, 1, …; a flow has its class's. Default: 1.
         weights: Vec<f64> = "[]" as List(&POSITIVE);
@@ -55,10 +55,10 @@ impl Party {
     }
 }
 
-/// What a party is entitled to.
+/// Entitlement of a party to the link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Share {
-    /// Its weight, over 0.
+    /// Weight against other parties, over 0.
     pub weight: f64,
     /// The most that it may have; `None`: no cap.
     pub cap: Option<Rate>,
@@ -75,18 +75,18 @@ impl Default for Share {
 pub struct Shares(Vec<Share>);
 
 impl Shares {
-    /// Those of classes 0, 1, …; classes beyond have weight 1 and no cap.
+    /// Shares of classes 0, 1, …; further classes have weight 1 and no cap.
     pub fn new(shares: Vec<Share>) -> Self {
         Shares(shares)
     }
 
-    /// A class's share.
+    /// Returns the share of a class.
     #[inline]
     pub fn of(&self, class: u8) -> Share {
         self.0.get(class as usize).copied().unwrap_or_default()
     }
 
-    /// Changes a class's share.
+    /// Replaces the share of a class.
     pub fn set(&mut self, class: u8, share: Share) {
         let n = self.0.len().max(class as usize + 1);
         self.0.resize(n, Share::default());

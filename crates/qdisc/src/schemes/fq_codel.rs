@@ -1,6 +1,6 @@
 //! FQ-CoDel (RFC 8290; Linux, net/sched/sch_fq_codel.c): flows are hashed into queues that are made as
 //! they come, take turns by deficit round robin, those that have just come first, and each has CoDel's
-//! law to itself. One policy over all seats.
+//! state of its own. One policy over all seats.
 //!
 //! | parameter | unit | default |
 //! | --- | --- | --- |
@@ -39,11 +39,11 @@ params! {
     pub struct FqCodelParams {
         /// Queues that flows are hashed into.
         flows: u32 = "1024" as count(1, 65_536);
-        /// What a queue sends in a turn. Default: the longest packet.
+        /// Bytes that a queue sends in a turn. Default: the longest packet.
         quantum: Option<Bytes>;
         /// The most packets of a port, which its memory limits besides.
         limit: u32 = "10240" as count(1, 10_000_000);
-        /// Packets that the longest queue loses at most when there is no room for another.
+        /// Packets that the longest queue loses at most when there is no space for another.
         batch: u32 = "64" as count(1, 1_000_000);
         /// Each queue's CoDel.
         codel: CodelParams;
@@ -87,7 +87,7 @@ impl Definition for FqCodel {
     }
 }
 
-/// FQ-CoDel.
+/// FQ-CoDel: flow queues by hash, CoDel on each.
 pub struct FqCodel {
     rule: Rule,
     limit: u32,
@@ -96,12 +96,12 @@ pub struct FqCodel {
     quantum: i64,
     /// Where a hash's queue is; most have none.
     places: Box<[Option<u32>]>,
-    /// Every queue that there has been, and has its law yet.
+    /// Every queue that there has been; each keeps its CoDel state.
     flows: Vec<Flow>,
     /// Queues in turn: those that have just come, then the others.
     new: VecDeque<u32>,
     old: VecDeque<u32>,
-    /// What is being pushed out.
+    /// Queue that is losing packets for memory, while a batch lasts.
     victim: Option<Victim>,
 }
 
@@ -110,7 +110,7 @@ struct Flow {
     bytes: u64,
     /// Bytes that it may still send in this turn.
     deficit: i64,
-    /// It is among those in turn.
+    /// Whether the queue is in turn, among the new or the old.
     listed: bool,
     law: Law,
 }
@@ -123,7 +123,7 @@ struct Victim {
 }
 
 impl FqCodel {
-    /// For packets up to `packet` and so much memory; `params` are complete.
+    /// Makes it for packets up to `packet` and so much memory; `params` are complete.
     pub fn new(params: &FqCodelParams, packet: Bytes, memory: Bytes) -> FqCodel {
         FqCodel {
             rule: Rule::new(&params.codel, packet),
@@ -187,10 +187,11 @@ impl Scheme for FqCodel {
         let own = self.place(packet);
         let fits =
             view.port.packets() < self.limit && view.port.bytes() + Bytes::new(len) <= self.memory;
+        // The port asks again after each push-out: the victim of the first call stays chosen.
         if self.victim.is_none() && !fits {
             let with_arrival = |place: u32, flow: &Flow| flow.bytes + u64::from(place == own) * len;
             let lengths = (0..).zip(&self.flows).map(|(at, flow)| (with_arrival(at, flow), at));
-            // Of two that are as long the one that came first.
+            // Of queues with the same length the first one, as a scan from the front finds it.
             let longest = lengths.max_by_key(|&(bytes, at)| (bytes, u32::MAX - at));
             self.victim = longest.map(|(bytes, place)| Victim {
                 place,
@@ -201,13 +202,14 @@ impl Scheme for FqCodel {
         let Some(victim) = &mut self.victim else { return Admission::In };
         let flow = &mut self.flows[victim.place as usize];
         let Some(&head) = flow.packets.front() else {
-            // Nothing but the arrival is left of it.
+            // The arrival's own queue is the longest and has no packet left besides the arrival.
             flow.law.count_one();
             self.victim = None;
             return Admission::Out(DropReason::Full);
         };
         let gone = u64::from(view.arena.packet(head).len_bytes);
         victim.packets -= 1;
+        // Half of the queue's bytes are gone, or as many packets as a batch may drop.
         if victim.packets == 0 || gone >= victim.bytes {
             self.victim = None;
         } else {
@@ -224,6 +226,8 @@ impl Scheme for FqCodel {
         _: Intent,
         _: &mut dyn Random,
     ) -> Stored {
+        // Linux asks for a packet as the line gets free; here nothing does, so the arrival makes up
+        // for it.
         if view.port.packets() == 1 && view.now >= view.port.busy_until() {
             self.all_empty();
         }
@@ -272,13 +276,15 @@ impl Scheme for FqCodel {
                 return Selection::Packet(head);
             }
             turns.pop_front();
+            // RFC 8290, section 4.2: a queue that has used its quantum goes behind the old ones.
             if flow.deficit <= 0 {
                 flow.deficit += self.quantum;
                 self.old.push_back(place);
                 continue;
             }
             flow.law.empty();
-            // What has just come gives way to the others once before it is new again.
+            // An empty new queue becomes old first, so that a flow cannot stay new by sending slowly
+            // (RFC 8290, section 4.2).
             if fresh && !self.old.is_empty() {
                 self.old.push_back(place);
             } else {

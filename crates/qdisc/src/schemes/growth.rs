@@ -21,7 +21,7 @@ params! {
 }
 
 impl GrowthParams {
-    /// T_i on this line.
+    /// Window T_i on this line.
     pub(super) fn t_i(&self, site: &Site) -> Span {
         let packets = || site.packet_time().as_secs_f64() * self.t_i_packets;
         self.t_i.unwrap_or_else(|| Span::from_secs_f64(packets()))
@@ -33,11 +33,11 @@ struct Queue {
     /// When the growth was estimated last, and the queue in bytes then.
     at: Time,
     bytes: u64,
-    /// Bytes a picosecond.
+    /// Growth in bytes a picosecond.
     rate: f64,
 }
 
-/// Each queue's growth.
+/// Growth estimates of all queues.
 #[derive(Clone, Debug)]
 pub(super) struct Growth {
     window: Span,
@@ -45,12 +45,12 @@ pub(super) struct Growth {
 }
 
 impl Growth {
-    /// Estimates over `window`, T_i.
+    /// Makes estimates over `window`, T_i.
     pub(super) fn new(window: Span, queues: usize) -> Self {
         Growth { window, queues: vec![Queue::default(); queues].into() }
     }
 
-    /// What an arrival that finds so many bytes makes of a queue's estimate.
+    /// Computes a queue's estimate after an arrival that finds `bytes` in it.
     #[inline]
     fn updated(&self, now: Time, queue: QueueId, bytes: u64) -> Queue {
         let last = self.queues[queue as usize];

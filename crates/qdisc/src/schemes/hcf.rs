@@ -85,7 +85,7 @@ impl Definition for Hcf {
     }
 }
 
-/// HCF's settings.
+/// Settings of HCF.
 #[derive(Clone, Copy, Debug)]
 pub struct HcfSettings {
     /// Bins that flows are hashed into, at least 1.
@@ -99,7 +99,7 @@ pub struct HcfSettings {
 /// HCF: which queue of two, and which goes next.
 pub struct Hcf {
     settings: HcfSettings,
-    /// Credits left, by bin.
+    /// Credits left, indexed by bin.
     left: Box<[u32]>,
     key: u32,
     key_changed: Time,
@@ -107,7 +107,7 @@ pub struct Hcf {
 }
 
 impl Hcf {
-    /// For a port of two queues.
+    /// Makes it for a port of two queues.
     pub fn new(settings: HcfSettings) -> Self {
         let left = vec![settings.credits; settings.bins].into();
         Hcf { settings, left, key: 0, key_changed: Time::ZERO, high: 0 }

@@ -115,7 +115,7 @@ pub fn schemes() -> impl Iterator<Item = &'static SchemeInfo> + Clone {
     SCHEMES.iter().chain(own)
 }
 
-/// The scheme called `name`.
+/// Finds the scheme called `name`.
 pub fn find(name: &str) -> Option<&'static SchemeInfo> {
     schemes().find(|scheme| scheme.name == name)
 }
@@ -123,14 +123,14 @@ pub fn find(name: &str) -> Option<&'static SchemeInfo> {
 words! {
     /// Where a marker compares the queue with its threshold.
     pub enum MarkAt {
-        /// As the packet arrives, itself counted.
+        /// When the packet arrives, itself counted.
         Enqueue = "enqueue",
-        /// As it leaves, itself counted.
+        /// When the packet leaves, itself counted.
         Dequeue = "dequeue",
     }
 }
 
-/// base^n by squaring.
+/// Computes base^n by squaring, alike on every machine.
 pub(crate) fn power(mut base: f64, mut n: u64) -> f64 {
     let mut result = 1.0;
     while n > 0 && result > 0.0 {

@@ -35,16 +35,15 @@ use switchbed_units::{Bytes, Span};
 params! {
     /// MQ-ECN's parameters.
     pub struct MqEcnParams {
-        /// What a queue has that has the line to itself.
+        /// Threshold of a queue that has the line to itself.
         standard: StandardThreshold;
         /// Weight of the old value when the round time is smoothed; below 1.
         beta: f64 = "0.75" as FRACTION;
         /// The round time decays by beta for every such time that the port is idle. Default: the
         /// time of one MTU at the port's rate.
         t_idle: Option<Span>;
-        /// What a queue's share is read off. rounds: the round time of wrr or dwrr. weights: the
-        /// smoothed sum of the weights of the queues that are not empty, as an approximation for
-        /// wfq.
+        /// Source of a queue's share. rounds: the round time of wrr or dwrr. weights: the smoothed
+        /// sum of the weights of the queues that are not empty, as an approximation for wfq.
         share: Estimate = "rounds";
         /// The round time, or the sum of weights, is updated once in such a time, as chips would,
         /// and t_idle does not apply. Default: with every sample.
@@ -63,7 +62,7 @@ params! {
 }
 
 words! {
-    /// What a queue's share is read off.
+    /// Source of a queue's share.
     pub enum Estimate {
         /// The scheduler's round time.
         Rounds = "rounds",
@@ -172,7 +171,7 @@ impl Definition for MqEcn {
     }
 }
 
-/// MQ-ECN.
+/// MQ-ECN's marker over all queues of a port.
 #[derive(Clone, Debug)]
 pub struct MqEcn {
     threshold_bytes: f64,
@@ -181,7 +180,7 @@ pub struct MqEcn {
 }
 
 impl MqEcn {
-    /// `threshold` is C·RTT·λ.
+    /// Makes the marker; `threshold` is C·RTT·λ.
     pub fn new(threshold: Bytes, rounds: Rounds, at: MarkAt) -> Self {
         MqEcn { threshold_bytes: threshold.as_f64(), rounds, at }
     }

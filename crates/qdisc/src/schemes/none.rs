@@ -6,7 +6,7 @@ use crate::schemes::site::{Built, Site};
 use switchbed_config::params;
 
 params! {
-    /// Nothing to say.
+    /// Parameters of the scheme `none`, which has no parameters.
     pub struct NoParams {}
 }
 

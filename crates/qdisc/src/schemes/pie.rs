@@ -90,7 +90,7 @@ impl Definition for Pie {
     }
 }
 
-/// PIE.
+/// PIE over all queues of a port.
 #[derive(Clone, Debug)]
 pub struct Pie {
     settings: Settings,
@@ -110,14 +110,14 @@ struct Settings {
     max_burst: Span,
 }
 
-/// What is remembered of a queue.
+/// State of one queue.
 #[derive(Clone, Debug, PartialEq)]
 struct Control {
     p: f64,
     /// The wait now, and at the last update.
     wait: Span,
     before: Span,
-    /// So long nothing is marked or dropped.
+    /// Burst allowance: the time in which nothing is marked or dropped.
     burst: Span,
     /// Σ p over arrivals since the last one that was marked or dropped.
     sum: f64,
@@ -162,7 +162,7 @@ fn caution(p: f64) -> f64 {
 }
 
 impl Pie {
-    /// For so many queues of packets up to `packet`; `params` are complete.
+    /// Makes it for `queues` queues of packets up to `packet`; `params` are complete.
     pub fn new(params: &PieParams, packet: Bytes, queues: usize) -> Self {
         let &PieParams { target, ecn_up_to, derandomize, .. } = params;
         let settings = Settings {

@@ -41,7 +41,7 @@ impl Definition for Pmsb {
     }
 }
 
-/// PMSB.
+/// PMSB's marker over all queues of a port.
 #[derive(Clone, Debug)]
 pub struct Pmsb {
     port: Bytes,
@@ -49,7 +49,7 @@ pub struct Pmsb {
 }
 
 impl Pmsb {
-    /// For queues of these weights.
+    /// Makes it for queues of these weights.
     pub fn new(port: Bytes, weights: &[Bytes]) -> Pmsb {
         let all: f64 = weights.iter().map(|weight| weight.as_f64()).sum();
         let share = |weight: &Bytes| Bytes::new((port.as_f64() * weight.as_f64() / all) as u64);

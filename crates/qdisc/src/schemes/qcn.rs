@@ -83,7 +83,7 @@ impl Definition for Qcn {
     }
 }
 
-/// The congestion point's settings.
+/// Settings of QCN's congestion point.
 #[derive(Clone, Copy, Debug)]
 pub struct QcnSettings {
     /// Q_eq: the queue length that it steers to. Over 0.
@@ -95,20 +95,20 @@ pub struct QcnSettings {
 }
 
 impl Default for QcnSettings {
-    /// The standard's.
+    /// Returns the values of IEEE 802.1Qau.
     fn default() -> Self {
         QcnSettings { set_point: Bytes::new(26_000), weight: 2.0, jitter: 0.15 }
     }
 }
 
-/// What a sample found.
+/// State of a queue at a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sample {
     /// F_b in steps of full scale, −63 to 63.
     pub(super) quantized: i32,
-    /// Q − Q_eq.
+    /// Offset from the set point: Q − Q_eq.
     pub(super) offset_bytes: i32,
-    /// Q − Q_old.
+    /// Growth since the last sample: Q − Q_old.
     pub(super) delta_bytes: i32,
 }
 
@@ -121,7 +121,7 @@ impl Sample {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Queue {
-    /// Its length at the last sample.
+    /// Queue length at the last sample, Q_old.
     old_bytes: u64,
     /// Bytes still to come until the next sample; `None` before the first packet.
     remaining: Option<f64>,
@@ -192,14 +192,14 @@ impl QcnSettings {
     }
 }
 
-/// QCN's congestion point.
+/// Congestion point of QCN over all queues.
 #[derive(Clone, Debug)]
 pub struct Qcn {
     sampler: Sampler,
 }
 
 impl Qcn {
-    /// For a port of so many queues.
+    /// Makes it for a port of `queues` queues.
     pub fn new(settings: QcnSettings, queues: usize) -> Self {
         Qcn { sampler: Sampler::new(settings, queues) }
     }

@@ -17,7 +17,7 @@ use crate::port::view::View;
 use switchbed_units::Bytes;
 use switchbed_units::random::Random;
 
-/// Random mark.
+/// Marker of the CQRD paper that marks at random.
 #[derive(Clone, Copy, Debug)]
 pub struct RandomMark {
     /// A queue's length over which a packet of it is marked.

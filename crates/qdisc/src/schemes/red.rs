@@ -108,7 +108,7 @@ impl RedParams {
 }
 
 words! {
-    /// What DCQCN marks by.
+    /// Published settings of RED for DCQCN.
     pub enum Curve {
         /// The paper's: Zhu et al., SIGCOMM 2015.
         Dcqcn = "dcqcn",
@@ -118,7 +118,7 @@ words! {
 }
 
 words! {
-    /// How marks are spread.
+    /// Distribution of marks over the packets.
     pub enum Spacing {
         /// Evenly: the number of packets between marks is uniform (the paper's section 7).
         Uniform = "uniform",
@@ -182,17 +182,17 @@ pub struct RedSettings {
     pub kmin: Bytes,
     /// Above it everything is marked (not gentle).
     pub kmax: Bytes,
-    /// The probability at Kmax.
+    /// Marking probability at Kmax, 0 to 1.
     pub pmax: f64,
     /// Weight of a new length in the average, in (0, 1].
     pub weight: f64,
     /// Whether the probability rises on to 1 at 2·Kmax.
     pub gentle: bool,
-    /// How marks are spread.
+    /// Distribution of the gaps between marks.
     pub spacing: Spacing,
     /// The time of one MTU on the line, which counts idle time in packets.
     pub packet_time: Span,
-    /// Where it marks.
+    /// Time of marking: arrival or departure.
     pub at: MarkAt,
 }
 
@@ -205,7 +205,7 @@ struct Queue {
     count: u32,
 }
 
-/// RED.
+/// RED over all queues of a port.
 #[derive(Clone, Debug)]
 pub struct Red<S = Whole> {
     settings: RedSettings,
@@ -214,7 +214,7 @@ pub struct Red<S = Whole> {
 }
 
 impl Red {
-    /// For a port of so many queues.
+    /// Makes it for a port of `queues` queues.
     pub fn new(settings: RedSettings, queues: usize) -> Self {
         Red::scaled(settings, Whole, queues)
     }
@@ -414,7 +414,7 @@ mod tests {
         assert_eq!(super::tests::red(Spacing::Geometric, false).line(30_001.0), 1.0);
     }
 
-    /// Always the same number.
+    /// Random source that always draws the same number.
     struct Always(f64);
     impl Random for Always {
         fn next_u64(&mut self) -> u64 {

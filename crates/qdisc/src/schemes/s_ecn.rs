@@ -71,7 +71,7 @@ pub enum Slope {
     Share(f64),
 }
 
-/// S-ECN.
+/// S-ECN's marker over all queues of a port.
 #[derive(Clone, Debug)]
 pub struct SEcn {
     growth: Growth,
@@ -79,7 +79,7 @@ pub struct SEcn {
 }
 
 impl SEcn {
-    /// For a port of so many queues.
+    /// Makes it for a port of `queues` queues.
     pub fn new(t_i: Span, slope: Slope, queues: usize) -> Self {
         SEcn { growth: Growth::new(t_i, queues), slope }
     }
@@ -129,7 +129,7 @@ mod tests {
     use switchbed_units::random::NoRandom;
     use switchbed_units::{Bytes, Time};
 
-    /// Always the same number.
+    /// Random source that always draws the same number.
     struct Always(f64);
     impl Random for Always {
         fn next_u64(&mut self) -> u64 {

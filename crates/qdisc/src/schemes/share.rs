@@ -27,19 +27,19 @@ pub trait Share {
     /// divided by. At an arrival, as the idle time that it ends leaves it.
     fn divisor(&self, view: &View, queue: QueueId) -> f64;
 
-    /// [`crate::hooks::Marker::stored`].
+    /// Called by [`crate::hooks::Marker::stored`] of the scheme.
     fn stored(&mut self, _view: &View) {}
-    /// [`crate::hooks::Marker::depart`].
+    /// Called by [`crate::hooks::Marker::depart`] of the scheme.
     fn departs(&mut self, _view: &View, _queue: QueueId) {}
-    /// [`crate::hooks::Marker::service_ended`].
+    /// Called by [`crate::hooks::Marker::service_ended`] of the scheme.
     fn service_ended(&mut self, _end: ServiceEnd) {}
-    /// [`crate::hooks::Marker::period`].
+    /// Period of [`crate::hooks::Marker::period`], if it has one.
     fn period(&self) -> Option<Span> {
         None
     }
-    /// [`crate::hooks::Marker::tick`].
+    /// Called by [`crate::hooks::Marker::tick`] of the scheme.
     fn tick(&mut self, _view: &View, _n: u64) {}
-    /// [`crate::hooks::Marker::round_time`].
+    /// Answer to [`crate::hooks::Marker::round_time`], if it measures one.
     fn round_time(&self) -> Option<Span> {
         None
     }
@@ -56,7 +56,7 @@ impl Share for Whole {
     }
 }
 
-/// A moving average.
+/// An exponentially weighted moving average.
 #[derive(Clone, Copy, Debug)]
 struct Smoothed {
     beta: f64,
@@ -69,7 +69,7 @@ impl Smoothed {
         self.value = self.beta * self.value + (1.0 - self.beta) * sample;
     }
 
-    /// The same sample `n` times, to the last bit.
+    /// Adds one sample `n` times, with the same bits as `n` calls.
     fn samples(&mut self, sample: f64, n: u64) {
         for _ in 0..n {
             let before = self.value;
@@ -91,7 +91,8 @@ impl Smoothed {
     }
 }
 
-/// What is left of one after an idle period: β for every whole T_idle. Most periods are shorter.
+/// Factor that remains of an average after an idle period: β for every whole T_idle. Most periods
+/// are shorter.
 #[inline]
 fn decay(beta: f64, t_idle: Span, idle: Span) -> f64 {
     if idle < t_idle {
@@ -105,7 +106,7 @@ fn decay(beta: f64, t_idle: Span, idle: Span) -> f64 {
 pub struct Rounds {
     t_idle: Span,
     priority_queues: QueueSet,
-    /// T_round in picoseconds.
+    /// Round time T_round in picoseconds.
     t_round_ps: Smoothed,
 }
 
@@ -166,12 +167,12 @@ impl Share for Rounds {
 pub struct Weights {
     t_idle: Span,
     priority_queues: QueueSet,
-    /// Bytes of quantum.
+    /// Smoothed sum of quanta in bytes.
     w_sum: Smoothed,
 }
 
 impl Weights {
-    /// As [`Rounds::new`].
+    /// Makes an estimate; parameters as in [`Rounds::new`].
     pub fn new(beta: f64, t_idle: Span, priority_queues: QueueSet) -> Self {
         Weights { t_idle, priority_queues, w_sum: Smoothed { beta, value: 0.0 } }
     }
@@ -196,7 +197,7 @@ impl Share for Weights {
     }
 }
 
-/// What a clock reads.
+/// Quantity that a clock samples once a period.
 #[derive(Clone, Copy, Debug)]
 enum Register {
     /// The last sample of T_round in picoseconds; 0 again once the port was seen idle.
@@ -283,7 +284,7 @@ fn backlogged_weight(view: &View, priority_queues: QueueSet) -> f64 {
     queues.map(|queue| view.port.quantum(queue).as_f64()).sum()
 }
 
-/// Of the `n` periods whose last ends now, those that ended after the port's last
+/// Counts the periods, of the `n` whose last ends now, that ended after the port's last
 /// transmission.
 fn idle_ticks(view: &View, period: Span, n: u64) -> u64 {
     let free = view.port.busy_until();

@@ -29,21 +29,21 @@ pub struct Site {
 /// Seats that are taken already; the switch's own and the scheme's marker sit in the others.
 #[derive(Default)]
 pub struct Taken {
-    /// Which queue.
+    /// Seat that chooses a packet's queue.
     pub classifier: Option<Box<dyn Classifier + Send>>,
-    /// In or out.
+    /// Seat that admits packets to memory.
     pub buffer: Option<Box<dyn Buffer + Send>>,
-    /// Marks.
+    /// Seat that marks packets.
     pub marker: Option<Box<dyn Marker + Send>>,
-    /// Who goes next.
+    /// Seat that chooses the next departure.
     pub scheduler: Option<Box<dyn Scheduler + Send>>,
-    /// Messages to sources.
+    /// Seat that sends messages to sources.
     pub notifier: Option<Box<dyn Notifier + Send>>,
 }
 
-/// What a scheme makes of its site.
+/// Result of building a scheme on its site.
 pub enum Built {
-    /// A port.
+    /// A whole port with all seats filled.
     Port(Box<dyn Qdisc>),
     /// The scheme alone, and the port's state, for tests that stand around it.
     Bare(Box<dyn Scheme + Send>, PortState),
@@ -52,7 +52,7 @@ pub enum Built {
 }
 
 impl Built {
-    /// The port.
+    /// Takes the port out of the result.
     pub fn port(self) -> Box<dyn Qdisc> {
         match self {
             Built::Port(port) => port,
@@ -86,23 +86,23 @@ impl Site {
         Site { switch, state, mtu, place: None, taken: None, bare: false, collecting: false }
     }
 
-    /// The same, at a place among the switch's ports; else it is the only one.
+    /// Sets the place among the switch's ports; by default it is the only one.
     pub fn among(self, place: Place) -> Self {
         Site { place: Some(place), ..self }
     }
 
-    /// The same with seats that a caller has taken.
+    /// Sets seats that a caller has taken.
     pub fn with(self, take: impl FnOnce(&Switch, &PortState) -> Taken) -> Self {
         let taken = Some(take(&self.switch, &self.state));
         Site { taken, ..self }
     }
 
-    /// The same, where [`Built`] shall be the scheme alone.
+    /// Asks for [`Built`] to be the scheme alone.
     pub fn bare(self) -> Self {
         Site { bare: true, ..self }
     }
 
-    /// The same, where [`Built`] shall be a marker alone, if the scheme is one.
+    /// Asks for [`Built`] to be a marker alone, if the scheme is one.
     pub fn collecting(self) -> Self {
         Site { collecting: true, ..self }
     }
@@ -112,7 +112,7 @@ impl Site {
         self.state.queues()
     }
 
-    /// What `[switch]` says of the port.
+    /// Returns the port's part of `[switch]`.
     pub fn switch(&self) -> &Switch {
         &self.switch
     }
@@ -122,7 +122,7 @@ impl Site {
         self.switch.strict_queues()
     }
 
-    /// The line's rate.
+    /// Returns the rate of the line.
     pub fn rate(&self) -> Rate {
         self.state.rate()
     }
@@ -132,7 +132,7 @@ impl Site {
         self.state.rate().tx_time(self.mtu.get() as u32)
     }
 
-    /// The longest packet.
+    /// Returns the length of the longest packet.
     pub fn packet(&self) -> Bytes {
         self.mtu
     }
@@ -194,7 +194,7 @@ impl Site {
         self.seats(c, b, Nobody, s, notifier)
     }
 
-    /// Fills all seats.
+    /// Builds a port with all seats filled.
     pub fn seats<C, B, M, S, N>(self, c: C, b: B, m: M, s: S, n: N) -> Built
     where
         C: Way<S> + Send + 'static,

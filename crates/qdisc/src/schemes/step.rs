@@ -21,7 +21,7 @@ use switchbed_units::Bytes;
 use switchbed_units::random::Random;
 
 params! {
-    /// What the schemes have that mark from one length on.
+    /// Threshold of the schemes that mark from one length on.
     pub struct StandardThreshold {
         /// The standard threshold C·RTT·λ. The field's for DCTCP: 65pkt at 10 Gbps, 20pkt at
         /// 1 Gbps.
@@ -30,7 +30,7 @@ params! {
 }
 
 params! {
-    /// Step marking's parameters.
+    /// Parameters of step marking, as a scenario gives them.
     pub struct StepParams {
         /// From where on packets are marked.
         standard: StandardThreshold;
@@ -41,7 +41,7 @@ params! {
 
 const BAI: &str = "Bai et al., Enabling ECN in Multi-Service Multi-Queue Data Centers, NSDI 2016";
 
-/// `per-queue`.
+/// Step marking by the length of each queue.
 pub struct PerQueue;
 
 impl Definition for PerQueue {
@@ -67,7 +67,7 @@ pub fn divides_threshold(scheme: &str) -> bool {
     scheme == PerQueueMin::ABOUT.name
 }
 
-/// `per-queue-min`.
+/// Step marking by queue, with the threshold divided among queues by quantum.
 pub struct PerQueueMin;
 
 impl Definition for PerQueueMin {
@@ -91,7 +91,7 @@ impl Definition for PerQueueMin {
     }
 }
 
-/// `per-port`.
+/// Step marking by the length of the port.
 pub struct PerPort;
 
 impl Definition for PerPort {
@@ -114,7 +114,7 @@ impl Definition for PerPort {
     }
 }
 
-/// `per-pool`.
+/// Step marking by the use of the pool.
 pub struct PerPool;
 
 impl Definition for PerPool {
@@ -137,7 +137,7 @@ impl Definition for PerPool {
     }
 }
 
-/// `per-queue-dq`.
+/// Step marking by queue length as packets leave.
 pub struct PerQueueDq;
 
 impl Definition for PerQueueDq {
@@ -165,7 +165,7 @@ enum Length {
     Pool,
 }
 
-/// Step marking.
+/// Marker with a single threshold.
 #[derive(Clone, Debug)]
 pub struct Step {
     length: Length,

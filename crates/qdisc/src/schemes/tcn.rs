@@ -14,7 +14,7 @@ use switchbed_units::random::Random;
 use switchbed_units::{Bytes, Span};
 
 params! {
-    /// What a scenario says of it.
+    /// Parameters of TCN, as a scenario gives them.
     pub struct TcnParams {
         /// The longest wait without a mark: λ·RTT, the time that the standard threshold takes on the line.
         /// The authors' simulations at 10 Gbps: 100.8us.
@@ -22,7 +22,7 @@ params! {
     }
 }
 
-/// TCN.
+/// TCN's marker, by sojourn time at departure.
 #[derive(Clone, Copy, Debug)]
 pub struct Tcn {
     /// The longest wait without a mark.

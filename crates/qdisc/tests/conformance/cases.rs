@@ -6,7 +6,8 @@ use switchbed_qdisc::classifier::{ByClass, ByHash, ByIngress, Single};
 use switchbed_qdisc::hooks::{Buffer, Classifier, Marker, Nobody, Notifier, Scheduler};
 use switchbed_qdisc::memory::chip::{Chip, Ingress};
 use switchbed_qdisc::memory::{
-    Abm, Cells, Crosspoint, Dynamic, Fab, Lqd, Occamy, Overflow, Own, Place, Shared, Static, Young,
+    Abm, Cells, Crosspoint, Dynamic, Fab, Lqd, Occamy, Overflow, Own, Place, Shared, Sizes, Static,
+    Young,
 };
 use switchbed_qdisc::schedulers::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
 use switchbed_qdisc::scheme::Same;
@@ -116,7 +117,8 @@ fn cells(place: Place) -> Cells {
     let (memory, chip) = (POOL.get(), *Chip::named("tomahawk-3").unwrap());
     let ingress = Ingress { size: memory, xoff: None, gross: false };
     let chip = Chip { cell: 100, lossy: Some(memory / 2), ingress, ..chip };
-    Cells::of(&chip, &[Own::default(); QUEUES], place).unwrap()
+    let sizes = Sizes { chip: Some(&chip), pool: None, egress: None };
+    Cells::of(&sizes, &[Own::default(); QUEUES], place).unwrap()
 }
 
 fn occamy(place: Place) -> Occamy {

@@ -11,7 +11,7 @@ use switchbed_qdisc::schemes::by_queue::{self, ByQueue};
 use switchbed_qdisc::schemes::definition::{Choice, Layout, SchemeInfo};
 use switchbed_qdisc::schemes::site::{Built, Site};
 use switchbed_qdisc::switch::{
-    BufferPolicy, Classify, Discipline, POLICIES, Sharing, Switch, Unmarkable,
+    BufferPolicy, Classify, Discipline, POLICIES, Sharing, StrictOrder, Switch, Unmarkable,
 };
 use switchbed_units::{Bytes, Rate, Span};
 
@@ -159,6 +159,7 @@ fn switch(policy: BufferPolicy) -> Switch {
         classify: Classify::Class,
         discipline: Discipline::Dwrr,
         strict: 0,
+        strict_order: StrictOrder::Lowest,
         quantum: QUANTA.into(),
         buffer: PORT,
         memory: None,

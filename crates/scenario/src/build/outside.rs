@@ -21,7 +21,7 @@ pub trait Outside {
     }
 }
 
-/// For callers that bring nothing: a scenario of such a scheme cannot be built.
+/// Stands for no schemes from the caller: a scenario that needs one cannot be built.
 pub struct Nothing;
 
 impl Outside for Nothing {

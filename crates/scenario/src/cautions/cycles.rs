@@ -13,7 +13,7 @@ type Port = (SwitchId, PortId);
 /// Steps of routes that are looked at, at most: a network with more is not.
 const MOST: usize = 20_000_000;
 
-/// What is to be said of a scenario's routes, known before it runs.
+/// Warns of a scenario's routes if they can deadlock, before it runs.
 pub(super) fn possible(scenario: &Scenario, graph: &Graph) -> Option<String> {
     let pfc = scenario.switch.pfc.as_ref()?;
     let cycle = cycle(&waits(graph))?;
@@ -29,7 +29,7 @@ pub(super) fn possible(scenario: &Scenario, graph: &Graph) -> Option<String> {
     ))
 }
 
-/// For each port that leads to a switch, the ports that packets which come by it leave that switch by.
+/// Ports that packets leave a switch by, for each port by which they come.
 fn waits(graph: &Graph) -> BTreeMap<Port, BTreeSet<Port>> {
     let mut waits: BTreeMap<Port, BTreeSet<Port>> = BTreeMap::new();
     // Of a switch's hosts, the first stands for all: they differ in the last port, which leads to no switch.

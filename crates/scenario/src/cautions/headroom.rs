@@ -5,7 +5,7 @@ use crate::topology::graph::{Cable, Graph};
 use switchbed_qdisc::memory::chip::Asic;
 use switchbed_qdisc::memory::pfc::{Input, Pfc};
 
-/// What is to be said of a scenario's headroom, known before it runs.
+/// Warns of a scenario's headroom if it is too small, before it runs.
 pub(super) fn too_small(scenario: &Scenario, graph: &Graph) -> Option<String> {
     let pfc = scenario.switch.pfc.as_ref()?;
     let given = pfc.headroom?;

@@ -1,4 +1,4 @@
-//! Whether INT has room for every switch of a way.
+//! Whether INT has space for every switch of a way.
 
 use crate::Scenario;
 use crate::int;

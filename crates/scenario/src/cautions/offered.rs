@@ -14,7 +14,7 @@ pub struct OfferedLink {
     pub port: String,
     /// 1 is all that it carries.
     pub load: f64,
-    /// It joins two switches.
+    /// Whether it joins two switches.
     pub fabric: bool,
 }
 

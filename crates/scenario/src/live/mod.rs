@@ -12,16 +12,16 @@ use switchbed_units::{Bytes, Rate, Span};
 /// A live switch, whole.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Live {
-    /// What it is for, in a line.
+    /// Purpose of the switch, in a line.
     pub title: String,
     /// Queues, scheduler and buffer of every port.
     pub switch: Switch,
     /// The queue-management scheme of every port.
     pub scheme: SchemeChoice,
-    /// What hosts' cards do about congestion notifications; `None` where no port has such a card.
+    /// Reaction of hosts' cards to congestion notifications; `None` where no port has such a card.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reaction: Option<CardReaction>,
-    /// What holds for all ports.
+    /// Settings that hold for all ports.
     pub live: Settings,
     /// The ports, from 0.
     pub port: Vec<LivePort>,
@@ -32,7 +32,7 @@ pub struct Live {
 pub struct Settings {
     /// The largest packet, IP header and what is behind it; `pkt` as a unit means this.
     pub mtu: Bytes,
-    /// What a port sends, as a part of its line rate.
+    /// Part of its line rate that a port sends.
     pub fraction: f64,
     /// The token bucket: what a port may send late at once. `None`: 1.2 ms of its rate.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,7 +52,7 @@ pub struct Settings {
     /// Interval of the queue series; `None`: no series.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series_every: Option<Span>,
-    /// What random schemes and faults draw from.
+    /// Seed of random schemes and faults.
     pub seed: u64,
 }
 
@@ -75,11 +75,11 @@ fn classes<S: Serializer>(classes: &[u8; 64], to: S) -> Result<S::Ok, S::Error> 
 /// A station whose port is set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// Its address.
+    /// MAC address of the host.
     pub station: [u8; 6],
-    /// Its port's number.
+    /// Number of its port.
     pub port: usize,
-    /// Its port's name.
+    /// Name of its port.
     pub name: String,
 }
 
@@ -96,7 +96,7 @@ impl Serialize for Route {
 /// `[[port]]`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LivePort {
-    /// Its name in statistics, and its interface's.
+    /// Name in statistics, which is also the interface's.
     pub name: String,
     /// How it is attached.
     pub attach: Attach,
@@ -107,13 +107,13 @@ pub struct LivePort {
     /// The rate of its host's card; `None`: frames come in as fast as they come.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_rate: Option<Rate>,
-    /// Its host's card obeys congestion notifications.
+    /// Whether its host's card obeys congestion notifications.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub reaction: bool,
     /// Where to write what passes, as pcap.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pcap: Option<String>,
-    /// What goes wrong on purpose.
+    /// Faults that are made on purpose.
     #[serde(skip_serializing_if = "Faults::none")]
     pub faults: Faults,
 }
@@ -127,7 +127,7 @@ pub enum Attach {
         /// The network namespace that it is put in.
         #[serde(skip_serializing_if = "Option::is_none")]
         netns: Option<String>,
-        /// Its address there, with a prefix length.
+        /// Address on the host's side, with a prefix length.
         #[serde(skip_serializing_if = "Option::is_none")]
         address: Option<String>,
     },
@@ -135,7 +135,7 @@ pub enum Attach {
     Interface,
 }
 
-/// What goes wrong on purpose with frames that come in.
+/// Faults that are made on purpose in frames that come in.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Faults {
     /// The part that is lost.
@@ -242,7 +242,7 @@ pub const LIVE: SectionSpec = SectionSpec {
 };
 
 words! {
-    /// What a port is attached to.
+    /// Device that a port is attached to.
     pub enum Device {
         /// An interface that is made for it.
         Tap = "tap",

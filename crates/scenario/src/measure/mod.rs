@@ -19,18 +19,17 @@ params! {
     pub struct Measure {
         /// Flows that start before this do not count, nor do queues before it.
         warmup: Span = "0us";
-        /// What ends a flow. acked: its last byte's ACK reaches the sender. received: its
+        /// Event that ends a flow. acked: its last byte's ACK reaches the sender. received: its
         /// last byte reaches the receiver.
         fct_end: FctEnd = "acked";
         /// Flows up to this size are small, those between small and large are medium.
         small: Bytes = "100KB";
         /// Flows over this size are large.
         large: Bytes = "10MB";
-        /// Whose queue lengths are measured. all: every switch port. off: none. Or a list
-        /// of ports: "leaf0:3" is a switch and its port's number, "host2" that host's
-        /// network card. A star's switch is called switch; a dumbbell's are left and
-        /// right, and their port 0 leads to the other; a leaf's ports are its hosts',
-        /// then the spines'.
+        /// Ports whose queue lengths are measured. all: every switch port. off: none. Or a list of
+        /// ports: "leaf0:3" is a switch and its port's number, "host2" that host's network card. A
+        /// star's switch is called switch; a dumbbell's are left and right, and their port 0 leads
+        /// to the other; a leaf's ports are its hosts', then the spines'.
         queues: QueueProbe = "all";
         /// Interval of the queue lengths' time series. Default: no series.
         series_every: Option<Span>;
@@ -41,7 +40,7 @@ params! {
         /// Interval over which each class's goodput is averaged, from the start of the run
         /// on. Default: no such table.
         goodput_every: Option<Span>;
-        /// What is looked at more closely.
+        /// Monitors that the scenario asks for.
         monitors: Monitors;
         /// Ports and hosts whose packets a result directory has as pcapng files: what a
         /// port such as "leaf0:3" sends, or what a host such as "host2" sends and

@@ -1,6 +1,6 @@
-//! What hosts do that decides results, and which keys model it.
+//! Behaviours of hosts that decide results, and the keys that model them.
 
-/// What hosts do; the keys that model it, none if it is not modelled; what there is to say.
+/// Behaviours of hosts, with the keys that model each (none: it is not modelled) and a remark.
 pub(super) const BEHAVIOURS: &[(&str, &[&str], &str)] = &[
     ("congestion control", &["transport.kind"], ""),
     (

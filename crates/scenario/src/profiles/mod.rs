@@ -54,7 +54,7 @@ struct Setting {
     from: String,
 }
 
-/// What a scenario's hosts are.
+/// Origin of a scenario's host settings.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Hosts {
     /// The profile.
@@ -114,7 +114,7 @@ pub fn profile(name: &str) -> Result<Json, Mistake> {
     }))
 }
 
-/// What a key is in files that name no profile, as such a file would write it.
+/// Returns the value of a key in files that name no profile, as such a file would write it.
 pub(crate) fn usual(section: &str, key: &str) -> Option<String> {
     let default = built_in(host::SECTION.keys.iter().find_map(|key| key.default)?)?;
     let place = SECTIONS.iter().position(|other| other.name == section)?;
@@ -256,7 +256,7 @@ impl Profile {
         self.settings.push(Setting { key, value, source, from: self.name.clone() });
     }
 
-    /// What it gives of the section.
+    /// Returns the keys that it gives of the section.
     pub(crate) fn table(&self, section: &str) -> Option<&Table> {
         let place = SECTIONS.iter().position(|other| other.name == section)?;
         Some(&self.tables[place])
@@ -277,7 +277,7 @@ pub(crate) fn hosts_of<'a>(
     Ok((host, transport, warm_at))
 }
 
-/// What a profile's file has beside its tables.
+/// Keys of a profile's file besides its tables.
 const HEAD: &[switchbed_config::param::Param] = &[switchbed_config::param::Param::optional(
     "based_on",
     PROFILE,

@@ -53,7 +53,7 @@ pub(super) fn refused(scenario: &Scenario, graph: &Graph) -> Option<Refused> {
     None
 }
 
-/// What flows need to get through: the SYN of TCP, and a full packet.
+/// Packets that flows need to get through: the SYN of TCP, and a full packet.
 fn needed(scenario: &Scenario) -> Vec<Needed> {
     let pairs = scenario.roce.as_ref().and_then(|roce| roce.classes.as_ref()?.first());
     let class = match &scenario.switch.pfc {

@@ -1,7 +1,7 @@
 //! Fields of protocols: what a scenario says must be what they can hold.
 
 use crate::Scenario;
-use crate::event::Change;
+use crate::event::{Change, LinkChange};
 use crate::int;
 use crate::protocols::Protocols;
 use crate::topology::graph::Graph;
@@ -74,11 +74,13 @@ fn int_rates(
         return Err(origin.mistake(at("topology"), "topology", message));
     }
     for event in &scenario.event {
-        if let Change::Rate { port, rate } = &event.change
-            && !is_host(port)
-            && !int::knows(*rate)
-        {
-            let message = format!("changes {port} to {}", unknown(*rate));
+        let (place, rate) = match &event.change {
+            Change::Rate { port, rate } if !is_host(port) => (port, rate),
+            Change::OfLink { link, what: LinkChange::Rate { rate } } => (link, rate),
+            _ => continue,
+        };
+        if !int::knows(*rate) {
+            let message = format!("changes {place} to {}", unknown(*rate));
             return Err(origin.mistake(at("event"), "event.rate", message));
         }
     }

@@ -159,6 +159,7 @@ pub(crate) fn resolve(
         run,
     };
     fields::check(origin, root, &scenario, &graph)?;
+    crate::routing::check_events(origin, root, &scenario)?;
     let transports = Protocols::of(&scenario).all().len();
     if transports > protocols::MOST {
         let at = root.get("traffic").map_or(At::Unwritten, |node| node.at);
@@ -197,7 +198,7 @@ pub(crate) fn check_names(origin: &Origin, root: &Table) -> Result<(), Mistake> 
     Ok(())
 }
 
-/// What is wrong with a name that no section has; `aliases` would do too.
+/// Message about a name that no section has; `aliases` would do too.
 pub(crate) fn unknown_name(name: &str, aliases: &[&str]) -> String {
     let names = || ["title", "compare"].into_iter().chain(SECTIONS.iter().map(|s| s.name));
     let near = near(name, names().chain(aliases.iter().copied()));

@@ -16,7 +16,7 @@ const OURS: &[(&str, &str)] = &[
     ("wred", "red"),
 ];
 
-/// Those of the field that nobody has written here yet.
+/// Known schemes that are not implemented, with their publications.
 const ABSENT: &[(&str, &str)] = &[
     ("aifo", "AIFO (SIGCOMM 2021)"),
     ("avq", "AVQ (SIGCOMM 2001)"),
@@ -35,12 +35,12 @@ const ABSENT: &[(&str, &str)] = &[
     ("sp-pifo", "SP-PIFO (NSDI 2020)"),
 ];
 
-/// What of ours is meant.
+/// Returns the name of the implemented scheme that a name means.
 pub(super) fn ours(name: &str) -> Option<&'static str> {
     find(OURS, name)
 }
 
-/// What the scheme is that we do not have.
+/// Returns the publication of a scheme that is not implemented.
 pub(super) fn absent(name: &str) -> Option<&'static str> {
     find(ABSENT, name)
 }

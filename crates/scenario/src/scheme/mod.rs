@@ -15,7 +15,7 @@ pub use switchbed_qdisc::schemes::register;
 /// A scheme as a scenario asks for it, its parameters resolved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemeChoice {
-    /// What plots and tables call it.
+    /// Name in plots and tables.
     pub label: String,
     /// The scheme; with classes of the user's own the one beside them.
     pub scheme: Choice,
@@ -88,7 +88,7 @@ impl SchemeChoice {
         different
     }
 
-    /// Its name.
+    /// Returns the scheme's name in the registry.
     pub fn name(&self) -> &'static str {
         match self.python {
             Some(_) => python::NAME,
@@ -96,7 +96,7 @@ impl SchemeChoice {
         }
     }
 
-    /// Its parameters as a manifest has them.
+    /// Returns the parameters as a manifest has them.
     pub fn params(&self) -> Values {
         let mut params = self.scheme.values();
         if let Some(python) = &self.python {

@@ -8,11 +8,11 @@ use switchbed_qdisc::schemes::definition::{About, marker};
 
 /// The name of the scheme.
 pub const NAME: &str = "python";
-/// What `file` begins with where the caller has the classes already, and there is no file.
+/// Beginning of `file` where the caller has the classes already, and there is no file.
 pub const MEMORY: &str = "memory:";
 
 params! {
-    /// What a scenario says of classes of the user's own.
+    /// Parameters for classes of the user's own.
     pub struct PythonParams {
         /// The Python file, from the scenario's folder.
         file: String;
@@ -49,14 +49,14 @@ pub fn is_open(scheme: &SchemeInfo) -> bool {
 pub struct Python {
     /// The file that they are in.
     pub file: String,
-    /// Those that the seats take from it.
+    /// Names of the classes that the seats take from it.
     pub classes: Classes,
-    /// Their parameters.
+    /// Parameters of the classes.
     pub own: Values,
 }
 
 impl Python {
-    /// What a manifest has of them beside the base's parameters.
+    /// Returns the values that a manifest has in addition to the base's parameters.
     pub(super) fn values(&self, base: &Choice) -> Values {
         let (file, class) = (self.file.clone(), self.classes.clone());
         let base = base.about().name.to_owned();
@@ -76,7 +76,7 @@ pub enum Classes {
 }
 
 impl Classes {
-    /// Their names.
+    /// Returns the names of the classes.
     pub fn names(&self) -> Vec<&str> {
         match self {
             Classes::One(name) => vec![name],

@@ -145,7 +145,7 @@ impl<'a> Given<'a> {
     }
 }
 
-/// What is wrong with a name that no scheme has.
+/// Message about a name that no scheme has.
 fn unknown(name: &str) -> String {
     let names = schemes().map(|scheme| scheme.name);
     if let Some(what) = elsewhere::absent(name) {
@@ -165,7 +165,7 @@ fn knows(scheme: &SchemeInfo, key: &str) -> bool {
     is_open(scheme) || scheme.params.iter().any(|param| param.name == key)
 }
 
-/// What is wrong with a parameter that the scheme does not have.
+/// Message about a parameter that the scheme does not have.
 fn no_parameter(key: &str, scheme: &SchemeInfo) -> String {
     let names = || scheme.params.iter().map(|param| param.name);
     let name = scheme.name;

@@ -25,14 +25,14 @@ use switchbed_units::quantity::MAX_SIZE;
 /// Tables whose sizes reach this count bytes, if they do not say.
 const SURELY_BYTES: f64 = 1e6;
 
-/// What is wrong with a table's file.
+/// Mistake in a table's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableError {
     /// The file as it was named.
     pub file: String,
     /// The line, from 1; `None`: the file as a whole.
     pub line: Option<usize>,
-    /// What is wrong and what would be right.
+    /// Description of what is wrong and what would be right.
     pub what: String,
 }
 
@@ -175,7 +175,7 @@ fn homas(after: &[&str], line: &str) -> bool {
     numbers(line, 1) && after.first().is_some_and(|next| numbers(next, 2))
 }
 
-/// What a line holds.
+/// Splits a line into its fields.
 fn fields(line: &str) -> impl Iterator<Item = &str> {
     let separators = |c: char| c.is_whitespace() || c == ',' || c == ';';
     line.split(separators).filter(|field| !field.is_empty())
@@ -257,12 +257,12 @@ impl Units {
         Units { size, percent }
     }
 
-    /// What is said here, else what `other` says.
+    /// Takes the units given here, and from `other` those that are not.
     fn or(self, other: Units) -> Units {
         Units { size: self.size.or(other.size), percent: self.percent.or(other.percent) }
     }
 
-    /// What the probabilities are parts of, 1 or 100, given the last of them.
+    /// Scale of the probabilities, 1 or 100, judged by the last of them.
     fn whole(self, end: f64) -> Result<f64, String> {
         let ends_at = |whole: f64| (end - whole).abs() <= 1e-9 * whole;
         let shown = text::number(end);

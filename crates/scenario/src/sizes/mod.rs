@@ -18,7 +18,7 @@ pub use tables::{BUILT_IN, BuiltIn, PAYLOAD, named};
 use crate::traffic::Sizes;
 use switchbed_units::Bytes;
 
-/// What a table's sizes count.
+/// Unit of a table's sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SizeUnit {
     /// Bytes of payload.
@@ -28,7 +28,7 @@ pub enum SizeUnit {
 }
 
 impl Sizes {
-    /// What sizes are whole multiples of, in bytes.
+    /// Bytes that sizes are whole multiples of.
     fn unit(&self) -> u64 {
         self.round_up_to.map_or(1, Bytes::get)
     }

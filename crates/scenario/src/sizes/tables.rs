@@ -12,9 +12,9 @@ pub const PAYLOAD: Bytes = Bytes::new(1460);
 pub struct BuiltIn {
     /// The name that a scenario gives.
     pub name: &'static str,
-    /// Whose table it is.
+    /// Publication that the table is from.
     pub source: &'static str,
-    /// What its sizes count.
+    /// Unit of its sizes.
     unit: SizeUnit,
     /// (size, cumulative probability).
     points: &'static [(u64, f64)],

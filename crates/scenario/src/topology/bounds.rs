@@ -1,5 +1,5 @@
-//! What a link may be: a packet must be at its other end before long, for the simulator's event
-//! queue looks some seconds ahead.
+//! Bounds of a link's rate and delay. A packet must be at the other end before long, since the
+//! simulator's event queue looks some seconds ahead.
 
 use crate::topology::MAX_WAY;
 use switchbed_config::mistake::Mistake;

@@ -8,24 +8,28 @@ pub enum Choice {
     /// By a flow's key alone: all its packets take one path.
     #[default]
     ByFlow,
-    /// For each packet anew, each port alike.
+    /// Drawn for each packet anew, every port with the same probability.
     ByPacket,
     /// By time, or by the load of ports.
     ByState,
 }
 
-/// Ports of a switch that are equally good.
+/// Ports of a switch that are equally good; none where no way is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Set<'a> {
     /// From this one on so many.
     Run(u32, u32),
-    /// These, in rising order.
+    /// Ports in rising order.
     Ports(&'a [u32]),
 }
 
 impl<'a> Set<'a> {
-    /// How many there are: at least one.
-    #[expect(clippy::len_without_is_empty, reason = "there is always one")]
+    /// Whether there is none.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many there are.
     pub fn len(self) -> u32 {
         match self {
             Set::Run(_, count) => count,

@@ -21,9 +21,9 @@ pub enum Node {
 /// One direction of a cable: the sending node's port and the way to the other end.
 #[derive(Clone, Copy, Debug)]
 pub struct Cable {
-    /// Who sends on it.
+    /// Node that sends on it.
     pub from: Node,
-    /// Who receives.
+    /// Node that receives from it.
     pub to: Node,
     /// Bits per second.
     pub rate: Rate,
@@ -136,6 +136,7 @@ impl Graph {
         switches: Vec<(String, Vec<Cable>)>,
         route: Arc<dyn Route>,
     ) -> Graph {
+        // Links are numbered hosts first, then switch by switch, port by port.
         let mut links = hosts.len();
         let mut first = Vec::with_capacity(switches.len());
         for (_, ports) in &switches {
@@ -209,6 +210,7 @@ impl Graph {
         let of = |(inputs, (_, ports)): (Vec<Cable>, &(String, Vec<Cable>))| {
             let back = |nth: usize| {
                 let from = inputs[nth].from;
+                // The n-th cable from a node pairs with the n-th port back to it.
                 let before = inputs[..nth].iter().filter(|other| other.from == from).count();
                 let mut alike = ports.iter().enumerate().filter(|(_, cable)| cable.to == from);
                 PortId(alike.nth(before).map_or(0, |(port, _)| port as u32))
@@ -238,7 +240,7 @@ impl Graph {
         path
     }
 
-    /// The same as links.
+    /// Links of the path.
     pub(super) fn links(&self, src: HostId, hop: Hop) -> Vec<LinkId> {
         let ports = self.hops(src, hop).map(|(switch, port)| self.link(switch, port));
         std::iter::once(LinkId::at(src.index())).chain(ports).collect()
@@ -254,7 +256,7 @@ impl Graph {
         self.hops_on(self.hosts[src.index()].to, hop)
     }
 
-    /// The same from a switch on.
+    /// Hops of the path from a switch on.
     pub(super) fn hops_from(
         &self,
         from: SwitchId,
@@ -308,7 +310,13 @@ pub(super) fn spread(key: u32, switch: SwitchId, (below, n): (u32, u32)) -> u32 
     if key & Hop::PINNED != 0 {
         return (key & !Hop::PINNED) / below % n;
     }
-    let mut h = (key ^ switch.0.wrapping_mul(0x9e37_79b9)).wrapping_mul(0x85eb_ca6b);
+    hashed(key, switch, n)
+}
+
+/// One of `n` by a hash of an ECMP key with a switch's salt.
+#[inline]
+pub fn hashed(key: u32, salt: SwitchId, n: u32) -> u32 {
+    let mut h = (key ^ salt.0.wrapping_mul(0x9e37_79b9)).wrapping_mul(0x85eb_ca6b);
     h = (h ^ (h >> 15)).wrapping_mul(0xc2b2_ae35);
     h ^= h >> 16;
     ((h as u64 * n as u64) >> 32) as u32

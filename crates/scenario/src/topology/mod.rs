@@ -8,9 +8,12 @@ mod clos;
 mod dumbbell;
 mod fat_tree;
 mod file;
+mod flow;
 pub mod graph;
 pub mod hosts;
 mod leaf_spine;
+pub mod links;
+pub mod map;
 mod parking_lot;
 pub mod ports;
 pub mod rates;
@@ -70,7 +73,7 @@ pub const SECTION: SectionSpec = SectionSpec {
     keys: Topology::TABLE,
 };
 
-/// What a kind of topology says of itself.
+/// Description of a kind of topology.
 pub trait Shape {
     /// The number of hosts.
     fn hosts(&self) -> u32;
@@ -92,19 +95,19 @@ pub trait Shape {
     /// The key that is to blame where it is too large, or too small.
     fn size(&self) -> &'static str;
 
-    /// What is wrong with it.
+    /// Refuses values that do not go together.
     fn check(&self) -> Result<(), Unfit> {
         Ok(())
     }
 
-    /// Its cables and routes, the switches named as [`Shape::switch_groups`] has them.
+    /// Builds the cables and routes, with the switches named as [`Shape::switch_groups`] has them.
     fn graph(&self) -> Graph;
 }
 
 /// Switches of a kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SwitchGroup {
-    /// Their name, or what it begins with.
+    /// Name of the switches, or its beginning.
     pub name: Cow<'static, str>,
     /// How many there are, named `name` and a number from 0; `None`: one, named `name`.
     pub count: Option<u32>,

@@ -60,7 +60,7 @@ impl Sets {
     }
 }
 
-/// Each switch's neighbours by port; `None`: a host.
+/// Each switch's neighbours by port; `None`: a host, or a link that is not used.
 type Neighbours = Vec<Vec<Option<u32>>>;
 
 /// Switches in the order of their distance from one, and each one's distance in links; [`NOWHERE`] where there is no way.
@@ -84,12 +84,23 @@ fn distances(neighbours: &Neighbours, from: u32) -> (Vec<u32>, Vec<u32>) {
 impl Tables {
     /// The next hops of a network, whose links lead back as they lead there.
     pub fn new(hosts: &[Cable], switches: &[(String, Vec<Cable>)]) -> Tables {
-        let to = |cable: &Cable| match cable.to {
-            Node::Switch(switch) => Some(switch.0),
+        Tables::over(hosts, switches, |_, _| true)
+    }
+
+    /// The same over those ports of switches alone that are usable, in both directions of their links.
+    pub fn over(
+        hosts: &[Cable],
+        switches: &[(String, Vec<Cable>)],
+        usable: impl Fn(SwitchId, PortId) -> bool,
+    ) -> Tables {
+        let to = |switch, (port, cable): (usize, &Cable)| match cable.to {
+            Node::Switch(to) => usable(SwitchId::at(switch), PortId::at(port)).then_some(to.0),
             Node::Host(_) => None,
         };
-        let neighbours: Neighbours =
-            switches.iter().map(|(_, ports)| ports.iter().map(to).collect()).collect();
+        let of = |(switch, (_, ports)): (usize, &(String, Vec<Cable>))| {
+            ports.iter().enumerate().map(|port| to(switch, port)).collect()
+        };
+        let neighbours: Neighbours = switches.iter().enumerate().map(of).collect();
         let mut own = vec![NOWHERE; switches.len()];
         let mut classes: Vec<u32> = Vec::new();
         let mut of_hosts = vec![(NOWHERE, PortId(0)); hosts.len()];
@@ -174,6 +185,9 @@ impl Tables {
 
     #[inline]
     fn set(&self, set: u32) -> &[u32] {
+        if set == NOWHERE {
+            return &[];
+        }
         let at = set as usize;
         &self.ports[self.starts[at] as usize..self.starts[at + 1] as usize]
     }

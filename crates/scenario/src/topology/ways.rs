@@ -54,7 +54,7 @@ impl Ways {
     }
 }
 
-/// Paths between two switches that are told apart at most.
+/// Paths between two switches that are counted at most.
 const MOST_PATHS: usize = 64;
 
 impl Graph {

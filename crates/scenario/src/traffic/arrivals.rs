@@ -43,7 +43,7 @@ params! {
     }
 }
 
-/// What a clock of 64 bits of picoseconds has.
+/// Days that a clock of 64 bits of picoseconds lasts.
 const CLOCK_DAYS: f64 = 213.0;
 
 impl Load {
@@ -133,7 +133,7 @@ impl Arrivals<'_> {
         }
     }
 
-    /// What they come to.
+    /// Estimates the number and size of the flows.
     pub(super) fn expected(&self, around: &Around<'_>) -> Expected {
         let Load { load, sizes, .. } = self.load;
         let hosts = self.senders().len();
@@ -160,7 +160,7 @@ impl Arrivals<'_> {
     }
 }
 
-/// What defines an entry's processes; hosts in rising order, no host twice.
+/// Parameters of an entry's processes; hosts in rising order, no host twice.
 struct Process<'a> {
     load: f64,
     hosts: Hosts,
@@ -209,13 +209,13 @@ struct Together {
 #[derive(Debug)]
 struct Sender {
     host: u32,
-    /// Its own group and place among the receivers, if it is one.
+    /// Group and position of this host among the receivers, if it is one.
     own: Option<(usize, usize)>,
     /// Sum of its groups' weights.
     weight: f64,
     /// Mean time between its flows, in picoseconds.
     gap_ps: f64,
-    /// Its next start in mean gaps. A load only scales it, so that loads share flows.
+    /// Time of the next start, in mean gaps. A load only scales it, so that loads share flows.
     clock: f64,
     // A stream for each thing drawn, so that a change to one shifts no other.
     arrivals: Stream,
@@ -421,7 +421,7 @@ impl Pairs {
         self.groups[group].receivers.len() - usize::from(own.is_some_and(|own| own.0 == group))
     }
 
-    /// What a sender sends to each group, in proportion: receivers over mean size.
+    /// Weights of the groups for a sender: receivers over mean size.
     fn weights(&self, sender: u32, own: Option<(usize, usize)>) -> impl Iterator<Item = f64> {
         (0..self.groups.len()).map(move |group| {
             let mean = self.means[usize::from(self.service(group, sender))];

@@ -22,9 +22,9 @@ use switchbed_units::{Bytes, Time};
 /// A flow about to start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowStart {
-    /// Its number among all flows of the run, from 0, in the order of their starts.
+    /// Number among all flows of the run, from 0, in the order of their starts.
     pub row: u64,
-    /// Its source's place among the scenario's traffic, from 0.
+    /// Index of its source among the scenario's traffic, from 0.
     pub traffic: u32,
     /// When its application hands it over.
     pub start: Time,
@@ -32,7 +32,7 @@ pub struct FlowStart {
     pub src: HostId,
     /// Receiving host.
     pub dst: HostId,
-    /// Its packets' class (DSCP).
+    /// Class of its packets (DSCP).
     pub class: u8,
     /// Payload; `None`: it sends as long as it runs.
     pub size: Option<Bytes>,
@@ -45,7 +45,7 @@ pub struct FlowStart {
     pub connection: ConnectionUse,
     /// Which of the equal paths it takes, in place of the hash; taken modulo their number.
     pub path: Option<u32>,
-    /// Its number in the flow list that it came from, from 0, the header not counted.
+    /// Row in the flow list that it came from, from 0, the header not counted.
     pub list_row: Option<u64>,
 }
 
@@ -83,9 +83,9 @@ pub enum ConnectionUse {
     Keyed(u64),
     /// The one of a program's connections that has this number through all programs, and this channel.
     Program {
-        /// Its number.
+        /// Number of the connection.
         number: u32,
-        /// Its channel, which its path is drawn by.
+        /// Channel of the connection, by which its path is drawn.
         channel: u32,
     },
     /// The pair's and class's only one of this kind; flows follow each other.
@@ -103,7 +103,7 @@ impl From<Connections> for ConnectionUse {
     }
 }
 
-/// What traffic needs to know of the hosts.
+/// Properties of the hosts that traffic needs.
 #[derive(Clone, Debug)]
 pub struct Hosts {
     /// How many there are; they are numbered from 0.
@@ -156,9 +156,9 @@ impl Hosts {
 pub enum TrafficError {
     /// An entry makes no sense for these hosts.
     Entry {
-        /// Its place among the scenario's traffic, from 0.
+        /// Index among the scenario's traffic, from 0.
         entry: usize,
-        /// What is wrong and what would be right.
+        /// Description of what is wrong and what would be right.
         what: String,
     },
     /// A flow list is wrong.
@@ -193,9 +193,9 @@ impl std::error::Error for TrafficError {}
 /// Why a source has no flows.
 #[derive(Clone, Debug)]
 pub enum Wrong {
-    /// It makes no sense for these hosts: what is wrong, and what would be right.
+    /// The entry does not fit these hosts; the text says what would be right.
     Entry(String),
-    /// Its list is wrong.
+    /// The entry's flow list has a mistake.
     List(ListError),
 }
 
@@ -224,16 +224,16 @@ impl Drawn for std::vec::IntoIter<FlowStart> {}
 /// A source that is about to send.
 #[derive(Debug)]
 pub struct Begun {
-    /// Its flows.
+    /// Flows in the order of their starts.
     pub flows: Box<dyn Drawn>,
     /// How many they are, or are to be expected.
     pub total: u64,
-    /// What it offers, if it has a load.
+    /// Load that it offers, if it has one.
     pub offered: Option<Offered>,
 }
 
 impl Begun {
-    /// So many flows, without a load.
+    /// Makes `total` flows without a load.
     pub fn new(flows: impl Drawn + 'static, total: u64) -> Begun {
         Begun { flows: Box::new(flows), total, offered: None }
     }
@@ -298,12 +298,12 @@ impl Flows {
         self.total
     }
 
-    /// What hosts do beside them, by entry.
+    /// Takes the programs of the hosts, by entry.
     pub fn take_programs(&mut self) -> Vec<Option<Program>> {
         std::mem::take(&mut self.programs)
     }
 
-    /// What each entry with a load offers.
+    /// Returns the load that each entry offers, if it has one.
     pub fn offered(&self) -> &[Offered] {
         &self.offered
     }
@@ -315,7 +315,7 @@ impl Flows {
     }
 }
 
-/// What hosts do for an entry of a scenario's traffic; `None`: its flows start by time.
+/// Program of the hosts for an entry of a scenario's traffic; `None`: its flows start by time.
 ///
 /// # Errors
 /// As [`Flows::new`].

@@ -106,7 +106,7 @@ impl Incast {
                 return Err(Unfit::new(key!(load), why));
             }
             Some(_) if site.run.until.is_some() => 0,
-            // Twice the mean leaves room for chance.
+            // Twice the mean leaves space for chance.
             Some(_) => {
                 let gap_s = self.gap_s(&site.topology.host_rates()).unwrap_or(0.0);
                 (2.0 * gap_s * rounds as f64 * PS_PER_S as f64) as u128

@@ -1,4 +1,4 @@
-//! What several kinds of traffic have alike.
+//! Keys that several kinds of traffic share.
 
 use super::Site;
 use crate::sizes::read::{SIZES, SIZES_BY_SERVICE};
@@ -172,7 +172,7 @@ impl Field for OneHost {
 /// A flow-size distribution.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sizes {
-    /// Its name: a built-in table's, or the file's.
+    /// Name of a built-in table, or of the file.
     pub name: String,
     /// Points (bytes, cumulative probability), both rising, the last at 1; linear between.
     pub points: Vec<(Bytes, f64)>,
@@ -351,7 +351,7 @@ impl Service {
     }
 }
 
-/// What is wrong where there are more classes than queues for them.
+/// Refuses more classes than there are queues for.
 fn queues_for(classes: usize, site: &Site<'_>) -> Result<(), String> {
     let queues = site.switch.queues;
     if site.switch.classify != Classify::Class || classes <= usize::from(queues) {

@@ -43,7 +43,7 @@ pub struct LinkLoad {
     pub port: String,
     /// Payload bits offered over the bits that it carries; over 1 never drains.
     pub load: f64,
-    /// It joins two switches.
+    /// Whether it joins two switches.
     pub fabric: bool,
 }
 

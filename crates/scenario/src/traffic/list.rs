@@ -50,7 +50,7 @@ params! {
     }
 }
 
-/// What flow lists hold.
+/// Totals of the flow lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Listed {
     /// Flows in all.
@@ -112,7 +112,7 @@ impl Source for List {
     }
 }
 
-/// What is wrong with a flow list.
+/// Mistake in a flow list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListError {
     /// The file as it was named.
@@ -121,7 +121,7 @@ pub struct ListError {
     pub line: Option<u64>,
     /// The column's name, if one is at fault.
     pub column: Option<String>,
-    /// What is wrong and what would be right.
+    /// Description of what is wrong and what would be right.
     pub what: String,
 }
 

@@ -14,7 +14,7 @@ params! {
         /// Standard deviation of a gap's logarithm; the load decides the mean gap.
         /// 0 is even gaps; the greater, the burstier.
         sigma: f64 as number(0.0, 10.0);
-        /// What they offer.
+        /// Load of the flows.
         load: Load;
         /// Sending hosts.
         from: HostSet = "all";

@@ -1,5 +1,5 @@
-//! What is sent: flows from generators or lists. Each kind is a file: its keys, what is refused of
-//! them, and how its flows are drawn.
+//! Traffic: flows from generators or lists. Each kind is a file: its keys, the values that it
+//! refuses, and how its flows are drawn.
 
 /// The name of a key of [`SECTION`]; another does not compile.
 macro_rules! key {
@@ -65,7 +65,7 @@ kinds! {
     /// A source of flows. A scenario may have several; their flows are numbered in the
     /// order of their starts, ties by the source's place in the file.
     pub enum Traffic: Source {
-        /// What is sent.
+        /// Kind of traffic.
         kind;
         /// flows that arrive at every sender at random.
         Poisson(Poisson) = "poisson",
@@ -133,7 +133,7 @@ pub const SECTION: SectionSpec = SectionSpec {
 /// Most connections open at a time.
 pub const MAX_CONNECTIONS: usize = (1 << 24) - 1;
 
-/// What a kind of traffic is.
+/// Description of a kind of traffic.
 pub trait Source {
     /// Puts in what follows from the rest of the scenario.
     ///
@@ -141,15 +141,15 @@ pub trait Source {
     /// The key that does not fit there.
     fn complete(&mut self, site: &Site<'_>) -> Result<(), Unfit>;
 
-    /// Its flows, in the order of their starts, ties by sender. All randomness is keyed by the seed
-    /// and the source's place among the scenario's.
+    /// Makes its flows, in the order of their starts, ties by sender. All randomness is keyed by
+    /// the seed and the source's index among the scenario's.
     ///
     /// # Errors
     /// What is wrong, and what would be right.
     fn flows(&self, hosts: Hosts, seed: u64, place: usize) -> Result<Begun, Wrong>;
 
-    /// What hosts send of it once they have received or done something else; its flows are those that a time
-    /// starts. `seed` and `place` as for [`Source::flows`].
+    /// Makes the program of its hosts: messages that are sent after others have arrived. `flows`
+    /// has those that start at a time. `seed` and `place` as for [`Source::flows`].
     ///
     /// # Errors
     /// What is wrong, and what would be right.
@@ -158,7 +158,7 @@ pub trait Source {
         Ok(None)
     }
 
-    /// What it comes to, as far as can be told beforehand.
+    /// Estimates the number and size of its flows, as far as known beforehand.
     fn expected(&self, around: &Around<'_>) -> Expected;
 
     /// The payload that it offers for long, by pairs of hosts whose links have these rates; `None`: none that
@@ -199,14 +199,14 @@ pub trait Source {
     }
 }
 
-/// What traffic is checked against.
+/// Parts of the scenario that traffic is checked against.
 #[derive(Clone, Copy)]
 pub struct Site<'a> {
-    /// Whose hosts send.
+    /// Topology with the sending hosts.
     pub topology: &'a Topology,
     /// The network as a graph.
     pub graph: &'a Graph,
-    /// Whose queues classes go to.
+    /// Switch with the queues of the classes.
     pub switch: &'a Switch,
     /// When it ends.
     pub run: &'a Run,
@@ -214,18 +214,18 @@ pub struct Site<'a> {
     pub mtu: Bytes,
 }
 
-/// What decides how much there will be.
+/// Parts of the scenario that determine the number of flows.
 #[derive(Clone, Copy, Debug)]
 pub struct Around<'a> {
-    /// Whose hosts send.
+    /// Topology with the sending hosts.
     pub topology: &'a Topology,
     /// The run's end in seconds; infinite where flows decide.
     pub until_s: f64,
-    /// What the scenario's flow lists hold.
+    /// Contents of the scenario's flow lists.
     pub listed: Listed,
 }
 
-/// What a source comes to, rather too much than too little.
+/// Estimate of a source's flows, rather too high than too low.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Expected {
     /// Flows in all.
@@ -236,7 +236,7 @@ pub struct Expected {
     pub receivers: f64,
     /// Flows that start together.
     pub together: f64,
-    /// What each of them has on average, if that is known and has an end.
+    /// Mean size of a flow in bytes, if that is known and finite.
     pub mean_bytes: Option<f64>,
     /// Connections, open or kept.
     pub connections: f64,

@@ -1,11 +1,11 @@
-//! What a load comes to: the number that a summary prints beside it.
+//! Offered load: the number that a summary prints with it.
 
 use std::fmt;
 use switchbed_units::Rate;
 
-/// What a Poisson entry offers. Its load is payload bits offered by each sender over its
-/// link's rate, where a flow counts as the mean that its size table states; the wire
-/// carries more (headers), and the sizes as drawn may have another mean.
+/// Load of a Poisson entry: payload bits offered by each sender over its link's rate. A flow counts
+/// as the mean that its size table states. The wire carries more (headers), and the sizes as drawn
+/// may have another mean.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Offered {
     /// The entry's place among the scenario's traffic, from 0.
@@ -20,7 +20,7 @@ pub struct Offered {
     pub nominal_bps: f64,
     /// Payload bits a second by the exact means of the sizes as drawn.
     pub payload_bps: f64,
-    /// The same with the headers of the data packets; ACKs and retransmissions not counted.
+    /// Load with the headers of the data packets; ACKs and retransmissions are not counted.
     pub wire_bps: f64,
     /// Each size table's part, in the entry's order.
     pub tables: Vec<TableOffered>,
@@ -35,7 +35,7 @@ pub struct TableOffered {
     pub stated_mean_bytes: f64,
     /// The exact mean in bytes of the sizes as drawn.
     pub drawn_mean_bytes: f64,
-    /// Its flows a second, all senders together.
+    /// Flows a second, all senders together.
     pub flows_per_s: f64,
 }
 

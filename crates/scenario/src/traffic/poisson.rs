@@ -10,7 +10,7 @@ use switchbed_config::params;
 params! {
     /// Flows that arrive at every sending host as a Poisson process.
     pub struct Poisson {
-        /// What they offer.
+        /// Load of the flows.
         load: Load;
         /// Sending hosts.
         from: HostSet = "all";

@@ -17,14 +17,14 @@ pub enum Work {
     Send(u32),
     /// A message; done when its last byte is here.
     Receive,
-    /// So long on a processor, one after the other.
+    /// Duration on a processor, where operations run one after the other.
     Calculate(Span, u32),
 }
 
 /// An operation of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// Its work.
+    /// Work of the operation.
     pub work: Work,
     /// How many operations it waits for.
     pub waits_for: u32,
@@ -44,19 +44,20 @@ pub struct Message {
     pub received_by: u32,
     /// Payload.
     pub bytes: Bytes,
-    /// Its connection, among the program's, and the channel that this is of.
+    /// Number of its connection among the program's, and the channel that this is of.
     pub connection: u32,
     /// See `connection`.
     pub channel: u32,
-    /// Its packets' class.
+    /// Class of its packets.
     pub class: u8,
     /// Which of the equal paths it takes, in place of the hash.
     pub path: Option<u32>,
-    /// Its number in the order of writing.
+    /// Number in the order of writing.
     pub row: u32,
 }
 
-/// What the ranks of a traffic entry do, each on a host of its own. Operations are numbered through all ranks.
+/// Operations of a traffic entry's ranks, each rank on a host of its own. Operations are numbered
+/// through all ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     /// The hosts by rank.
@@ -67,7 +68,7 @@ pub struct Program {
     pub repeats: u32,
     /// How many of these are not measured.
     pub warmup: u32,
-    /// Its messages, sent by rank and in a rank as its sends were written.
+    /// Messages by sending rank, and in a rank in the order of its sends.
     pub messages: Vec<Message>,
     /// How many connections these have.
     pub connections: u32,
@@ -163,7 +164,7 @@ impl Program {
 pub enum Fault {
     /// A send without a receive.
     Unreceived {
-        /// Who sends, and the operation's label.
+        /// Rank that sends, and the operation's label.
         from: (u32, String),
         /// Where to.
         to: u32,
@@ -174,7 +175,7 @@ pub enum Fault {
     },
     /// A receive without a send.
     Unsent {
-        /// Who receives, and the operation's label.
+        /// Rank that receives, and the operation's label.
         to: (u32, String),
         /// Where from.
         from: u32,
@@ -190,7 +191,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The same with other names of the ranks.
+    /// Fault with other numbers of the ranks.
     pub fn renamed(mut self, name: impl Fn(u32) -> u32) -> Fault {
         match &mut self {
             Fault::Unreceived { from: (one, _), to: other, .. }
@@ -204,11 +205,11 @@ impl Fault {
     }
 }
 
-/// So many operations of a circle are named.
+/// Number of operations of a cycle that a message names.
 const NAMED: usize = 8;
 
 impl Fault {
-    /// What is wrong, where a rank is called by another word.
+    /// Message with another word for a rank.
     pub fn of(&self, word: &str) -> String {
         match self {
             Fault::Unreceived { from: (rank, label), to, tag, counts: (sends, receives) } => {
@@ -224,7 +225,7 @@ impl Fault {
             Fault::Circle(circle) => {
                 let named = |(rank, label): &(u32, String)| format!("{word} {rank} `{label}`");
                 let mut each: Vec<String> = circle.iter().map(named).collect();
-                // What one label has may be several operations.
+                // Several operations may have one label.
                 each.dedup();
                 let more = each.len().saturating_sub(NAMED);
                 each.truncate(NAMED);
@@ -256,13 +257,13 @@ pub struct Step {
 pub struct Envelope {
     /// The rank it goes to.
     pub to: u32,
-    /// What the receive asks for, too.
+    /// Tag, which the receive has, too.
     pub tag: u32,
     /// Payload; at least a byte is sent.
     pub bytes: Bytes,
     /// Messages of two ranks and a channel share a connection and follow each other.
     pub channel: u32,
-    /// Its packets' class.
+    /// Class of its packets.
     pub class: u8,
     /// Which of the equal paths it takes, in place of the hash.
     pub path: Option<u32>,
@@ -278,9 +279,9 @@ enum Drafted {
 #[derive(Clone, Debug, Default)]
 struct Rank {
     operations: Vec<(Drafted, Option<Box<str>>)>,
-    /// What waits (the second) for what.
+    /// Pairs of operations: the second waits for the end of the first.
     edges: Vec<(u32, u32)>,
-    /// What waits (the second) for the start of what.
+    /// Pairs of operations: the second waits for the start of the first.
     starts: Vec<(u32, u32)>,
 }
 
@@ -322,7 +323,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// For so many ranks, without operations.
+    /// Makes a draft for `ranks` ranks, without operations.
     pub fn new(ranks: u32) -> Draft {
         Draft { ranks: vec![Rank::default(); ranks as usize], rows: 0 }
     }
@@ -347,18 +348,19 @@ impl Draft {
         self.add(rank, Drafted::Receive { from, tag }, after)
     }
 
-    /// So much time on a processor of the rank.
+    /// Adds a calculation of this duration on a processor of the rank.
     pub fn calculate(&mut self, (rank, cpu): (u32, u32), span: Span, after: &[Step]) -> Step {
         self.add(rank, Drafted::Calculate(span, cpu), after)
     }
 
-    /// Has an operation wait for another of its rank, whichever was written first.
+    /// Makes an operation wait for another of its rank, whichever was written first.
     pub fn order(&mut self, before: Step, after: Step) {
         debug_assert_eq!(before.rank, after.rank, "operations wait at their own host");
         self.ranks[after.rank as usize].edges.push((before.nth, after.nth));
     }
 
-    /// Has an operation wait until another of its rank has started: until all that this waits for is done.
+    /// Makes an operation wait until another of its rank has started: until all that this one waits
+    /// for is done.
     pub fn order_start(&mut self, before: Step, after: Step) {
         debug_assert_eq!(before.rank, after.rank, "operations wait at their own host");
         self.ranks[after.rank as usize].starts.push((before.nth, after.nth));

@@ -14,7 +14,7 @@ params! {
     pub struct RequestResponse {
         /// Payload of a request, which goes in the flow's class.
         request: Bytes = "100B";
-        /// What the answers come to.
+        /// Load of the answers.
         load: Load;
         /// The servers.
         from: HostSet = "all";

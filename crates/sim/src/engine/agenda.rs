@@ -1,4 +1,4 @@
-//! What is to happen at a shard and when: its events, and its nodes' visits.
+//! Agenda of a shard: its coming events, and the visits of its nodes.
 
 use super::calendar::Calendar;
 use super::phases::{Beat, Phases};
@@ -21,7 +21,7 @@ pub(super) struct Agenda {
 }
 
 impl Agenda {
-    /// Nothing, of nodes of these beats; events of the next `reach` phases are near.
+    /// Makes an empty agenda for nodes of these beats. Events of the next `reach` phases go into buckets.
     pub(super) fn new(beats: Vec<Beat>, phases: Phases, reach: u64) -> Agenda {
         let nodes = beats.len();
         Agenda {
@@ -46,6 +46,7 @@ impl Agenda {
         if Wakes::near(phase, self.phase) {
             self.wakes.add(phase, node);
         } else if at < self.far[node.index()] {
+            // The event of a later visit, if any, stays: one visit too many does no harm.
             self.far[node.index()] = at;
             self.push(Event::new(at, node, WAKE));
         }

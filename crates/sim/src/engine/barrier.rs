@@ -19,7 +19,6 @@ pub(super) fn spins(a_phase: u64) -> u64 {
     (a_phase * SPINS_AN_EVENT).clamp(LEAST_SPINS, MOST_SPINS)
 }
 
-/// A meeting place.
 pub(super) struct Barrier {
     count: u64,
     waiting: AtomicU64,
@@ -29,7 +28,6 @@ pub(super) struct Barrier {
 }
 
 impl Barrier {
-    /// For so many threads.
     pub(super) fn new(count: u64) -> Barrier {
         let (waiting, turn) = (AtomicU64::new(0), AtomicU64::new(0));
         Barrier { count, waiting, turn, broken: AtomicBool::new(false) }
@@ -39,6 +37,7 @@ impl Barrier {
     pub(super) fn wait(&self, most_spins: u64) {
         let turn = self.turn.load(Ordering::Acquire);
         if self.waiting.fetch_add(1, Ordering::AcqRel) + 1 == self.count {
+            // Before the new turn is released: whoever sees that turn may count itself in at once.
             self.waiting.store(0, Ordering::Relaxed);
             self.turn.store(turn + 1, Ordering::Release);
             return;
@@ -66,6 +65,7 @@ pub(super) struct Alarm<'a>(&'a Barrier);
 
 impl Alarm<'_> {
     pub(super) fn off(self) {
+        // Not dropped, so it does not ring.
         std::mem::forget(self);
     }
 }

@@ -1,4 +1,4 @@
-//! The events to come, by phase: a ring of buckets for those near, a heap for those far.
+//! The events to come, by phase: a ring of buckets for the next phases, a heap for later ones.
 
 use super::Event;
 use super::phases::{Beat, Phases};
@@ -40,6 +40,7 @@ impl Calendar {
 
     #[inline]
     fn bucket_of(&self, phase: u64) -> usize {
+        // The number of buckets is a power of two.
         phase as usize & (self.ring.len() - 1)
     }
 
@@ -56,6 +57,7 @@ impl Calendar {
         if phase - self.first < self.ring.len() as u64 {
             let number = self.bucket_of(phase);
             let bucket = &mut self.ring[number];
+            // A bucket with memory has its bit in `taken` already, so nothing else is to be set.
             if bucket.len() < bucket.capacity() {
                 prefetch_room(bucket, 16);
                 bucket.push(event);
@@ -65,7 +67,7 @@ impl Calendar {
         self.push_slowly(event, beat, phase)
     }
 
-    /// The same where the bucket needs memory, or is none.
+    /// Adds an event where the bucket needs memory, or the ring has none for its phase.
     #[cold]
     #[inline(never)]
     fn push_slowly(&mut self, event: Event, beat: Beat, phase: u64) -> u64 {
@@ -88,14 +90,17 @@ impl Calendar {
         let far = self
             .far
             .peek()
+            // Its window is the earliest phase that may handle it: one too early does no harm.
             .map_or(u64::MAX, |Reverse((event, _))| self.phases.window(event.at).max(from));
         let from = from.max(self.first);
         if from - self.first >= self.ring.len() as u64 {
             return far;
         }
         let number = self.bucket_of(from);
+        // Most often the next phase is in the same word as this one.
         let here = self.taken[number / 64] >> (number % 64);
         let nearest = from + u64::from(here.trailing_zeros());
+        // A bit past the ring's end belongs to a phase before `from`, which came round.
         if here != 0 && nearest < self.first + self.ring.len() as u64 {
             return nearest.min(far);
         }
@@ -112,6 +117,7 @@ impl Calendar {
             (bits != 0).then(|| word * 64 + bits.trailing_zeros() as usize)
         });
         let near = near.map_or(u64::MAX, |near| {
+            // Distance from `from`, round the end of the ring.
             let phase = from + (near.wrapping_sub(number) & (self.ring.len() - 1)) as u64;
             // Buckets before `from` come round last: they are no later phases'.
             if phase < self.first + self.ring.len() as u64 { phase } else { u64::MAX }
@@ -122,6 +128,7 @@ impl Calendar {
     /// Everything before a phase is handled, but for what a run that was cut short left in those
     /// that share windows with it: its events, in a vector that is to be given back.
     pub(crate) fn take(&mut self, phase: u64) -> Vec<Event> {
+        // Moving `first` makes buckets for later phases, which far events may fit by now.
         self.first = self.first.max(self.phases.first(phase));
         if self.far.peek().is_some_and(|Reverse((event, _))| self.is_near(event.at)) {
             self.bring_near();
@@ -137,6 +144,12 @@ impl Calendar {
         self.phases.last(self.phases.window(at)) < self.first + self.ring.len() as u64
     }
 
+    /// Takes out events that are not to happen.
+    pub(crate) fn retain(&mut self, mut keep: impl FnMut(&Event) -> bool) {
+        self.ring.iter_mut().for_each(|bucket| bucket.retain(&mut keep));
+        self.far.retain(|Reverse((event, _))| keep(event));
+    }
+
     /// Events that were far away get into buckets.
     #[cold]
     #[inline(never)]
@@ -149,16 +162,18 @@ impl Calendar {
         }
     }
 
-    /// What is left of a phase's events, beside what came meanwhile; its memory serves again.
+    /// Takes back the vector from [`Calendar::take`], with the events that remain. Events that came
+    /// meanwhile are added, and its memory is used again.
     pub(crate) fn give_back(&mut self, phase: u64, mut events: Vec<Event>) {
         let number = self.bucket_of(phase);
         let bucket = &mut self.ring[number];
+        // Events of this very phase came while it was handled: the bucket got memory of its own.
         if bucket.capacity() > 0 {
             events.append(bucket);
             *bucket = Vec::new();
         }
         if events.capacity() == 0 {
-            // A phase of visits alone: no memory, and nothing to keep.
+            // The phase had visits only: there is no memory to keep.
             return;
         }
         if events.is_empty() {

@@ -9,15 +9,15 @@ use switchbed_units::{Span, Time};
 /// Why [`Engine::run`] returned, and the time before which everything has happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ran {
-    /// It is there; or nothing more is to happen before, and this is when the last did.
+    /// The end is reached, or no event is left before it; the time is that of the last one.
     Through(Time),
-    /// Nothing runs any more.
+    /// No flow is under way any more.
     Still(Time),
-    /// So many events have been handled.
+    /// The requested number of events has been handled.
     Paused(Time),
 }
 
-/// All shards.
+/// All shards of a run, with the threads that move them.
 pub(crate) struct Engine<W: World> {
     pub(crate) shards: Vec<Shard<W>>,
     threads: usize,
@@ -32,7 +32,7 @@ pub(crate) struct Engine<W: World> {
     teams: Option<Teams<W>>,
 }
 
-/// What every thread knows before a phase.
+/// State of all shards before a phase, which every thread knows.
 #[derive(Clone, Copy)]
 pub(super) struct Sum {
     /// The next phase with an event; `u64::MAX`: none.
@@ -58,9 +58,9 @@ impl Sum {
 pub(super) struct Limits {
     pub(super) until: Time,
     events: u64,
-    /// It ends when nothing runs any more.
+    /// Whether it ends when nothing is under way any more.
     last: bool,
-    /// Why it will end.
+    /// Reason for its end.
     why: fn(Time) -> Ran,
 }
 
@@ -87,7 +87,7 @@ impl<W: World> Engine<W> {
         }
     }
 
-    /// Events handled so far.
+    /// Returns the number of events handled so far.
     pub(crate) fn events(&self) -> u64 {
         self.shards.iter().map(|shard| shard.events).sum()
     }
@@ -110,6 +110,7 @@ impl<W: World> Engine<W> {
     pub(crate) fn run(&mut self, until: Time, events: u64, last: bool) -> Ran {
         let events = self.events().saturating_add(events);
         let limits = Limits { until, events, last, why: Ran::Through };
+        // Changes from outside may have sent mail since the last call.
         self.exchange();
         let sum = self.shards.iter().map(|shard| sum(shard, 0)).fold(Sum::NONE, Sum::and);
         let before = self.events();
@@ -122,15 +123,15 @@ impl<W: World> Engine<W> {
         ran
     }
 
-    /// Delivers the mail.
-    fn exchange(&mut self) {
+    /// Delivers the mail between shards.
+    pub(crate) fn exchange(&mut self) {
         for from in 0..self.shards.len() {
             self.shards[from].earliest = Time::NEVER;
             for to in 0..self.shards.len() {
                 if !self.shards[from].mail[to].is_empty() {
                     let mut mail = std::mem::take(&mut self.shards[from].mail[to]);
                     self.shards[to].take_in(&mut mail);
-                    // Its memory serves again.
+                    // Given back empty, so that its memory is used again.
                     self.shards[from].mail[to] = mail;
                 }
             }
@@ -190,6 +191,7 @@ impl Limits {
         if let Some(done) = done {
             let still = self.last && sum.running == 0;
             let end = phases.end(done);
+            // Never later than asked for: `until` only moves back.
             if (still || sum.events >= self.events) && end < self.until {
                 self.until = end;
                 self.why = if still { Ran::Still } else { Ran::Paused };

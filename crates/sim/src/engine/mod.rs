@@ -34,7 +34,6 @@ use switchbed_units::Time;
 /// Something that happens to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Event {
-    /// When.
     pub(crate) at: Time,
     /// The node and what happens to it, in one word: two words are passed in registers.
     to: u64,
@@ -54,7 +53,7 @@ impl Event {
         NodeId((self.to >> 32) as u32)
     }
 
-    /// What happens to it.
+    /// Code of the event, as its world defines it.
     #[inline(always)]
     pub(crate) const fn what(self) -> u32 {
         self.to as u32
@@ -67,7 +66,7 @@ pub(crate) const WAKE: u32 = u32::MAX;
 /// How far what an event needs is fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Where nodes are few and near: the packet, in place of the first.
+    /// Few events: the packet only, in place of the first stage.
     Packet,
     /// In turn, all of it.
     First,
@@ -78,7 +77,7 @@ pub(crate) enum Stage {
 
 /// The nodes of one shard.
 pub(crate) trait World: Send + 'static {
-    /// What goes to a node of another shard, by value.
+    /// Event for a node of another shard, passed by value.
     type Parcel: Send + 'static;
 
     /// An event comes soon: fetch what it will need, as far as what was fetched before says where
@@ -96,7 +95,8 @@ pub(crate) trait World: Send + 'static {
     ) -> Time;
     /// Takes what came from another shard in.
     fn unpack(&mut self, parcel: Self::Parcel) -> Event;
-    /// What must be over before a run is: it has ended when this is 0 at every shard.
+    /// Returns the number of things that keep the run going. The run has ended when this is 0 at
+    /// every shard.
     fn running(&self) -> u64;
 }
 
@@ -104,16 +104,15 @@ pub(crate) trait World: Send + 'static {
 pub(crate) struct Outbox<'a, P> {
     agenda: &'a mut Agenda,
     phases: Phases,
-    /// By shard.
+    /// Mail by receiving shard.
     mail: &'a mut [Vec<P>],
     /// The earliest of what is in the mail.
     earliest: &'a mut Time,
-    /// The next phase.
     next: u64,
 }
 
 impl<P> Outbox<'_, P> {
-    /// For a node of this shard.
+    /// Sends an event to a node of this shard.
     #[inline]
     pub(crate) fn event(&mut self, event: Event) {
         if self.agenda.push(event) < self.next {
@@ -121,7 +120,7 @@ impl<P> Outbox<'_, P> {
         }
     }
 
-    /// For a node of another shard, where it happens at `at`.
+    /// Sends an event to a node of another shard, where it happens at `at`.
     #[inline]
     pub(crate) fn post(&mut self, shard: ShardId, at: Time, parcel: P) {
         let last = self.phases.last(self.phases.window(at));

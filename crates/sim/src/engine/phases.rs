@@ -6,7 +6,7 @@
 //! allows it:
 //!
 //! - What a node sends in window w arrives in window w + k at the earliest, where k is what its
-//!   links' least delay has room for. A node whose period is at most k has handled window w by
+//!   links' least delay has space for. A node whose period is at most k has handled window w by
 //!   phase w + k − 1, and nobody handles window w + k before phase w + k.
 //! - Where every link joins a red node and a black one, red nodes' phases are even and black ones'
 //!   odd. Then two is a period for all, also where k is 1: a red node handles w in phase w or
@@ -32,7 +32,7 @@ pub(crate) struct Phases {
 pub(crate) struct Beat {
     /// One less than its period, a power of two.
     mask: u8,
-    /// Its phases are this number and those whole periods away.
+    /// Number of its first phase; the others follow at whole periods.
     offset: u8,
 }
 
@@ -44,14 +44,14 @@ impl Beat {
         Beat { mask, offset: number as u8 & mask }
     }
 
-    /// Its period in windows.
+    /// Returns the period in windows.
     pub(crate) fn period(self) -> u64 {
         u64::from(self.mask) + 1
     }
 }
 
 impl Phases {
-    /// Of nodes whose periods are no longer than this.
+    /// Makes phases for nodes whose periods are no longer than `longest`.
     pub(crate) fn new(lookahead: Span, longest: u64) -> Phases {
         let length_ps = lookahead.as_ps().max(1);
         Phases { length_ps, reciprocal: u64::MAX / length_ps, longest }
@@ -60,7 +60,7 @@ impl Phases {
     /// The window of a time.
     #[inline]
     pub(crate) fn window(self, at: Time) -> u64 {
-        // A product in place of a division: one too small at most.
+        // Multiplying by the reciprocal is quicker than a division, and one too small at most.
         let at = at.as_ps();
         let window = ((u128::from(at) * u128::from(self.reciprocal)) >> 64) as u64;
         window + u64::from(at - window * self.length_ps >= self.length_ps)
@@ -70,6 +70,8 @@ impl Phases {
     #[inline]
     pub(crate) fn of(self, at: Time, beat: Beat) -> u64 {
         let window = self.window(at);
+        // Steps forward to the next phase with the beat's offset modulo its period; the subtraction
+        // may wrap, since only the low bits count.
         window + (u64::from(beat.offset).wrapping_sub(window) & u64::from(beat.mask))
     }
 
@@ -90,7 +92,7 @@ impl Phases {
         Time::from_ps(self.first(phase).saturating_mul(self.length_ps))
     }
 
-    /// What is before this time is handled by the end of a phase.
+    /// Returns the time before which everything is handled by the end of a phase.
     pub(crate) fn end(self, phase: u64) -> Time {
         Time::from_ps((phase + 1).saturating_mul(self.length_ps))
     }

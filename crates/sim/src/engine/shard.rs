@@ -8,7 +8,7 @@ use switchbed_units::Time;
 
 /// How many events before its own each stage fetches.
 const AHEAD: [usize; 4] = [40, 28, 16, 8];
-/// For fewer events than that fetching in turn is not worthwhile: what they lead to is near.
+/// With fewer events than this, fetching in stages is not worthwhile: their data is in the cache.
 const FEW: usize = 192;
 
 /// A shard: its nodes, and what is to happen to them.
@@ -17,9 +17,8 @@ pub(crate) struct Shard<W: World> {
     agenda: Agenda,
     /// By shard, what goes there.
     pub(super) mail: Vec<Vec<W::Parcel>>,
-    /// The earliest of it.
+    /// Earliest time of the mail.
     pub(super) earliest: Time,
-    /// Events handled.
     pub(super) events: u64,
     /// By node, how many events it has in a phase, then where the next goes; zero between phases.
     counts: Vec<u32>,
@@ -30,7 +29,7 @@ pub(crate) struct Shard<W: World> {
 }
 
 impl<W: World> Shard<W> {
-    /// Of nodes of these beats, one of `shards`; events of the next `reach` phases are near.
+    /// Makes one of `shards`, for nodes of these beats. Events of the next `reach` phases go into buckets.
     pub(super) fn new(
         world: W,
         beats: Vec<Beat>,
@@ -52,7 +51,7 @@ impl<W: World> Shard<W> {
         }
     }
 
-    /// Something that happens from outside: not before what was run.
+    /// Adds an event from the caller, not before the time reached.
     pub(crate) fn push(&mut self, event: Event) {
         self.agenda.push(event);
     }
@@ -62,7 +61,7 @@ impl<W: World> Shard<W> {
         self.agenda.wake(node, at);
     }
 
-    /// Changes the world from outside at `now`, before which everything has happened.
+    /// Lets the caller change the world at `now`, before which everything has happened.
     pub(crate) fn change<T>(
         &mut self,
         now: Time,
@@ -71,6 +70,12 @@ impl<W: World> Shard<W> {
         let Shard { world, agenda, mail, earliest, phases, .. } = self;
         let next = phases.window(now);
         change(world, &mut Outbox { agenda, phases: *phases, mail, earliest, next })
+    }
+
+    /// Takes out events that are not to happen, but for visits.
+    pub(crate) fn remove(&mut self, mut gone: impl FnMut(&mut W, &Event) -> bool) {
+        let Shard { world, agenda, .. } = self;
+        agenda.calendar.retain(|event| event.what() == WAKE || !gone(world, event));
     }
 
     /// The next phase from this one on with something to do; `u64::MAX`: none.
@@ -86,9 +91,10 @@ impl<W: World> Shard<W> {
         }
     }
 
-    /// What happens in a phase before `end`.
+    /// Handles the events of a phase before `end`.
     pub(super) fn run(&mut self, phase: u64, end: Time) {
         let mut bucket = self.agenda.take(phase);
+        // A call may end inside a phase: later events go back, and the phase comes again.
         let mut rest = match end < self.phases.end(phase) {
             true => cut(&mut bucket, end),
             false => Vec::new(),
@@ -108,11 +114,14 @@ impl<W: World> Shard<W> {
             let node = event.node().index();
             nodes[node / 64] |= 1 << (node % 64);
             if event.what() == WAKE {
+                // The far visit has come: the next one may be asked for again.
                 far[node] = Time::NEVER;
             } else {
                 self.counts[node] += 1;
             }
         }
+        // Prefix sums: a node's count becomes the place of its first event. Bits are read from the
+        // lowest up, so nodes are visited by number, however events came.
         let mut sum = 0;
         for (word, bits) in (0..).zip(nodes) {
             let mut bits = std::mem::take(bits);
@@ -123,6 +132,7 @@ impl<W: World> Shard<W> {
                 self.visits.push((node, sum));
             }
         }
+        // Grows only: its contents are overwritten below, up to the last visit's end.
         if self.sorted.len() < bucket.len() {
             self.sorted.resize(bucket.len(), Event::new(Time::ZERO, NodeId(0), WAKE));
         }
@@ -143,6 +153,7 @@ impl<W: World> Shard<W> {
         let Shard { world, agenda, mail, earliest, counts, sorted, visits, phases, .. } = self;
         let mut out = Outbox { agenda, phases: *phases, mail, earliest, next: phase + 1 };
         let mut visit = |world: &mut W, node: NodeId, events: &mut [Event]| {
+            // Zero again for the next phase.
             counts[node.index()] = 0;
             let next = world.visit(node, events, end, &mut out);
             if next != Time::NEVER {
@@ -161,7 +172,7 @@ impl<W: World> Shard<W> {
             let mut fetched = [0; AHEAD.len()];
             for &(node, to) in &*visits {
                 let to = to as usize;
-                // One by one: so each is compiled for its stage.
+                // Written out, so that each call is compiled for its stage.
                 let [first, second, third, fourth] = &mut fetched;
                 let until = AHEAD.map(|ahead| (from + ahead).max(to));
                 fetch(world, sorted, first, until[0], Stage::First);

@@ -41,24 +41,25 @@ struct Task<W: World> {
     spins: u64,
 }
 
-/// What threads share.
+/// State that the threads share.
 struct Meeting<W: World> {
     phases: Phases,
-    /// All shards.
+    /// Number of all shards.
     count: usize,
-    /// Shards of a thread.
+    /// Number of shards of a thread.
     each: usize,
     barrier: Barrier,
-    /// What threads say after a phase, in two turns: one is read while the other is written.
+    /// Reports of the threads after a phase, in two turns: one is read while the other is written.
     board: Vec<Posted>,
     /// Mail by turn, sender and receiver.
     boxes: Vec<Mutex<Vec<W::Parcel>>>,
 }
 
 impl<W: World> Teams<W> {
-    /// So many threads for so many shards.
+    /// Starts the threads, which share the shards evenly.
     pub(super) fn new(count: usize, threads: usize, phases: Phases) -> Teams<W> {
         let each = count.div_ceil(threads);
+        // Rounding up may leave the last threads without a shard: they are not started.
         let teams = count.div_ceil(each);
         let meeting = Arc::new(Meeting {
             phases,
@@ -81,11 +82,14 @@ impl<W: World> Teams<W> {
         a_phase: u64,
     ) -> (Ran, u64) {
         let spins = spins(a_phase);
+        // From the back, so that each split leaves the shards of the threads before it in place.
         for (nth, other) in self.others.iter().enumerate().rev() {
             let shards = shards.split_off((nth + 1) * self.meeting.each);
             other.begin(Task { shards, before, limits, spins });
         }
+        // The caller works on the first shards itself, while the others work on theirs.
         let ran = self.meeting.work(0, shards, before, limits, spins);
+        // In the order of the threads, which restores the order of the shards.
         for other in &mut self.others {
             shards.append(&mut other.end());
         }
@@ -101,6 +105,7 @@ impl<W: World> Team<W> {
         let thread = std::thread::spawn(move || {
             while let Some(Task { mut shards, before, limits, spins }) = next(&given) {
                 meeting.work(team, &mut shards, before, limits, spins);
+                // The engine was dropped during the call: nobody takes the shards.
                 if give_back.send(shards).is_err() {
                     return;
                 }
@@ -124,14 +129,16 @@ impl<W: World> Team<W> {
 
 impl<W: World> Drop for Team<W> {
     fn drop(&mut self) {
+        // Closing the channel ends the thread's loop.
         self.tasks = None;
-        // Its panic was told already.
+        // `end` has passed its panic on already.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
 /// A thread's next call; none if there is none to come.
 fn next<T>(tasks: &Receiver<T>) -> Option<T> {
+    // Sleeping and waking would cost more than most waits last.
     for _ in 0..SPINS_FOR_A_CALL {
         match tasks.try_recv() {
             Ok(task) => return Some(task),
@@ -156,11 +163,13 @@ impl<W: World> Meeting<W> {
         mut limits: Limits,
         spins: u64,
     ) -> (Ran, u64) {
+        // If this thread panics before `alarm.off`, the others do not wait for it for ever.
         let alarm = self.barrier.alarm();
         let first = team * self.each;
         let teams = self.board.len() / 2;
         let (mut turn, mut done, mut met) = (0, None, 0);
         let ran = loop {
+            // Every thread decides on the same sums, so all end in the same phase.
             let phase = match limits.decide(self.phases, before, done) {
                 Ok(phase) => phase,
                 Err(ran) => break ran,
@@ -173,18 +182,23 @@ impl<W: World> Meeting<W> {
                 shard.run(phase, until);
                 for (to, mail) in shard.mail.iter_mut().enumerate() {
                     if !mail.is_empty() {
+                        // The box was emptied two phases ago: the swap hands its memory back.
                         std::mem::swap(&mut *lock(self.mailbox(turn, from, to)), mail);
                     }
                 }
                 let earliest = std::mem::replace(&mut shard.earliest, Time::NEVER);
                 let mut sum = sum(shard, phase + 1);
+                // Mail is in no calendar until after the barrier, so it is counted here. Its phase is
+                // its window at the earliest, and never the present one.
                 if earliest != Time::NEVER {
                     sum.next = sum.next.min(self.phases.window(earliest).max(phase + 1));
                 }
                 own = own.and(sum);
             }
+            // Relaxed stores are enough: the barrier orders them before the reads below.
             self.board[turn * teams + team].post(own);
             self.barrier.wait(spins);
+            // By sender's number, so that the order does not depend on which thread was first.
             for (to, shard) in (first..).zip(&mut *shards) {
                 for from in 0..self.count {
                     shard.take_in(&mut lock(self.mailbox(turn, from, to)));
@@ -192,6 +206,8 @@ impl<W: World> Meeting<W> {
             }
             let posted = &self.board[turn * teams..(turn + 1) * teams];
             before = posted.iter().map(Posted::read).fold(Sum::NONE, Sum::and);
+            // A fast thread may post for the next phase while a slow one still reads this one. Two
+            // turns suffice, because nobody passes the next barrier before all have read.
             turn ^= 1;
         };
         alarm.off();
@@ -199,7 +215,8 @@ impl<W: World> Meeting<W> {
     }
 }
 
-/// What a thread tells the others after a phase.
+/// Report of a thread to the others after a phase. Aligned to a cache line, since each thread
+/// writes its own.
 #[derive(Default)]
 #[repr(align(64))]
 struct Posted {
@@ -225,6 +242,7 @@ impl Posted {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    // After a panic the run ends anyway, and the panic itself is the better message.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -38,7 +38,7 @@ impl Ties {
     }
 }
 
-/// SplitMix64's finalizer.
+/// Mixes the bits by SplitMix64's finalizer.
 #[inline]
 const fn mixed(mut bits: u64) -> u64 {
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -4,11 +4,10 @@
 use super::phases::LONGEST;
 use crate::ids::NodeId;
 
-/// So many phases ahead a visit is a bit in a set; what is further away is an event.
+/// Phases ahead up to which a visit is a bit in a set. Visits further ahead are events.
 const NEAR: u64 = LONGEST;
 /// Sets: after a run that was cut short, phases that share windows with the last come again.
 const SETS: usize = (NEAR + LONGEST) as usize;
-/// No phase.
 const NONE: u64 = u64::MAX;
 
 /// A shard's visits in the phases that come next.
@@ -28,13 +27,14 @@ impl Wakes {
         Wakes { nodes: std::array::from_fn(|_| none()), phases: [NONE; SETS], taken: 0 }
     }
 
-    /// Whether a phase is near, seen from the one that is handled or was handled last.
+    /// Whether a phase is within [`NEAR`] of the one that is handled or was handled last.
     #[inline]
     pub(super) fn near(phase: u64, now: u64) -> bool {
+        // A phase before `now` wraps to a large number, and is not near either.
         phase.wrapping_sub(now) < NEAR
     }
 
-    /// A node is to be visited in a phase that is near.
+    /// Has a node visited in a phase within [`NEAR`].
     #[inline]
     pub(super) fn add(&mut self, phase: u64, node: NodeId) {
         let place = phase as usize % SETS;
@@ -50,12 +50,14 @@ impl Wakes {
         if self.taken == 0 {
             return NONE;
         }
-        // From this one's place on they are in order, but for what a run that was cut short left.
+        // Rotated so that bit 0 is `from`: the lowest bit is the next phase, unless a run that was cut
+        // short left an older one in its place.
         let ahead = self.taken.rotate_right(from as u32 % u32::BITS).trailing_zeros();
         let nearest = from + u64::from(ahead);
         if self.phases[nearest as usize % SETS] == nearest {
             return nearest;
         }
+        // Rare: search all sets for the least phase that is not before `from`.
         let (mut taken, mut next) = (self.taken, NONE);
         while taken != 0 {
             let phase = self.phases[taken.trailing_zeros() as usize];

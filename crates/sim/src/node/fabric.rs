@@ -13,13 +13,14 @@ use crate::ids::{HostId, LocalLink, NodeId, PortId, Rank, ShardId, SwitchId};
 use crate::observe::queue_stats::Lengths;
 use crate::observe::watch::Watch;
 use crate::packet::Payload;
-use crate::packet::losses::Pattern;
-use crate::routing::{self, Router};
-use crate::topology::Hop;
+use crate::packet::losses::{Errors, Pattern};
+use crate::routing::{self, Live, Router};
+use crate::topology::{Hop, Route};
 use std::collections::{BTreeMap, VecDeque};
 use std::hint::select_unpredictable;
 use std::sync::Arc;
 use switchbed_qdisc::fq::Terms;
+use switchbed_qdisc::hooks::End;
 use switchbed_qdisc::memory::pfc;
 use switchbed_qdisc::schemes::fairness::Share;
 use switchbed_qdisc::{Driver, FlowId, Packet, Pool, Qdisc, SlotId};
@@ -39,6 +40,10 @@ pub(crate) struct Fabric {
     pub(super) pausing: Vec<Pausing>,
     /// Each switch's choice of ports, where no hash decides.
     pub(super) routers: Vec<Box<dyn Router>>,
+    /// Each switch's ports that are not used, where links may go down.
+    pub(super) lives: Vec<Live>,
+    /// Tables since a link went down or was drained.
+    pub(super) table: Option<Arc<dyn Route>>,
     /// Hosts' links, one each, then the switches'.
     pub(super) links: Vec<Link>,
     pub(super) cold_links: Vec<ColdLink>,
@@ -78,6 +83,7 @@ impl<T> Slab<T> {
     }
     fn take(&mut self, number: u32) -> Option<T> {
         let value = self.values.get_mut(number as usize)?.take();
+        // Only a number that was in use becomes free: taking twice must not free it twice.
         self.free.extend(value.as_ref().map(|_| number));
         value
     }
@@ -105,6 +111,8 @@ impl Fabric {
             switches: Vec::new(),
             pausing: Vec::new(),
             routers: Vec::new(),
+            lives: Vec::new(),
+            table: None,
             links: Vec::new(),
             cold_links: Vec::new(),
             packets: Packets::default(),
@@ -176,6 +184,7 @@ impl Fabric {
             self.pausing.push(Pausing::new(back));
         }
         self.routers.extend(routing::of(&self.shared.routing, seed, id, ports));
+        self.lives.extend(self.shared.reroutes.then(Live::default));
     }
 
     fn add_link(&mut self, link: Built, seed: u64) {
@@ -293,6 +302,7 @@ impl Fabric {
         watches.for_each(|watch| watch.restart(now));
         let losses = self.cold_links.iter_mut().filter_map(|cold| cold.losses.as_mut());
         losses.for_each(|losses| losses.lost = 0);
+        self.lives.iter_mut().for_each(|live| live.no_route = 0);
     }
 
     /// Packets transmitted by ports.
@@ -319,23 +329,23 @@ impl Fabric {
         self.port(link).threshold_bytes(now, &self.packets.arena, pool, queue)
     }
 
-    /// What watches a link, if anything does.
+    /// Returns the observers of a link, if there are any.
     pub(crate) fn watch(&self, link: LocalLink) -> Option<&Watch> {
         self.cold_links[link.index()].watch.as_deref()
     }
 
-    /// The same to be changed.
+    /// Returns the observers of a link, to change them.
     pub(crate) fn watch_mut(&mut self, link: LocalLink) -> Option<&mut Watch> {
         self.cold_links[link.index()].watch.as_deref_mut()
     }
 
-    /// Has a link watched from now on.
+    /// Makes a link watched from now on.
     pub(crate) fn watched(&mut self, link: LocalLink) -> &mut Watch {
         self.links[link.index()].driver.watch();
         self.cold_links[link.index()].watch.get_or_insert_default()
     }
 
-    /// Has a link's queues measured from now on.
+    /// Measures a link's queues from now on.
     pub(crate) fn measure(&mut self, link: LocalLink) {
         let driver = &mut self.links[link.index()].driver;
         driver.measure();
@@ -353,6 +363,7 @@ impl Fabric {
 
     /// The switch of a link; `None`: it is a host's.
     fn switch_of(&self, link: LocalLink) -> Option<usize> {
+        // Links are numbered hosts first, then switch by switch in rising order.
         self.switches.partition_point(|switch| switch.first <= link).checked_sub(1)
     }
 
@@ -410,7 +421,7 @@ impl Fabric {
         self.with_line(link, now, out, |driver, _| driver.set_up(up, now));
     }
 
-    /// Has a link lose or mark what a pattern says of what it carries from now on.
+    /// Makes a link lose or mark packets by a pattern, counted from now on.
     pub(crate) fn lose(
         &mut self,
         link: LocalLink,
@@ -421,6 +432,102 @@ impl Fabric {
         self.with_line(link, now, out, |driver, line| {
             driver.watch();
             line.cold().losses.get_or_insert_default().patterns.push(pattern);
+        });
+    }
+
+    /// Cuts a link, which carries nothing from now on, or mends it. Packets that left its port
+    /// before are still delivered.
+    pub(crate) fn cut(&mut self, link: LocalLink, dead: bool, now: Time, out: &mut Outbox<Parcel>) {
+        self.with_line(link, now, out, |driver, line| {
+            driver.watch();
+            line.cold().losses.get_or_insert_default().dead = dead;
+        });
+    }
+
+    /// Whether an event is a packet's arrival over a link of this rank; the packet is gone then.
+    pub(crate) fn lose_arrival(&mut self, event: &Event, rank: Rank) -> bool {
+        let slot = SlotId::at(event.what());
+        // Class 0 is a packet's arrival; the others have no slot.
+        let gone =
+            class(event.what()) == 0 && transit::link(self.packets.arena.cargo(slot)) == rank;
+        if gone {
+            self.packets.arena.free(slot);
+        }
+        gone
+    }
+
+    /// The shard at a link's other end, and the rank of its packets.
+    pub(crate) fn far_end(&self, link: LocalLink) -> (ShardId, Rank) {
+        let channel = &self.links[link.index()].channel;
+        (channel.shard, channel.rank)
+    }
+
+    /// Notes packets that were on a link as it was cut.
+    pub(crate) fn note_lost(&mut self, link: LocalLink, packets: u64) {
+        self.cold_links[link.index()].losses.get_or_insert_default().lost += packets;
+    }
+
+    /// Lets a switch use the port of a link, or not; a host has no other.
+    pub(crate) fn set_live(&mut self, link: LocalLink, up: bool) {
+        if let Some(switch) = self.switch_of(link) {
+            let port = PortId(link.0 - self.switches[switch].first.0);
+            self.lives[switch].set(port, up);
+        }
+    }
+
+    /// Drops what waits at a switch's port.
+    pub(crate) fn flush(&mut self, link: LocalLink, now: Time, out: &mut Outbox<Parcel>) {
+        if self.switch_of(link).is_none() {
+            return;
+        }
+        self.with_line(link, now, out, |driver, line| {
+            for queue in 0..driver.port().state().queues() as u8 {
+                while driver.port().state().queue_bytes(queue) > Bytes::ZERO {
+                    let before = driver.queued();
+                    driver.expel(queue, End::Head, line, now);
+                    // Not every scheme lets a packet be expelled: without this the loop would not end.
+                    if driver.queued() == before {
+                        break;
+                    }
+                }
+            }
+        });
+    }
+
+    /// Other tables at all switches.
+    pub(crate) fn reroute(&mut self, table: Arc<dyn Route>) {
+        self.table = Some(table);
+    }
+
+    /// Packets dropped, since no port was left that leads on.
+    pub(crate) fn no_route(&self) -> u64 {
+        self.lives.iter().map(|live| live.no_route).sum()
+    }
+
+    /// Changes a link's propagation for what leaves from now on.
+    pub(crate) fn set_delay(
+        &mut self,
+        link: LocalLink,
+        delay: Span,
+        now: Time,
+        out: &mut Outbox<Parcel>,
+    ) {
+        // Departures due by now still have the old delay.
+        self.with_line(link, now, out, |_, _| {});
+        self.links[link.index()].channel.delay = delay;
+    }
+
+    /// Makes a link lose at random from now on, or no more.
+    pub(crate) fn set_errors(
+        &mut self,
+        link: LocalLink,
+        errors: Option<Errors>,
+        now: Time,
+        out: &mut Outbox<Parcel>,
+    ) {
+        self.with_line(link, now, out, |driver, line| {
+            driver.watch();
+            line.cold().losses.get_or_insert_default().errors = errors;
         });
     }
 
@@ -487,11 +594,13 @@ impl Fabric {
         let mut events = events.iter().peekable();
         loop {
             let at = events.peek().map_or(Time::NEVER, |event| event.at);
+            // Asked anew each time: what a host does may set an earlier timer.
             let timer = host.next_timer();
             if at.min(timer) >= end {
                 break;
             }
             let mut cx = host::Cx { settings: &shared.settings, net: &mut net, log };
+            // At the same time arrivals come first: an ACK may stop the timer.
             if timer < at {
                 host.fire(&mut cx);
                 continue;
@@ -503,6 +612,7 @@ impl Fabric {
                     let packets = &mut cx.net.line.packets;
                     let packet = *packets.arena.packet(slot);
                     let payload = packets.payloads[slot.index()];
+                    // Free before delivery, so that an answer may take the same slot while it is cached.
                     packets.arena.free(slot);
                     host.deliver(packet, payload, &mut cx, at);
                 }
@@ -518,6 +628,7 @@ impl Fabric {
                 }
             }
         }
+        // `end` itself belongs to the next visit.
         net.settle(Time::from_ps(end.as_ps() - 1));
         net.link.driver.due().min(host.next_timer())
     }
@@ -548,7 +659,7 @@ impl Fabric {
     }
 }
 
-/// So many events of a node are put in order by counting ranks.
+/// Number of a node's events up to which they are sorted by counting ranks.
 const FEW: usize = 12;
 
 /// Puts the order of a few events' times into `order`; whether no two are equal. Each one's rank is
@@ -559,6 +670,8 @@ fn ranked(events: &[Event], order: &mut [Event]) -> bool {
     for (i, a) in events.iter().enumerate() {
         let mut rank = 0;
         for (b, other) in events[..i].iter().zip(&mut ranks) {
+            // Exactly one of the pair is counted as the later one, so ranks are a permutation even
+            // where times are equal.
             let later = u8::from(b.at <= a.at);
             rank += later;
             *other += 1 - later;
@@ -568,6 +681,7 @@ fn ranked(events: &[Event], order: &mut [Event]) -> bool {
     for (event, rank) in events.iter().zip(ranks) {
         order[usize::from(rank)] = *event;
     }
+    // Equal times are left to the slow sort, which breaks ties.
     order[..events.len()].windows(2).all(|pair| pair[0].at != pair[1].at)
 }
 
@@ -580,6 +694,7 @@ impl World for Fabric {
             return;
         }
         let (node, slot) = (event.node().index(), SlotId::at(event.what()));
+        // Hosts have the first numbers, switches those behind them.
         match self.hosts.get(node) {
             Some(host) => self.fetch_for_host(host, node, slot, stage),
             None => self.fetch_for_switch(node - self.hosts.len(), slot, stage),
@@ -597,7 +712,7 @@ impl World for Fabric {
         match events {
             [] | [_] => {}
             [a, b] if a.at != b.at => {
-                // Which comes first is anybody's guess: no branch.
+                // The order cannot be predicted, so a branch would cost more.
                 let (x, y) = (*a, *b);
                 let swap = y.at < x.at;
                 *a = select_unpredictable(swap, y, x);
@@ -628,6 +743,7 @@ impl World for Fabric {
             }
             Parcel::Notice { node, notice } => {
                 let at = notice.at;
+                // The class bits lie above any slot's number.
                 Event::new(at, node, NOTICE | self.notices.put(*notice))
             }
         }

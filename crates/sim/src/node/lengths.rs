@@ -9,7 +9,7 @@ use crate::observe::queue_stats::{Lengths, QueueStats};
 use switchbed_qdisc::{PortState, QueueId};
 use switchbed_units::Time;
 
-/// So many changes are counted at a time, at least.
+/// Number of changes that are counted at a time, at least.
 const LOT: usize = 256;
 /// Changes between the fetch of a port's statistics and their use, and between that of its queue's
 /// and their use.
@@ -67,6 +67,7 @@ impl Measured {
     #[inline(never)]
     pub(super) fn count(&mut self, log: &mut Log) {
         for (nth, change) in log.0.iter().enumerate() {
+            // In two steps: where the queue's track is, is known only once the port is in the cache.
             if let Some(far) = log.0.get(nth + FAR)
                 && let Some(port) = self.ports.get(far.link.index())
             {
@@ -86,6 +87,7 @@ impl Measured {
 
     /// The warm-up is over.
     pub(super) fn restart(&mut self, log: &mut Log, now: Time) {
+        // Changes before the restart count before it.
         self.count(log);
         self.ports.iter_mut().flatten().for_each(|port| port.restart(now));
     }

@@ -34,12 +34,12 @@ pub(super) mod transit {
     const TERMS: [usize; 2] = [5, 6];
     const JOINED: u32 = 1 << 31;
 
-    /// Of a packet that a host sends, or a switch.
+    /// Makes the cargo of a packet that a host sends, or a switch.
     pub(crate) fn new(hop: Hop, from: Option<HostId>) -> Cargo {
         Cargo { words: [hop.dst.0, hop.key, Maybe::from(from).word(), 0, 0, 0, 0] }
     }
 
-    /// What a sender says of when its packet may leave its card.
+    /// Reads when a packet may leave its sender's card.
     pub(crate) fn terms(cargo: &Cargo) -> Terms {
         let [low, high] = TERMS.map(|word| cargo.words[word]);
         let ps = u64::from(high & !JOINED) << 32 | u64::from(low);
@@ -51,7 +51,7 @@ pub(super) mod transit {
         (cargo.words[TERMS[0]], cargo.words[TERMS[1]]) = (ps as u32, high);
     }
 
-    /// What routing looks at.
+    /// Reads the fields that routing uses.
     #[inline]
     pub(crate) fn hop(cargo: &Cargo) -> Hop {
         Hop { dst: HostId(cargo.words[DST]), key: cargo.words[KEY] }
@@ -83,7 +83,7 @@ pub(super) mod transit {
     }
 }
 
-/// What every packet needs of a link, in one cache line.
+/// State of a link that every packet needs, in one cache line.
 #[repr(C, align(64))]
 pub(super) struct Link {
     pub(super) driver: Driver,
@@ -92,13 +92,13 @@ pub(super) struct Link {
 
 const _: () = assert!(size_of::<Link>() == 64);
 
-/// What is behind a port: the delay, and the far end.
+/// Far end of a link, with the delay to it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Channel {
     pub(super) delay: Span,
     /// The node at the far end.
     pub(super) node: NodeId,
-    /// That node, if it is a switch.
+    /// Switch at the far end, if it is one.
     pub(super) switch: Maybe<SwitchId>,
     /// Breaks ties of arrivals.
     pub(super) rank: Rank,
@@ -107,22 +107,22 @@ pub(super) struct Channel {
     pub(super) ingress: u16,
 }
 
-/// What few packets need of a link.
+/// State of a link that few packets need.
 pub(super) struct ColdLink {
-    /// What its port draws: nobody else's draws shift it.
+    /// Random numbers of its port: other ports' draws do not shift them.
     pub(super) rng: OnDemand,
-    /// Who looks on.
+    /// Observers of the port, if there are any.
     pub(super) watch: Option<Box<Watch>>,
-    /// What the line is to lose or mark, if anything; then the port is watched.
+    /// Packets that the line is to lose or mark, if any. The port is then watched.
     pub(super) losses: Option<Box<Losses>>,
-    /// What is no longer in a host's card, where its connections hear of that, in the order of
-    /// time; then the port is watched.
+    /// Packets that have left a host's card, in the order of time, where its connections want to
+    /// know. The port is then watched.
     pub(super) left: Option<VecDeque<Left>>,
-    /// What it writes into packets that gather INT, where they do; then the port is watched.
+    /// Fields that it writes into packets that gather INT, where they do. The port is then watched.
     pub(super) telemetry: Option<Telemetry>,
 }
 
-/// What a port knows of itself for INT.
+/// State of a port that INT reports.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Telemetry {
     rate: Rate,
@@ -131,7 +131,7 @@ pub(super) struct Telemetry {
 }
 
 impl Telemetry {
-    /// Of a port that has sent nothing yet.
+    /// Makes the state of a port that has sent nothing yet.
     pub(super) fn new(rate: Rate) -> Telemetry {
         Telemetry { rate, sent_bytes: 0, queue_bytes: 0 }
     }
@@ -165,13 +165,13 @@ impl Packets {
 
 /// The wires of a node's links, of which one is at work at a time.
 pub(super) struct Line<'a, 'b> {
-    /// That one's.
+    /// Channel at work.
     channel: Channel,
-    /// Its number among the node's.
+    /// Number among the node's links.
     nth: usize,
     /// The node's first.
     first: LocalLink,
-    /// Of all of the node's links.
+    /// Rarely needed state of all of the node's links.
     cold: &'a mut [ColdLink],
     pub(super) pool: &'a mut Pool,
     pub(super) packets: &'a mut Packets,
@@ -180,11 +180,11 @@ pub(super) struct Line<'a, 'b> {
     pub(super) out: &'a mut Outbox<'b, Parcel>,
     /// Where messages to sources wait; a host's card sends none.
     pub(super) feedbacks: Option<&'a mut Feedbacks>,
-    /// The operation is told to those who look on.
+    /// Observers hear of the operation.
     told: bool,
 }
 
-/// What is behind a port that nothing is done to.
+/// Channel of a port that nothing is done to.
 const NOWHERE: Channel = Channel {
     delay: Span::ZERO,
     node: NodeId(0),
@@ -195,7 +195,8 @@ const NOWHERE: Channel = Channel {
 };
 
 impl<'a, 'b> Line<'a, 'b> {
-    /// Of a node with this first link and its links' seldom needed parts; no link is at work yet.
+    /// Makes the lines of a node from its first link and its links' rarely needed state; no link is
+    /// at work yet.
     #[inline(always)]
     pub(super) fn new(
         (first, cold): (LocalLink, &'a mut [ColdLink]),
@@ -209,14 +210,14 @@ impl<'a, 'b> Line<'a, 'b> {
         Line { channel, nth, first, cold, pool, packets, shared, me, out, feedbacks, told }
     }
 
-    /// The same, with the node's link of this number and channel at work.
+    /// Puts the node's link of this number and channel to work.
     #[inline(always)]
     pub(super) fn at(&mut self, nth: usize, channel: &Channel) -> &mut Self {
         (self.channel, self.nth, self.told) = (*channel, nth, false);
         self
     }
 
-    /// What few packets need of the link at work.
+    /// Returns the rarely needed state of the link at work.
     #[inline(always)]
     pub(super) fn cold(&mut self) -> &mut ColdLink {
         &mut self.cold[self.nth]
@@ -245,6 +246,7 @@ impl Wire for Line<'_, '_> {
         let Channel { delay, node, switch, rank, shard, ingress } = self.channel;
         let at = until + delay;
         self.packets.hops += 1;
+        // INT is written before observers see the packet, and losses come after both.
         if self.told {
             self.stamp(slot, now);
             self.tell_sent(slot, now, until, at);
@@ -256,7 +258,7 @@ impl Wire for Line<'_, '_> {
         let cargo = self.packets.arena.cargo_mut(slot);
         transit::set_link(cargo, rank);
         if let Some(switch) = switch.get() {
-            // Known before it is needed: what it leads to can be fetched.
+            // Routed as it leaves, not as it arrives: the output port's memory can then be prefetched.
             transit::set_out(cargo, self.shared.route.route(transit::hop(cargo), switch));
         }
         if shard == self.me {
@@ -268,7 +270,7 @@ impl Wire for Line<'_, '_> {
 
     fn lost(&mut self, slot: SlotId) {
         if self.cold().left.is_some() {
-            // It may have been behind others that the line is still busy with.
+            // Time zero: `tell_left` moves it behind the packets that the line is still busy with.
             self.tell_left(slot, Time::ZERO);
         }
         self.packets.arena.free(slot);
@@ -277,6 +279,7 @@ impl Wire for Line<'_, '_> {
     #[cold]
     fn feedback(&mut self, slot: SlotId, now: Time) {
         let from = transit::from(self.packets.arena.cargo(slot));
+        // Drained even where nobody takes them: the next operation starts with an empty outcome.
         let messages = self.packets.out.feedback.drain(..);
         if let (Some(feedbacks), Some(to)) = (&mut self.feedbacks, from) {
             let at = now + self.shared.frames.delay;
@@ -316,6 +319,7 @@ impl Line<'_, '_> {
             cargo: *self.packets.arena.cargo(slot),
         };
         self.out.post(self.channel.shard, at, parcel);
+        // The other shard has copies: slots belong to one shard's arena.
         self.packets.arena.free(slot);
     }
 
@@ -335,6 +339,7 @@ impl Line<'_, '_> {
             let Telemetry { rate, sent_bytes, queue_bytes } = *telemetry;
             rdma.trail.write(&mut rdma.hops, Int::new(rate, now, sent_bytes, queue_bytes));
         }
+        // After the stamp: the record counts the bytes before this packet.
         telemetry.sent_bytes += u64::from(self.packets.arena.packet(slot).len_bytes);
     }
 
@@ -347,6 +352,7 @@ impl Line<'_, '_> {
         if let Some(conn) = from.get()
             && is_data(body)
         {
+            // The list stays in the order of time.
             let at = at.max(left.back().map_or(Time::ZERO, |last| last.at));
             left.push_back(Left { at, conn, flow, bytes });
         }

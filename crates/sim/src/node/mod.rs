@@ -33,11 +33,13 @@ use switchbed_qdisc::{Cargo, Packet};
 use switchbed_scenario::Routing;
 use switchbed_units::{Span, Time};
 
-/// What is the same for all nodes.
+/// State that all nodes share.
 pub(crate) struct Shared {
     pub(crate) settings: host::Settings,
     pub(crate) route: Arc<dyn Route>,
     pub(crate) routing: Routing,
+    /// Links may go down or be drained: switches choose as packets arrive.
+    pub(crate) reroutes: bool,
     pub(crate) ties: Ties,
     pub(crate) frames: Frames,
     /// Which classes are paused before they lose.
@@ -51,15 +53,15 @@ pub(crate) struct Shared {
 /// How congestion notifications travel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frames {
-    /// Their class.
+    /// Service class of the notifications.
     pub(crate) class: u8,
-    /// Their length.
+    /// Length on the wire in bytes.
     pub(crate) len_bytes: u32,
     /// Time from the sample to the first bit.
     pub(crate) delay: Span,
 }
 
-/// What goes to a node of another shard.
+/// Event for a node of another shard.
 pub(crate) enum Parcel {
     /// A packet.
     Packet { at: Time, node: NodeId, packet: Packet, payload: Payload, cargo: Cargo },
@@ -67,8 +69,8 @@ pub(crate) enum Parcel {
     Notice { node: NodeId, notice: Box<Notice> },
 }
 
-/// What an event is: a packet's slot, or with these bits set the number of a notice or of a
-/// flow that starts. At one instant they come in this order.
+/// Code of an event: a packet's slot, or with these bits set the number of a notice or of a flow
+/// that starts. At one instant they come in this order.
 const NOTICE: u32 = 1 << 30;
 const START: u32 = 2 << 30;
 

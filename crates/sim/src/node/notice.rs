@@ -1,6 +1,6 @@
-//! What the applications at the two ends of a connection know of each other without a packet:
-//! that there is a connection, how long its flows are, when one has arrived. Nothing in it
-//! decides about packets; it arrives a lookahead later, as fast as anything can.
+//! Notices between the applications at the ends of a connection, without a packet: that there is a
+//! connection, how long its flows are, when one has arrived. No notice affects a packet. It arrives
+//! one lookahead later, the earliest time possible.
 
 use crate::flow::FlowRecord;
 use crate::ids::{ConnId, HostId, Maybe};
@@ -15,7 +15,7 @@ pub(crate) struct Notice {
     pub(crate) at: Time,
     /// Which host it is for.
     pub(crate) to: HostId,
-    /// What was sent before it has a smaller one, where the sender is the same.
+    /// Sequence number at the sender.
     pub(crate) nth: u64,
     /// The connection.
     pub(crate) flow: FlowId,
@@ -29,14 +29,14 @@ pub(crate) enum What {
         src: HostId,
         /// The sending half's number there.
         sender: ConnId,
-        /// It closes with its flow.
+        /// Whether it closes with its flow.
         fresh: bool,
         class: u8,
         /// The kind of transport of both ends.
         kind: u8,
         /// The ECMP key of the ACKs.
         key: u32,
-        /// Its flows are requests: this connection answers them.
+        /// Connection that answers its flows, if they are requests.
         answers: Option<Answers>,
     },
     /// A flow was written to a connection.
@@ -45,10 +45,10 @@ pub(crate) enum What {
     Stopped { until: u64, at: Time },
     /// All of the oldest flow that its sender knows of has arrived, or will not.
     Received {
-        /// The sending half's number, if a packet has told it.
+        /// The sending half's number, if a packet has brought it.
         sender: Maybe<ConnId>,
         at: Time,
-        /// What has, since the warm-up.
+        /// Bytes that have arrived since the warm-up.
         received: Bytes,
     },
     /// The answer to the oldest request is through: on the connection that brings it.
@@ -68,10 +68,10 @@ pub(crate) struct Answers {
     pub(crate) keys: [u32; 2],
 }
 
-/// What a receiver is to expect.
+/// Flow that a receiver is to expect.
 #[derive(Clone, Debug)]
 pub(crate) struct Written {
-    /// Its number among all flows of the run.
+    /// Number among all flows of the run.
     pub(crate) number: u64,
     /// The stream offsets of its first byte and after its last.
     pub(crate) from: u64,
@@ -79,7 +79,7 @@ pub(crate) struct Written {
     pub(crate) class: u8,
     /// The ECMP key of its ACKs from now on.
     pub(crate) key: u32,
-    /// It is the request for this flow.
+    /// Record of the flow that this request asks for.
     pub(crate) asks: Option<Box<FlowRecord>>,
 }
 

@@ -1,4 +1,4 @@
-//! A switch's part in priority-based flow control (IEEE 802.1Q, clause 36): what its memory wants told becomes
+//! A switch's part in priority-based flow control (IEEE 802.1Q, clause 36): the signals of its memory become
 //! pause frames to its neighbours, and theirs pause its ports.
 //!
 //! All that happens at such a switch does so in the order of time: a departure may let a neighbour send
@@ -26,16 +26,17 @@ pub(crate) struct Cause {
     /// The port that tells the neighbour, and the class.
     pub(crate) port: PortId,
     pub(crate) class: u8,
-    /// Of the ports that packets from there wait at, the one with the longest queue of the class, and
+    /// Port with the longest queue of the class among those where packets from there wait, and
     /// whether that queue has been held itself since the first of its packets came.
     pub(crate) by: Option<(PortId, bool)>,
 }
 
-/// What a switch has told its neighbours, and is to tell them.
+/// Pause frames that a switch has sent to its neighbours, and is to send.
 pub(super) struct Pausing {
     /// The port that leads back to where each input is from.
     back: Vec<PortId>,
-    /// What is to be sent, and when; in that order, for all wait alike.
+    /// Frames that wait to be sent, with their times, in the order of time since all wait equally
+    /// long.
     waiting: VecDeque<(Time, Signal)>,
     /// The inputs' classes of which something is to be said again, when, and whether that is a pause: of those
     /// that are paused, and of those that the line had no time for.
@@ -49,7 +50,7 @@ impl Pausing {
         Pausing { back, waiting: VecDeque::new(), again: BTreeMap::new(), causes: Vec::new() }
     }
 
-    /// What is to be sent next, and when.
+    /// Returns the next frame with its time.
     fn next(&self) -> Option<(Time, Signal)> {
         let again = self
             .again
@@ -133,7 +134,7 @@ impl AtWork<'_, '_> {
         }
     }
 
-    /// What the memory wants told since something happened at a port.
+    /// Collects the signals of the memory after something happened at a port.
     fn listen(&mut self, port: PortId, now: Time) {
         while let Some(signal) = self.links[port.index()].driver.signal() {
             if signal.pause {

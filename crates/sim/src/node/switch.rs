@@ -7,11 +7,12 @@ use super::{Parcel, class};
 use crate::engine::{Event, Outbox};
 use crate::ids::{HostId, LocalLink, PortId, SwitchId};
 use crate::packet::{Body, NOTIFICATIONS, Payload};
-use crate::routing::{Header, Ports, Router};
-use crate::topology::Hop;
+use crate::routing::{Header, Live, Ports, Router};
+use crate::topology::{Hop, Route};
 use std::collections::VecDeque;
 use switchbed_qdisc::hooks::{Expulsion, Feedback};
 use switchbed_qdisc::{Driver, Packet, Pool, SlotId};
+use switchbed_scenario::topology::graph::hashed;
 use switchbed_units::Time;
 
 /// A message that is to be sent: when, to which host, what.
@@ -39,10 +40,10 @@ impl Feedbacks {
 #[repr(align(64))]
 pub(super) struct Switch {
     pub(super) id: SwitchId,
-    /// Its first port's link, and how many ports there are.
+    /// Link of its first port, and the number of ports.
     pub(super) first: LocalLink,
     ports: u32,
-    /// Its schemes read the memory that the ports share: they are settled as one.
+    /// Whether its schemes read the shared memory, so that the ports are settled together.
     pub(super) reads_pool: bool,
     pub(super) pool: Pool,
     /// Ports with packets.
@@ -70,10 +71,11 @@ impl PortSet {
             None => &mut self.first,
             Some(other) => &mut self.others[other],
         };
+        // Cleared, then set if it is a member: no branch on a bit that changes often.
         *word = *word & !(1 << (port.0 % 64)) | u64::from(member) << (port.0 % 64);
     }
 
-    /// Its words, each with its first port.
+    /// Number of words of the set.
     #[inline(always)]
     fn words(&self) -> usize {
         1 + self.others.len()
@@ -119,10 +121,14 @@ pub(super) struct AtWork<'a, 'b> {
     pub(super) busy: &'a mut PortSet,
     pub(super) links: &'a mut [Link],
     pub(super) line: Line<'a, 'b>,
-    /// Its part in flow control, if there is any.
+    /// State of flow control, if there is any.
     pub(super) pausing: Option<&'a mut Pausing>,
     /// Choice of ports, where no hash decides.
     router: Option<&'a mut Box<dyn Router>>,
+    /// Ports that are not used, where links may go down.
+    live: Option<&'a mut Live>,
+    /// Tables since a link went down or was drained.
+    table: Option<&'a dyn Route>,
 }
 
 impl Fabric {
@@ -133,14 +139,15 @@ impl Fabric {
         switch: usize,
         out: &'a mut Outbox<'b, Parcel>,
     ) -> AtWork<'a, 'b> {
-        let Fabric { switches, pausing, routers, links, cold_links, packets, shared, me, .. } =
-            self;
+        let Fabric { switches, pausing, routers, lives, table, .. } = self;
+        let Fabric { links, cold_links, packets, shared, me, .. } = self;
         let (pausing, router) = (pausing.get_mut(switch), routers.get_mut(switch));
+        let (live, table) = (lives.get_mut(switch), table.as_deref());
         let Switch { id, first, ports, reads_pool, pool, busy, feedbacks } = &mut switches[switch];
         let own = first.index()..first.index() + *ports as usize;
         let (links, cold) = (&mut links[own.clone()], &mut cold_links[own]);
         let line = Line::new((*first, cold), pool, packets, (shared, *me), out, Some(feedbacks));
-        AtWork { id: *id, reads_pool: *reads_pool, busy, links, line, pausing, router }
+        AtWork { id: *id, reads_pool: *reads_pool, busy, links, line, pausing, router, live, table }
     }
 }
 
@@ -177,13 +184,14 @@ impl AtWork<'_, '_> {
         if self.pausing.is_some() {
             return self.visit_lossless(events, end);
         }
-        match self.router.is_some() {
+        // Two compiled loops, so that plain hashing does not pay for the choice.
+        match self.router.is_some() || self.live.is_some() {
             false => self.visit_each::<false>(events, end),
             true => self.visit_each::<true>(events, end),
         }
     }
 
-    /// The same where ports are chosen as packets arrive, or not.
+    /// Visits event by event, with ports that are chosen as packets arrive, or before.
     #[inline(always)]
     fn visit_each<const CHOOSES: bool>(&mut self, events: &[Event], end: Time) -> Time {
         for event in events {
@@ -192,18 +200,26 @@ impl AtWork<'_, '_> {
                 self.send_feedbacks(event.at);
             }
             let slot = SlotId::at(event.what());
+            // All ports, not the packet's alone: its admission depends on the memory that they share.
             if self.reads_pool {
                 self.settle_in_order(event.at);
             }
             let port = match CHOOSES {
                 false => transit::out(self.line.packets.arena.cargo(slot)),
-                true => self.choose(slot, event.at),
+                true => match self.choose(slot, event.at) {
+                    Some(port) => port,
+                    None => {
+                        self.line.packets.arena.free(slot);
+                        continue;
+                    }
+                },
             };
             self.arrive(port, slot, event.at);
             if self.reads_pool {
                 self.expel(port, event.at);
             }
         }
+        // `end` itself belongs to the next visit.
         let last = Time::from_ps(end.as_ps() - 1);
         if self.told().is_some() {
             self.send_feedbacks(last);
@@ -226,21 +242,50 @@ impl AtWork<'_, '_> {
         act(driver, self.line.at(port.index(), channel))
     }
 
-    /// The port that a packet takes which is there now. What is pinned to a path stays on it.
-    fn choose(&mut self, slot: SlotId, now: Time) -> PortId {
+    /// The port that a packet takes which is there now; `None`: none is left that leads on. What is pinned to a path
+    /// stays on it.
+    fn choose(&mut self, slot: SlotId, now: Time) -> Option<PortId> {
         let hop = transit::hop(self.line.packets.arena.cargo(slot));
-        let shared = self.line.shared;
-        let set = shared.route.ways(hop.dst, self.id);
-        let Some(router) = self.router.take() else { return shared.route.route(hop, self.id) };
         let bytes = self.line.packets.arena.packet(slot).len_bytes;
+        // Taken out, since the router needs the rest of the switch for writing.
+        let mut live = self.live.take();
+        let port = self.choose_among(hop, bytes, live.as_deref_mut(), now);
+        if let (None, Some(live)) = (port, &mut live) {
+            live.no_route += 1;
+        }
+        self.live = live;
+        port
+    }
+
+    fn choose_among(
+        &mut self,
+        hop: Hop,
+        bytes: u32,
+        live: Option<&mut Live>,
+        now: Time,
+    ) -> Option<PortId> {
+        let shared = self.line.shared;
+        if hop.key & Hop::PINNED != 0 {
+            let port = shared.route.route(hop, self.id);
+            return live.is_none_or(|live| live.uses(port)).then_some(port);
+        }
+        let set = self.table.unwrap_or(&*shared.route).ways(hop.dst, self.id);
+        let set = match live {
+            Some(live) => live.among(set),
+            None => set,
+        };
+        if set.is_empty() {
+            return None;
+        }
+        // Taken out for the same reason, and put back below.
+        let Some(router) = self.router.take() else {
+            return Some(set.at(hashed(hop.key, shared.routing.salt(self.id), set.len())));
+        };
         // One switch's flows by destination, too: a hash of connections alone would join both ends' packets.
         let header = Header { flow: hop.key ^ hop.dst.0.wrapping_mul(0x85eb_ca6b), bytes };
-        let port = match hop.key & Hop::PINNED {
-            0 => router.choose(header, set, &mut Settled { switch: self, now }, now),
-            _ => shared.route.route(hop, self.id),
-        };
+        let port = router.choose(header, set, &mut Settled { switch: self, now }, now);
         self.router = Some(router);
-        port
+        Some(port)
     }
 
     #[inline(always)]
@@ -289,11 +334,14 @@ impl AtWork<'_, '_> {
             if self.reads_pool {
                 self.settle_in_order(at);
             }
-            let port = match self.router {
-                None => self.line.shared.route.route(hop, self.id),
-                Some(_) => self.choose(slot, at),
+            let port = match self.router.is_some() || self.live.is_some() {
+                false => Some(self.line.shared.route.route(hop, self.id)),
+                true => self.choose(slot, at),
             };
-            self.arrive(port, slot, at);
+            match port {
+                Some(port) => self.arrive(port, slot, at),
+                None => self.line.packets.arena.free(slot),
+            }
         }
     }
 
@@ -318,6 +366,7 @@ impl AtWork<'_, '_> {
             while busy != 0 {
                 let port = PortId(64 * nth as u32 + busy.trailing_zeros());
                 busy &= busy - 1;
+                // A port whose next packet leaves later is not touched.
                 let mut due = self.links[port.index()].driver.due();
                 if due <= now {
                     let backlogged = self.at(port, |driver, line| {

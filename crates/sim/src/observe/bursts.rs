@@ -31,9 +31,9 @@ impl Monitor for Bursts {
 /// A burst of flow starts.
 #[derive(Clone, Debug, PartialEq)]
 struct Burst {
-    /// Its first flow's start.
+    /// Start of its first flow.
     start: Time,
-    /// Its flows.
+    /// Number of flows that started in it.
     flows: u64,
     /// Each monitored port's peaks by queue.
     peaks: Vec<(LinkId, Vec<Peak>)>,
@@ -42,7 +42,7 @@ struct Burst {
 /// The longest that a queue was, and since when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Peak {
-    /// Its length.
+    /// Length of the queue now.
     bytes: Bytes,
     /// When it first was so long.
     at: Time,
@@ -63,7 +63,7 @@ impl Peaks {
         Peaks { lengths, coming: VecDeque::new(), bursts: Vec::new() }
     }
 
-    /// A queue has changed.
+    /// Records the length of a queue that has changed.
     fn change(&mut self, now: Time, queue: QueueId, bytes: Bytes) {
         self.begin(now);
         self.lengths[queue as usize] = bytes;
@@ -114,7 +114,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// Those that began by now.
+    /// Takes the bursts that began by `now`.
     fn take(&self, now: Time, network: &mut dyn Observed) -> Vec<Burst> {
         let mut bursts = Vec::new();
         for &(start, flows) in self.starts.bursts.iter().filter(|burst| burst.0 <= now) {

@@ -22,7 +22,7 @@ use switchbed_qdisc::Ecn;
 use switchbed_units::Time;
 use switchbed_wire::build::{self, End, Headers, Operation, Tcp, Way};
 
-/// What one port has sent.
+/// Records the packets that one port sends.
 #[derive(Clone, Debug)]
 pub struct Tap {
     sent: Vec<Sent>,
@@ -37,7 +37,7 @@ impl Tap {
         Tap { sent: Vec::new(), most, missed: 0 }
     }
 
-    /// What was kept, in the order of departure.
+    /// Returns the kept packets in the order of departure.
     pub fn sent(&self) -> &[Sent] {
         &self.sent
     }
@@ -53,18 +53,18 @@ impl AtPort for Tap {
     }
 }
 
-/// What is captured under one name: a switch's port, or a host with both directions.
+/// Capture point: a switch's port, or a host with both directions.
 #[derive(Clone, Debug)]
 struct Point {
-    /// `leaf0:3`, or `host2`.
+    /// Name of the point: `leaf0:3`, or `host2`.
     name: String,
-    /// The port.
+    /// Port that sends the captured packets.
     sends: LinkId,
-    /// For a host, the link that leads to it.
+    /// Link that leads to it, for a host.
     receives: Option<LinkId>,
 }
 
-/// What a run captures.
+/// Capture points of a run.
 pub(crate) struct Captures {
     points: Vec<Point>,
 }
@@ -92,7 +92,7 @@ pub(super) fn asked(site: &mut Site) -> Asked {
 impl Observer for Captures {}
 
 impl Captures {
-    /// The traces so far.
+    /// Returns the traces up to now.
     pub(crate) fn files(&self, network: &dyn Observed) -> Vec<Capture> {
         let tap = |link| network.watch(link)?.of::<Tap>();
         let of = |point: &Point| {
@@ -102,14 +102,14 @@ impl Captures {
     }
 }
 
-/// A packet trace.
+/// Packet trace of one capture point.
 #[derive(Clone, Debug)]
 pub struct Capture {
-    /// What was captured.
+    /// Name of the capture point.
     pub name: String,
-    /// A pcapng file.
+    /// Content of a pcapng file.
     pub pcapng: Vec<u8>,
-    /// Packets in it.
+    /// Number of packets in the file.
     pub packets: u64,
     /// Packets that the limit kept out.
     pub missed: u64,
@@ -161,7 +161,7 @@ fn file(name: &str, frames: &[(Time, u32, &Sent)]) -> Result<Vec<u8>, PcapError>
     Ok(writer.into_inner())
 }
 
-/// A sent packet's headers. A connection is told by its ports, which its number makes: 1024 and
+/// A sent packet's headers. Its ports identify a connection; its number makes them: 1024 and
 /// up at its sender, 5001 and up at the other end.
 fn headers(sent: &Sent) -> Headers {
     let Sent { packet, payload, .. } = sent;

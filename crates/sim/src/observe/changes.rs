@@ -38,11 +38,9 @@ impl Monitor for Changes {
 /// A queue's length from a time on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct LengthChange {
-    /// When.
     at: Time,
-    /// Which queue.
     queue: QueueId,
-    /// Its length, the packet on the wire not counted.
+    /// Length of the queue, without the packet on the wire.
     bytes: Bytes,
 }
 
@@ -59,13 +57,13 @@ struct Window {
 }
 
 impl Window {
-    /// Of a port of so many queues; `room`: for its rows.
+    /// Makes the record of a port with `queues` queues; `room` limits its rows.
     fn new(from: Time, until: Time, queues: usize, room: Room) -> Self {
         let lengths = vec![Bytes::ZERO; queues];
         Window { from, until, opened: false, lengths, rows: Vec::new(), room }
     }
 
-    /// A queue has changed.
+    /// Records the length of a queue that has changed.
     fn change(&mut self, now: Time, queue: QueueId, bytes: Bytes) {
         if now > self.from {
             self.open();
@@ -156,8 +154,8 @@ impl Observer for PortChanges {
     }
 }
 
-/// For each row of one port the growth of its queue over the last `over`, in bits per second;
-/// NaN where the rows do not reach back so far.
+/// Growth of a queue over the last `over` at each row of its port, in bits per second. NaN where
+/// the rows do not reach back so far.
 fn slopes_bps(rows: &[LengthChange], over: Span) -> Vec<f64> {
     let mut slopes = vec![f64::NAN; rows.len()];
     let last = rows.iter().map(|row| row.queue).max().unwrap_or(0);

@@ -28,28 +28,25 @@ impl Monitor for Convergence {
     }
 }
 
-/// A flow under way.
+/// Flow that is under way as a window ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Underway {
-    /// Its number among all flows of the run, and that of its record.
+    /// Number among all flows of the run, which is also that of its record.
     pub(crate) number: u64,
     pub(crate) row: u64,
-    /// The sending host.
     pub(crate) src: HostId,
     /// The way of its data.
     pub(crate) hop: Hop,
-    /// When it started.
     pub(crate) start: Time,
-    /// Its bytes that the receiver has taken.
+    /// Bytes that the receiver has taken in order.
     pub(crate) received: u64,
 }
 
 /// A flow's rate in a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct RateSample {
-    /// The window's end.
     at: Time,
-    /// The flow.
+    /// Row in the table `flows`.
     row: u64,
     /// Payload received in order, in bits per second.
     rate_bps: f64,
@@ -60,9 +57,8 @@ struct RateSample {
 /// How soon a flow had its fair share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Converged {
-    /// The flow.
+    /// Row in the table `flows`.
     row: u64,
-    /// When it started.
     start: Time,
     /// From its start to the end of the first of the windows in a row; `None`: never.
     after: Option<Span>,
@@ -176,7 +172,7 @@ impl Following {
         ways.shares().is_some_and(|shares| shares.contains(&(self.link, 1.0)))
     }
 
-    /// A window ends now.
+    /// Counts a window that ends now.
     fn count(&mut self, underway: impl Iterator<Item = Underway>, graph: &Graph) {
         let now = self.next;
         self.next = now + self.window;

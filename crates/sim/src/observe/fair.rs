@@ -1,4 +1,4 @@
-//! What each class would have if the network were shared max-min fairly, beside what it has.
+//! Rate of each class under max-min fair sharing of the network, for comparison with its goodput.
 //!
 //! Counted are flows that send as long as they run, and on–off sources as demands of their
 //! offered rate; flows of a size come and go, and claim nothing. Weights and caps are those of
@@ -20,7 +20,7 @@ use switchbed_units::{Rate, Time};
 pub struct Claim {
     /// The links, each with the part of the flow that takes it.
     pub links: Vec<(LinkId, f64)>,
-    /// Its weight, over 0.
+    /// Weight against other flows, over 0.
     pub weight: f64,
     /// The most that it can use, in bits per second.
     pub limit_bps: f64,
@@ -63,7 +63,7 @@ pub(crate) fn max_min(capacity: impl Fn(LinkId) -> f64, claims: &[Claim]) -> Vec
     shares
 }
 
-/// Who shares, over time.
+/// Fair shares over time of the classes that send.
 #[derive(Debug)]
 pub(crate) struct FairShares {
     seed: u64,
@@ -86,19 +86,19 @@ pub(crate) struct FairShares {
     bits: Box<[f64; 256]>,
 }
 
-/// One that shares.
+/// Flow that takes part in the sharing.
 #[derive(Clone, Debug)]
 struct Flow {
     class: u8,
     links: Vec<(LinkId, f64)>,
-    /// What it offers, on the wire.
+    /// Demand in bit/s on the wire.
     limit_bps: f64,
     /// Payload over what is on the wire.
     payload: f64,
 }
 
 impl FairShares {
-    /// Of a scenario, whose on–off sources are known beforehand.
+    /// Makes the shares of a scenario, whose on–off sources are known beforehand.
     pub(crate) fn of(scenario: &Scenario, graph: &Graph, ports: &[PortInfo]) -> FairShares {
         let Scenario { scheme, traffic, run, .. } = scenario;
         let protocols = Protocols::of(scenario);
@@ -133,7 +133,7 @@ impl FairShares {
         shares
     }
 
-    /// A flow starts.
+    /// Adds a flow that starts.
     pub(crate) fn start(&mut self, flow: &FlowStart, graph: &Graph) {
         if flow.size.is_some() {
             return;
@@ -174,7 +174,7 @@ impl FairShares {
     fn add(&mut self, row: u64, flow: Flow, now: Time) {
         self.change(now, |shares| drop(shares.flows.insert(row, flow)));
     }
-    /// A flow is over.
+    /// Removes a flow that is over.
     pub(crate) fn remove(&mut self, row: u64, now: Time) {
         self.change(now, |shares| drop(shares.flows.remove(&row)));
     }

@@ -11,10 +11,10 @@ use switchbed_qdisc::schemes::fairness::Share;
 use switchbed_scenario::traffic::FlowStart;
 use switchbed_units::{Rate, Span, Time};
 
-/// What every class's receivers took in an interval.
+/// Payload that the receivers of every class took in an interval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GoodputSample {
-    /// The interval's end.
+    /// End of the interval.
     pub at: Time,
     /// Up to the last class that anything was taken in or due to so far: its payload in bytes,
     /// taken in order, and the bits that it would have had in max-min fair shares
@@ -33,17 +33,16 @@ impl GoodputSample {
     }
 }
 
-/// The series.
 pub(crate) struct Goodputs {
     every: Span,
     /// When the interval under way ends.
     next: Time,
-    /// What each class's receivers had taken when it began.
+    /// Bytes that each class had taken when the interval under way began.
     before: Box<[u64; 256]>,
     fair: FairShares,
     /// Starts and stops of flows that fair shares are to hear of.
     claims: BinaryHeap<Reverse<Claim>>,
-    /// What each class would have had when the interval under way began.
+    /// Bytes of each class's fair share when the interval under way began.
     fair_before: Box<[f64; 256]>,
     samples: Vec<GoodputSample>,
     room: Room,

@@ -13,10 +13,10 @@ use crate::topology::{Graph, Hop};
 use std::collections::BTreeMap;
 use switchbed_units::{Bytes, Time};
 
-/// What a flow met on its way.
+/// Kind of giant flow that a flow shares a port with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Interference {
-    /// No giant flow.
+    /// Shares no port with a giant flow.
     Nothing,
     /// One at an output, but none on a path.
     Output,
@@ -25,7 +25,7 @@ pub enum Interference {
 }
 
 impl Interference {
-    /// Every class.
+    /// All classes, in the order of the declaration.
     pub const ALL: [Interference; 3] =
         [Interference::Nothing, Interference::Output, Interference::Path];
 
@@ -41,14 +41,14 @@ impl Interference {
 
 /// A giant flow at an output.
 struct Giant {
-    /// Its place among the flows.
+    /// Index among the flows.
     place: usize,
     start: Time,
     end: Time,
     input: LinkId,
 }
 
-/// What each flow met. Giants are those of more than `giant`; endless ones are, too. `end` is
+/// Classifies each flow. Giants are flows of more than `giant` bytes, and endless ones. `end` is
 /// the end of the run.
 pub(crate) fn classes(
     graph: &Graph,

@@ -1,9 +1,10 @@
-//! What looks on at a run, and decides nothing. Two traits: [`watch::AtPort`] is told what happens
-//! at a port, [`observer::Observer`] looks at the whole network at a known time. Each kind is a file:
-//! queues' lengths ([`queue_stats`]) and series of them ([`series`]), classes' goodput ([`goodput`])
-//! beside fair shares of it ([`fair`]), packet traces ([`capture`]), and the monitors that a scenario
-//! asks for, each with its keys and tables ([`monitors`]: `changes`, `bursts`, `convergence`, `underflow`). What is worked out
-//! from the flows' records alone is [`interference`].
+//! Observation of a run, which never changes its course. Two traits: [`watch::AtPort`] receives the
+//! events at one port, [`observer::Observer`] looks at the whole network at a known time. Each kind
+//! is a file: queues' lengths ([`queue_stats`]) and series of them ([`series`]), classes' goodput
+//! ([`goodput`]) with fair shares of it ([`fair`]), packet traces ([`capture`]), and the monitors
+//! that a scenario asks for, each with its keys and tables ([`monitors`]: `changes`, `bursts`,
+//! `convergence`, `underflow`). Results that follow from the flows' records alone are in
+//! [`interference`].
 
 pub(crate) mod bursts;
 pub mod capture;

@@ -5,7 +5,7 @@
 use super::observer::{Asked, Observer, Site};
 use switchbed_scenario::measure::{Bursts, Changes, Convergence, Monitors, PortNames};
 
-/// What a scenario asks of a monitor, and the monitor.
+/// A section of `[measure]`, which knows its ports, its tables and its observer.
 pub(crate) trait Monitor {
     /// The names of its tables.
     const TABLES: &'static [&'static str] = &[];
@@ -21,11 +21,11 @@ pub(crate) trait Monitor {
         None
     }
 
-    /// What looks on for it.
+    /// Makes its observer, if the scenario asks for one.
     fn observe(&self, site: &mut Site) -> Asked;
 }
 
-/// Those of a run: each with the names of its tables.
+/// Observers of a run, each with the names of its tables.
 pub(super) type Observing = Vec<(Box<dyn Observer>, &'static [&'static str])>;
 
 macro_rules! monitors {
@@ -49,7 +49,8 @@ macro_rules! monitors {
             [$(monitors.$key.rows(run)),+].into_iter().flatten()
         }
 
-        /// Those that are asked for, else the name of a port that there is not.
+        /// Makes the observers that are asked for. The error is the name of a port that does not
+        /// exist.
         pub(crate) fn observe(monitors: &Monitors, site: &mut Site) -> Result<Observing, String> {
             let all = [$((monitors.$key.observe(site)?, <$type>::TABLES)),+];
             Ok(all.into_iter().filter_map(|(asked, tables)| Some((asked?, tables))).collect())
@@ -64,7 +65,7 @@ monitors! {
     underflow: PortNames;
 }
 
-/// What decides how many rows there will be.
+/// Forecast of a run, by which the number of rows is estimated.
 #[derive(Clone, Copy, Debug)]
 pub struct Ahead {
     /// How long the run lasts in seconds.

@@ -1,9 +1,8 @@
-//! What looks on at a run: the trait of all who do, what they see, and those of a scenario.
+//! Interface of observers, the view that they get, and the observers of a scenario.
 //!
-//! What is told at a port lives there, in its shard, and is a [`super::watch::AtPort`]; an
-//! [`Observer`] is the run's, and looks at the whole network at times that it knows beforehand, when
-//! all of it is at the same instant. None
-//! changes what happens, and a run that is not looked at has none.
+//! An observer of a single port lives there, in its shard, and is a [`super::watch::AtPort`]. An
+//! [`Observer`] belongs to the run and looks at the whole network, at times that it knows beforehand,
+//! when all nodes are at the same instant. No observer changes the course of the run.
 
 use super::convergence::Underway;
 use super::monitors::Observing;
@@ -32,7 +31,7 @@ const KINDS: &[fn(&mut Site) -> Asked] = &[
 /// that there is not.
 pub(crate) type Asked = Result<Option<Box<dyn Observer>>, String>;
 
-/// What observes a run.
+/// Observer of the whole network.
 pub(crate) trait Observer: Any + Send {
     /// When it wants to look.
     fn next(&self) -> Time {
@@ -43,11 +42,11 @@ pub(crate) trait Observer: Any + Send {
         let _ = view;
         0
     }
-    /// A flow will start.
+    /// Handles a flow that will start.
     fn flow_starts(&mut self, flow: &FlowStart, view: &mut View) {
         let _ = (flow, view);
     }
-    /// What a link can carry has changed; nothing while it is down.
+    /// Handles a change of a link's rate, which is zero while the link is down.
     fn rate_changes(&mut self, link: LinkId, rate: Rate, view: &mut View) {
         let _ = (link, rate, view);
     }
@@ -64,12 +63,12 @@ pub(crate) trait Observer: Any + Send {
     fn restart(&mut self, view: &mut View) {
         let _ = view;
     }
-    /// What a monitor has seen up to now, as the tables that it is said to have; once, at the end.
+    /// Returns the tables of a monitor, up to now. Called once, at the end.
     fn tables(&mut self, view: &mut View, ports: &[PortInfo]) -> Vec<Table> {
         let _ = (view, ports);
         Vec::new()
     }
-    /// Its table, and since when that lacks rows, if it does.
+    /// Returns its table and the time from which rows are missing, if any are.
     fn full(&self, network: &dyn Observed) -> Option<(&'static str, Time)> {
         let _ = network;
         None
@@ -78,17 +77,17 @@ pub(crate) trait Observer: Any + Send {
 
 /// A network as far as it may be looked at.
 pub(crate) trait Observed {
-    /// A link's port.
+    /// Returns the port of a link.
     fn port(&self, link: LinkId) -> &dyn Qdisc;
     /// The marking threshold in force at a port's queue in bytes.
     fn threshold_bytes(&self, link: LinkId, queue: QueueId, now: Time) -> Option<f64>;
-    /// What watches a port, if anything does.
+    /// Returns the observers of a port, if there are any.
     fn watch(&self, link: LinkId) -> Option<&Watch>;
-    /// The same, to be told.
+    /// Returns the observers of a port for calling them.
     fn watch_mut(&mut self, link: LinkId) -> Option<&mut Watch>;
-    /// Has a port watched from now on.
+    /// Makes a port watched from now on.
     fn watched(&mut self, link: LinkId) -> &mut Watch;
-    /// Has a port's queues measured from now on.
+    /// Measures a port's queues from now on.
     fn measure(&mut self, link: LinkId);
     /// The flows under way, requests apart.
     fn underway(&self) -> Vec<Underway>;
@@ -96,14 +95,14 @@ pub(crate) trait Observed {
     fn taken(&self) -> Box<[u64; 256]>;
 }
 
-/// What an observer sees.
+/// State of the run that an observer sees.
 pub(crate) struct View<'a> {
     pub(crate) now: Time,
     pub(crate) network: &'a mut dyn Observed,
     pub(crate) graph: &'a Graph,
 }
 
-/// What observers are built from.
+/// Parts of a run that observers are built from.
 pub(crate) struct Site<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) graph: &'a Graph,
@@ -112,12 +111,12 @@ pub(crate) struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// Finds a port.
+    /// Finds a port by its name.
     pub(crate) fn link(&self, name: &str) -> Result<LinkId, String> {
         ports::find(self.ports, name).ok_or_else(|| name.to_owned())
     }
 
-    /// Finds several.
+    /// Finds several ports by their names.
     pub(crate) fn links(&self, names: &[String]) -> Result<Vec<LinkId>, String> {
         names.iter().map(|name| self.link(name)).collect()
     }
@@ -141,7 +140,7 @@ impl Site<'_> {
 pub(crate) struct Observers(Observing);
 
 impl Observers {
-    /// Those that a scenario asks for.
+    /// Makes the observers that a scenario asks for.
     ///
     /// # Errors
     /// The name of a port that there is not.
@@ -160,12 +159,12 @@ impl Observers {
         self.0.iter().find_map(|(observer, _)| (&**observer as &dyn Any).downcast_ref())
     }
 
-    /// The same, to be asked for what it keeps.
+    /// Finds the observer of a type, to read its records.
     pub(crate) fn of_mut<T: Observer>(&mut self) -> Option<&mut T> {
         self.0.iter_mut().find_map(|(observer, _)| (&mut **observer as &mut dyn Any).downcast_mut())
     }
 
-    /// All.
+    /// All observers of the run.
     pub(crate) fn each(&mut self) -> impl Iterator<Item = &mut Box<dyn Observer>> {
         self.0.iter_mut().map(|(observer, _)| observer)
     }
@@ -175,7 +174,7 @@ impl Observers {
         self.0.iter().map(|(observer, _)| observer.next()).min().unwrap_or(Time::NEVER)
     }
 
-    /// Those look whose time has come; how much work that was.
+    /// Calls the observers whose time has come, and returns the work done, in arrivals of packets.
     pub(crate) fn look(&mut self, view: &mut View) -> u64 {
         let now = view.now;
         let due = self.each().filter(|observer| observer.next() <= now);

@@ -15,13 +15,13 @@ const SPLIT: u32 = 6;
 /// A summary of a [`Track`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Lengths {
-    /// Time-weighted mean.
+    /// Time-weighted mean length in bytes.
     pub mean_bytes: f64,
     /// Time-weighted median, to 1/64, like the other percentiles.
     pub p50_bytes: f64,
-    /// 95th percentile.
+    /// 95th percentile over time, in bytes.
     pub p95_bytes: f64,
-    /// 99th percentile.
+    /// 99th percentile over time, in bytes.
     pub p99_bytes: f64,
     /// Longest of the lengths that lasted.
     pub max_bytes: u64,
@@ -30,6 +30,7 @@ pub struct Lengths {
 /// The bin of a length: under 64 bytes each length has its own.
 #[inline(always)]
 fn bin(bytes: u64) -> u16 {
+    // Bits below the leading ones are dropped; lengths of fewer bits keep all of theirs.
     let low = (bytes | 1 << SPLIT).ilog2() - SPLIT;
     ((u64::from(low) << SPLIT) + (bytes >> low)) as u16
 }
@@ -69,6 +70,7 @@ impl Bins {
 
     #[inline(always)]
     fn add(&mut self, bin: u16, ps: u64) {
+        // At most three quarters full, so that a search ends soon, and an empty table grows first.
         if self.used as usize * 4 >= self.places.len() * 3 {
             self.grow();
         }
@@ -111,6 +113,7 @@ impl Track {
     #[inline(always)]
     fn pass(&mut self, now: Time) {
         let ps = now.since(self.since).as_ps();
+        // Time at length zero is the rest of the whole, and need not be counted.
         if ps > 0 && self.bytes > 0 {
             self.area_byte_ps += u128::from(ps) * u128::from(self.bytes);
             self.max_bytes = self.max_bytes.max(self.bytes);
@@ -129,7 +132,7 @@ impl Track {
         *self = Track { bytes: self.bytes, since: now, ..Track::default() };
     }
 
-    /// Of so many picoseconds in all.
+    /// Computes the lengths over `total_ps` picoseconds.
     fn lengths(&self, total_ps: u64) -> Lengths {
         let bins = self.bins.sorted();
         let held: u64 = bins.iter().map(|&(_, ps)| ps).sum();
@@ -143,6 +146,7 @@ impl Track {
             for &(bin, ps) in &bins {
                 if passed + ps as f64 >= target {
                     let (first, last) = bounds(bin);
+                    // Linear within the bin, whose lengths are taken to be equally frequent.
                     let inside = (target - passed) / ps as f64;
                     let bytes = first as f64 + inside * (last - first) as f64;
                     return bytes.min(self.max_bytes as f64);
@@ -184,7 +188,7 @@ pub(super) fn asked(site: &mut Site) -> Asked {
 }
 
 impl QueueStats {
-    /// For a port of so many queues.
+    /// Makes it for a port of `queues` queues.
     pub fn new(queues: usize) -> Self {
         QueueStats {
             port: Track::default(),
@@ -194,7 +198,7 @@ impl QueueStats {
         }
     }
 
-    /// A queue has changed.
+    /// Accounts for a queue whose length has changed.
     #[inline(always)]
     pub fn change(&mut self, now: Time, queue: QueueId, queue_bytes: u64, port_bytes: u64) {
         self.port.change(now, port_bytes);
@@ -214,7 +218,7 @@ impl QueueStats {
         self.queues.extend(std::iter::repeat_n(Track::default(), more));
     }
 
-    /// Forgets all before `now`.
+    /// Forgets everything before `now`, as the warm-up ends.
     pub fn restart(&mut self, now: Time) {
         self.from = now;
         self.each(|track| track.restart(now));
@@ -231,6 +235,7 @@ impl QueueStats {
         let port = self.port.lengths(total);
         let mut queues = Vec::with_capacity(self.count.into());
         match self.count {
+            // A port's only queue is as long as the port.
             1 => queues.push(port),
             _ => queues.extend(self.queues.iter().map(|track| track.lengths(total))),
         }

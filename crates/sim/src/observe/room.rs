@@ -2,7 +2,7 @@
 
 use switchbed_units::Time;
 
-/// What is left of a table's room.
+/// Number of rows that a table may still take.
 #[derive(Clone, Debug)]
 pub(crate) struct Room {
     rows: u64,
@@ -10,7 +10,6 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// For so many rows.
     pub(crate) fn new(rows: u64) -> Room {
         Room { rows, full_at: None }
     }
@@ -25,7 +24,7 @@ impl Room {
         false
     }
 
-    /// So many rows are forgotten.
+    /// Returns rows of the table that are forgotten.
     pub(crate) fn give(&mut self, rows: u64) {
         self.rows += rows;
         self.full_at = None;

@@ -9,13 +9,13 @@ use switchbed_units::{Bytes, Span, Time};
 /// One sample of the queue series.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueSample {
-    /// When.
+    /// Time of the sample.
     pub at: Time,
-    /// Whose.
+    /// Port that the queue is at.
     pub link: LinkId,
-    /// Which queue.
+    /// Queue that was sampled.
     pub queue: QueueId,
-    /// Its length.
+    /// Length of the queue.
     pub bytes: Bytes,
     /// The marking threshold in force in bytes; NaN where there is none.
     pub threshold_bytes: f64,
@@ -52,7 +52,7 @@ impl Series {
         std::mem::take(&mut self.samples)
     }
 
-    /// Reads a port's queues.
+    /// Samples the queues of a port.
     fn sample(&mut self, link: LinkId, now: Time, network: &dyn Observed) {
         let port = network.port(link);
         let state = port.state();

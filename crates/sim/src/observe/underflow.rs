@@ -18,7 +18,7 @@ pub(crate) struct Unsent {
     pub(crate) begins: bool,
 }
 
-/// One port's line.
+/// State of one port's line.
 #[derive(Clone, Debug, Default)]
 struct Idle {
     /// The end of its transmission under way, or of the last.

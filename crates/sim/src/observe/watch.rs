@@ -1,4 +1,4 @@
-//! What is told of a port's doings.
+//! Observers of a single port.
 
 use crate::ids::HostId;
 use crate::packet::Payload;
@@ -9,15 +9,15 @@ use switchbed_units::Time;
 /// A packet that a port has sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
-    /// When its transmission began.
+    /// Time when its transmission began.
     pub left: Time,
-    /// When it ended.
+    /// Time when its transmission ended.
     pub until: Time,
     /// When its last bit reaches the far end.
     pub arrives: Time,
     /// The packet as it left, its mark included.
     pub packet: Packet,
-    /// What it carries.
+    /// Payload that the packet carries.
     pub payload: Payload,
     /// The host that sent it; `None`: a switch did.
     pub from: Option<HostId>,
@@ -25,13 +25,13 @@ pub struct Sent {
     pub to: HostId,
 }
 
-/// What observes a port: it is told as things happen there.
+/// Observer of a port, which is called as things happen there.
 pub(crate) trait AtPort: Any + Send {
-    /// A queue has changed.
+    /// Handles a change of a queue's length.
     fn changed(&mut self, queue: QueueId, now: Time, state: &PortState) {
         let _ = (queue, now, state);
     }
-    /// A packet leaves.
+    /// Handles a packet that leaves.
     fn sent(&mut self, sent: &Sent) {
         let _ = sent;
     }
@@ -41,7 +41,7 @@ pub(crate) trait AtPort: Any + Send {
     }
 }
 
-/// Who watches a port.
+/// Observers of one port.
 #[derive(Default)]
 pub(crate) struct Watch(Vec<Box<dyn AtPort>>);
 
@@ -58,7 +58,7 @@ impl Watch {
         self.0.iter().find_map(|observer| (&**observer as &dyn Any).downcast_ref())
     }
 
-    /// The same, to be asked for what it keeps.
+    /// Finds the observer of a type, to read its records.
     pub(crate) fn of_mut<T: AtPort>(&mut self) -> Option<&mut T> {
         self.0.iter_mut().find_map(|observer| (&mut **observer as &mut dyn Any).downcast_mut())
     }

@@ -1,4 +1,4 @@
-//! What travels between hosts: the network carries a [`Payload`] and looks at none of it.
+//! Contents of packets between hosts: the network carries a [`Payload`] without looking at it.
 
 pub(crate) mod losses;
 pub mod rdma;
@@ -11,7 +11,7 @@ use crate::ids::{ConnId, Maybe};
 use switchbed_qdisc::FlowId;
 use switchbed_qdisc::hooks::Feedback;
 
-/// What a packet carries to its host, in a cache line.
+/// Content of a packet for its host, in a cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub struct Payload {
@@ -19,11 +19,11 @@ pub struct Payload {
     pub to: Maybe<ConnId>,
     /// The half that it is from.
     pub from: Maybe<ConnId>,
-    /// What is in it.
+    /// Kind of content.
     pub body: Body,
 }
 
-/// What is in a packet.
+/// Kind of a packet's content.
 #[derive(Clone, Copy, Debug)]
 pub enum Body {
     /// TCP's data or acknowledgement.
@@ -39,9 +39,9 @@ pub enum Body {
     Rdma(Rdma),
     /// A probe on its way there or back.
     Echo {
-        /// Its source, by number among all.
+        /// Number of its source among all.
         source: u32,
-        /// Its number at that source.
+        /// Number at that source.
         number: u32,
         /// On its way back.
         back: bool,
@@ -60,7 +60,7 @@ pub enum Body {
 const _: () = assert!(size_of::<Payload>() == 64);
 
 impl Payload {
-    /// Of no connection.
+    /// Makes a payload that belongs to no connection.
     pub fn loose(body: Body) -> Payload {
         Payload { to: Maybe::NONE, from: Maybe::NONE, body }
     }
@@ -70,14 +70,14 @@ impl Payload {
 pub const NOTIFICATIONS: FlowId = FlowId(u32::MAX);
 /// The flow of all probes' packets.
 pub const PROBES: FlowId = FlowId(u32::MAX - 1);
-/// That of pause frames.
+/// Flow id of pause frames.
 pub const PAUSES: FlowId = FlowId(u32::MAX - 2);
 
 /// The last row whose connection has a name of its own.
 pub const LAST_ROW: u64 = (1 << 31) - 3;
 
-/// What a connection that flow number `row` opened is called: the direction of the flow's data,
-/// or that of the requests for it.
+/// Returns the id of a connection that flow `row` opened: the direction of the flow's data, or that
+/// of the requests for it.
 pub fn flow_id(row: u64, requests: bool) -> FlowId {
     FlowId((row as u32) << 1 | u32::from(requests))
 }

@@ -1,4 +1,4 @@
-//! What queue pairs send each other (RoCEv2), and what switches write into it (INT).
+//! Packets between queue pairs (RoCEv2), and the fields that switches write into them (INT).
 
 use switchbed_scenario::int::{RATES_MBPS, SWITCHES};
 use switchbed_units::{Rate, Time};
@@ -18,11 +18,11 @@ pub struct Rdma {
     pub len: u16,
     /// Switches that have written into the trail.
     pub hops: u8,
-    /// What it is.
+    /// Kind of the packet.
     pub kind: RdmaKind,
 }
 
-/// What a packet of a queue pair is.
+/// Kind of a queue pair's packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RdmaKind {
     /// Data, the first of several packets of a message.
@@ -64,7 +64,7 @@ impl RdmaKind {
 pub struct Trail([u64; SWITCHES]);
 
 impl Trail {
-    /// Of a packet sent at a time.
+    /// Makes the trail of a packet sent at `now`.
     pub fn stamped(now: Time) -> Trail {
         Trail([now.as_ps(), 0, 0, 0, 0])
     }
@@ -74,7 +74,7 @@ impl Trail {
         Time::from_ps(self.0[0])
     }
 
-    /// What the first `hops` switches have written.
+    /// Returns the records of the first `hops` switches.
     pub fn written(&self, hops: u8) -> impl Iterator<Item = Int> + '_ {
         self.0.iter().take(hops.into()).map(|&word| Int(word))
     }
@@ -88,9 +88,9 @@ impl Trail {
     }
 }
 
-/// What one switch has written, in 64 bits: the line's rate by a code of 4, time in 24 of a nanosecond, bytes
-/// sent in 20 of 128 bytes, and the queue in 16 of 80 bytes (HPCC's figure 7; units as in its authors'
-/// simulator).
+/// Record of one switch in 64 bits: a code of 4 for the line's rate, time in 24 of a nanosecond,
+/// bytes sent in 20 of 128 bytes, and the queue in 16 of 80 bytes (HPCC's figure 7; units as in its
+/// authors' simulator).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Int(u64);
 
@@ -105,7 +105,7 @@ const fn mask(bits: u32) -> u64 {
 }
 
 impl Int {
-    /// What a port writes whose line has this rate, of the nearest that INT knows.
+    /// Encodes a port's record, with the nearest rate that INT knows.
     pub fn new(rate: Rate, now: Time, sent_bytes: u64, queue_bytes: u64) -> Int {
         let off = |&mbps: &u64| Rate::from_mbps(mbps).as_bps().abs_diff(rate.as_bps());
         let code = (0..16).min_by_key(|&code| off(&RATES_MBPS[code])).unwrap_or(0) as u64;

@@ -1,4 +1,4 @@
-//! What travels between the halves of a connection.
+//! Segments between the halves of a TCP connection.
 
 use switchbed_units::Time;
 
@@ -19,7 +19,7 @@ pub struct Segment {
     pub sack: [SackBlock; MAX_SACKS],
     /// Data: payload in bytes. ACK: the receive window in bytes, where that opens.
     pub len: u32,
-    /// What it is.
+    /// Flags of the TCP header.
     pub flags: Flags,
     /// Number of SACK blocks in use.
     pub sacks: u8,
@@ -33,7 +33,7 @@ pub const MAX_SACKS: usize = 3;
 /// A block of received bytes, as distances from the ACK's `offset`; `end` is excluded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlock {
-    /// Its first byte.
+    /// Offset of its first byte.
     pub start: u32,
     /// The byte after its last.
     pub end: u32,
@@ -67,12 +67,12 @@ impl Flags {
     pub const fn contains(self, other: Flags) -> bool {
         self.0 & other.0 == other.0
     }
-    /// These and `other`.
+    /// Returns these flags and `other`.
     #[must_use]
     pub const fn with(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
     }
-    /// These, and `other` too if `condition` holds.
+    /// Returns these flags, and `other` too if `condition` holds.
     #[must_use]
     pub const fn with_if(self, other: Flags, condition: bool) -> Flags {
         if condition { self.with(other) } else { self }
@@ -96,7 +96,7 @@ impl Segment {
         if self.flags.contains(Flags::ACK) { 0 } else { self.len }
     }
 
-    /// Its SACK blocks.
+    /// Returns the SACK blocks in order.
     pub fn sack_blocks(&self) -> &[SackBlock] {
         &self.sack[..self.sacks as usize]
     }

@@ -5,12 +5,14 @@
 
 mod adaptive;
 mod flowlets;
+mod live;
 mod spray;
 
 use crate::ids::{PortId, SwitchId};
 use crate::topology::Set;
 use adaptive::Adaptive;
 use flowlets::Flowlets;
+pub(crate) use live::Live;
 use spray::{InTurn, Random};
 use switchbed_scenario::Routing;
 use switchbed_scenario::routing::{self, Each, Order};

@@ -5,14 +5,14 @@ use crate::flow::FlowRecord;
 use crate::simulation::{PortReport, Simulation};
 use std::fmt;
 use switchbed_scenario::Scenario;
-use switchbed_scenario::event::Change;
+use switchbed_scenario::event::{Change, LinkChange};
 use switchbed_scenario::protocols::Protocols;
 use switchbed_units::Span;
 
 /// Divisions of packets' times are rounded, each by less than a picosecond.
 const ROUNDING: Span = Span::from_ns(1);
 
-/// What cannot be.
+/// Description of an impossible result, which shows an error of the simulator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Impossible(String);
 
@@ -40,7 +40,15 @@ pub(crate) fn check(
         }
     }
     // The time in an empty network is that of the rates at the start, and of what is sent until it arrives.
-    let faster = |change: &Change| matches!(change, Change::Rate { .. });
+    let faster = |change: &Change| {
+        let of_link =
+            |what: &LinkChange| matches!(what, LinkChange::Rate { .. } | LinkChange::Delay { .. });
+        match change {
+            Change::Rate { .. } => true,
+            Change::OfLink { what, .. } => of_link(what),
+            _ => false,
+        }
+    };
     let protocols = Protocols::of(scenario);
     let reliable = |flow: &&FlowRecord| protocols.get(flow.traffic, flow.class).is_reliable();
     if scenario.event.iter().any(|event| faster(&event.change)) {

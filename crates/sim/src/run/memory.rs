@@ -6,7 +6,7 @@
 use crate::observe::monitors::{self, Ahead};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use switchbed_scenario::event::Change;
+use switchbed_scenario::event::{Change, LinkChange};
 use switchbed_scenario::protocol::Protocol;
 use switchbed_scenario::protocols::Protocols;
 use switchbed_scenario::scheme::Value;
@@ -62,15 +62,15 @@ const SHORT_BYTES: f64 = 500.0;
 /// A part of a run's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Part {
-    /// What takes it.
+    /// Description of the part, in the plural.
     pub what: &'static str,
     /// How many there will be.
     pub count: u64,
-    /// Bytes of each.
+    /// Bytes of one such item.
     pub each: u64,
 }
 
-/// What a scenario's run will take, part by part; `listed`: what its flow lists hold.
+/// Forecasts the memory of a run, part by part. `listed` is the size of its flow lists.
 pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
     let Scenario { topology, switch, traffic, measure, run, .. } = scenario;
     let until = run.until.map_or(f64::INFINITY, |until| until.as_secs_f64());
@@ -149,7 +149,7 @@ fn by_size(each: impl Iterator<Item = (u64, f64)>) -> BTreeMap<u64, f64> {
     found
 }
 
-/// Bytes of a connection.
+/// Bytes of memory for one connection.
 fn connection(protocol: &Protocol) -> u64 {
     match (protocol.queue_pairs(), protocol.tcp()) {
         (Some(roce), _) if roce.control.about().int => INT_PAIR_BYTES,
@@ -163,7 +163,11 @@ fn connection(protocol: &Protocol) -> u64 {
 fn held_up(scenario: &Scenario, protocols: &Protocols) -> f64 {
     let holds = |change: &Change| {
         matches!(change, Change::Link { up: false, port } if port.starts_with("host"))
-            || matches!(change, Change::Storm { .. })
+            || matches!(
+                change,
+                Change::Storm { .. }
+                    | Change::OfLink { what: LinkChange::Up { up: false, .. }, .. }
+            )
     };
     let events = scenario.event.iter().filter(|event| holds(&event.change)).count();
     match protocols.queue_pairs().next() {

@@ -23,13 +23,13 @@ use switchbed_scenario::build::{Nothing, Outside};
 /// Packets' arrivals, or what takes as long, between two looks at the flag to stop, at least: less
 /// than a millisecond, and with a scheme in Python less than half a second.
 const BATCH: u64 = 2_000;
-/// For each host of a large fabric, where threads begin and end with each look.
+/// Events for each host of a large fabric, where threads begin and end with each look.
 const BATCH_A_HOST: u64 = 16;
 /// The most of them: a tenth of a second.
 const MOST: u64 = 200_000;
 
-/// So many for a scenario, and by nothing but it: what a run counts as events depends on where it
-/// is interrupted.
+/// Number of events between two looks at the outside. It follows from the scenario alone, since the
+/// count of events depends on where a run is interrupted.
 fn batch(scenario: &Scenario) -> u64 {
     match scenario.scheme.python {
         Some(_) => BATCH,
@@ -40,17 +40,17 @@ fn batch(scenario: &Scenario) -> u64 {
 /// How far a run is, for another thread to read, and how to stop it.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// Flows that have finished.
+    /// Number of flows that have finished.
     pub flows_done: AtomicU64,
-    /// Flows expected in all.
+    /// Number of flows expected in all.
     pub flows_total: AtomicU64,
-    /// Simulated time in picoseconds.
+    /// Simulated time in picoseconds since the start.
     pub now_ps: AtomicU64,
     /// The simulated time at which the run ends in any case, in picoseconds; 0: none.
     pub until_ps: AtomicU64,
-    /// Events handled.
+    /// Number of events handled so far.
     pub events: AtomicU64,
-    /// Packets transmitted by ports.
+    /// Number of packet transmissions by ports.
     pub packet_hops: AtomicU64,
     cancelled: AtomicBool,
     /// Bytes that the run was forecast to take, if it is to be stopped for more; 0: it is not.
@@ -68,7 +68,7 @@ impl Progress {
         self.cancelled.store(true, Relaxed);
     }
 
-    /// Has the run stopped if it takes far more memory than these bytes.
+    /// Stops the run if it takes far more memory than these bytes.
     pub fn expect(&self, bytes: u64) {
         self.forecast.store(bytes, Relaxed);
     }
@@ -91,13 +91,13 @@ impl Progress {
 /// Why a run left nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Unfinished {
-    /// It was asked to stop.
+    /// The caller asked it to stop.
     Cancelled,
-    /// It could not be built, or not be finished.
+    /// The scenario could not be built, or the run could not be finished.
     Failed(BuildError),
     /// Results that cannot be: the simulator has an error.
     Impossible(Impossible),
-    /// It took far more memory than was forecast.
+    /// The run took far more memory than was forecast.
     Memory(Excess),
 }
 
@@ -134,7 +134,7 @@ pub fn run(scenario: &Scenario, progress: &Progress) -> Result<Results, Unfinish
     run_with(scenario, progress, &Nothing, Division::ALONE)
 }
 
-/// The same on so many threads, with the same results.
+/// Runs on several threads, with the same results.
 ///
 /// # Errors
 /// As [`run`].

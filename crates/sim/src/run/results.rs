@@ -1,5 +1,6 @@
-//! What a run leaves: tables of flows, queues and ports, and a summary.
+//! Results of a run: tables of flows, queues and ports, and a summary.
 
+use crate::deployed::Deployed;
 use crate::flow::FlowRecord;
 use crate::jobs::{self, JobTimes};
 use crate::node::host::ProbeSample;
@@ -18,16 +19,16 @@ use switchbed_scenario::Scenario;
 use switchbed_scenario::protocols::Protocols;
 use switchbed_units::{Bytes, Span};
 
-/// A run's results.
+/// Tables and summary of a run.
 #[derive(Clone, Debug)]
 pub struct Results {
-    /// The headline figures.
+    /// Headline figures, as `--json` writes them.
     pub summary: Summary,
     /// A row a flow, in the order of starts (or of the flow list).
     pub flows: Table,
     /// A row a measured queue, and one a port for all its queues together.
     pub queues: Table,
-    /// A row a port.
+    /// Table with a row for each port.
     pub ports: Table,
     /// A row a sample and queue, if a series was asked for.
     pub series: Table,
@@ -76,7 +77,7 @@ impl Results {
         Ok(Results {
             summary,
             flows: flow_table(scenario, simulation, flows, met, &held(paused.as_ref())),
-            queues: queue_table(&reports),
+            queues: queue_table(scenario, &reports),
             ports: port_table(&reports),
             series: series_table(simulation, series),
             goodput: goodput_table(scenario, simulation),
@@ -226,7 +227,28 @@ fn transports(
     (known.len() > 1).then_some(("transport", "", doc, Values::Names(names)))
 }
 
-fn queue_table(reports: &[PortReport]) -> Table {
+/// The column of queues' schemes, where a port's differ.
+fn queue_schemes(
+    scenario: &Scenario,
+    reports: &[PortReport],
+) -> Option<(&'static str, &'static str, &'static str, Values)> {
+    let Scenario { scheme, deploy, .. } = scenario;
+    let mut all = deploy.iter().filter_map(|entry| entry.scheme.as_ref()).chain([scheme]);
+    all.any(|scheme| !scheme.queues.is_empty()).then(|| {
+        let graph = scenario.graph();
+        let deployed = Deployed::new(scenario, &graph);
+        let mut names = Names::with_capacity(reports.len());
+        for report in reports {
+            let Some((queues, _)) = &report.lengths else { continue };
+            let (_, scheme) = deployed.at(report.info.cable.from);
+            (0..queues.len()).for_each(|queue| names.push(&scheme.at(queue).label));
+            names.push(&scheme.label);
+        }
+        ("scheme", "", "label of the queue's scheme, or of the port's", Values::Names(names))
+    })
+}
+
+fn queue_table(scenario: &Scenario, reports: &[PortReport]) -> Table {
     let measured = || reports.iter().filter_map(|r| Some((&r.info.name, r.lengths.as_ref()?)));
     let rows = measured().map(|(_, (queues, _))| queues.len() + 1).sum();
     let (mut ports, mut queues) = (Names::with_capacity(rows), Names::with_capacity(rows));
@@ -244,7 +266,7 @@ fn queue_table(reports: &[PortReport]) -> Table {
             .extend(measured().flat_map(|(_, (queues, port))| queues.iter().chain([port]).map(f)));
         Values::F64(column)
     };
-    Table::new([
+    let columns = [
         ("port", "", "switch and port number, or host", Values::Names(ports)),
         ("queue", "", "queue number, or `all` for the port", Values::Names(queues)),
         ("mean_bytes", "bytes", "time-weighted mean length", f64s(&|l| l.mean_bytes)),
@@ -252,7 +274,8 @@ fn queue_table(reports: &[PortReport]) -> Table {
         ("p95_bytes", "bytes", "95th percentile of time", f64s(&|l| l.p95_bytes)),
         ("p99_bytes", "bytes", "99th percentile of time", f64s(&|l| l.p99_bytes)),
         ("max_bytes", "bytes", "longest", f64s(&|l| l.max_bytes as f64)),
-    ])
+    ];
+    Table::new(columns.into_iter().chain(queue_schemes(scenario, reports)))
 }
 
 fn port_table(reports: &[PortReport]) -> Table {

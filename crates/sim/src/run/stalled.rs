@@ -9,7 +9,7 @@ use switchbed_scenario::NicQueue;
 use switchbed_scenario::Scenario;
 use switchbed_scenario::protocols::Protocols;
 
-/// What is to be said of a run that stopped so.
+/// Explains a run that stopped with flows under way, if it did.
 pub(crate) fn stopped(scenario: &Scenario, simulation: &Simulation) -> Option<String> {
     let stall = simulation.stalled()?;
     let pairs = Protocols::of(scenario).all().iter().all(|of| of.queue_pairs().is_some());
@@ -66,11 +66,103 @@ fn rule(scenario: &Scenario, queue: QueueId, is_switch: bool, refusal: Refusal) 
     }
 }
 
-/// What bounds a switch's queue.
+/// Names the key that bounds a switch's queue.
 fn room(scenario: &Scenario) -> String {
     let switch = &scenario.switch;
     let pool = switch.pool.map(|pool| format!("switch.pool = {pool}"));
     let alpha = switch.alpha.map(|alpha| format!("switch.alpha = {alpha}"));
     let buffer = alpha.is_none().then(|| format!("switch.buffer = {}", switch.buffer));
     alpha.into_iter().chain(pool).chain(buffer).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulation::Status;
+    use std::path::Path;
+    use switchbed_scenario::plans_of;
+    use switchbed_units::Span;
+
+    /// A star of three hosts.
+    fn text(rest: &str) -> String {
+        format!(
+            r#"
+            [topology]
+            kind = "star"
+            hosts = 3
+            rate = "10Gbps"
+            delay = "1us"
+            [switch]
+            buffer = "300KB"
+            [scheme]
+            name = "none"
+            {rest}
+            "#
+        )
+    }
+
+    /// Returns the message of a run that looks for a stall every 10 ms.
+    fn message(rest: &str) -> Option<String> {
+        let plans =
+            plans_of("test.toml", &text(rest), Path::new("."), &[], None).expect("a good file");
+        let scenario = &plans[0].scenario;
+        let mut simulation = Simulation::new(scenario).expect("a network that can be built");
+        simulation.look_after(Span::from_ms(10));
+        while simulation.advance(1 << 20) == Status::Running {}
+        stopped(scenario, &simulation)
+    }
+
+    const TCP: &str = r#"
+        [transport]
+        kind = "dctcp"
+        [[traffic]]
+        kind = "incast"
+        from = "1-2"
+        to = 0
+        sizes = "1MB"
+        rounds = 1
+    "#;
+
+    #[test]
+    fn a_run_that_waits_says_for_how_long_and_why() {
+        let lost: Vec<String> = (1..=60).map(|nth| nth.to_string()).collect();
+        let loses = format!(
+            r#"
+            [[event]]
+            at = "0s"
+            port = "switch:0"
+            lose = [{}]
+            "#,
+            lost.join(", ")
+        );
+        let said = message(&format!("{TCP}{loses}")).expect("senders wait for 200 ms");
+        let start =
+            "the run stopped: nothing was delivered for 10ms, as long as a sender retransmits";
+        assert!(said.starts_with(start), "{said}");
+        assert!(said.ends_with("; no port refused a packet or held one since"), "{said}");
+    }
+
+    #[test]
+    fn each_refusal_is_named_by_the_key_that_rules_it() {
+        let plans =
+            plans_of("test.toml", &text(TCP), Path::new("."), &[], None).expect("a good file");
+        let scenario = &plans[0].scenario;
+        let said = |refusal| rule(scenario, 0, true, refusal);
+        let drops = |why| said(Refusal::Drops(why));
+        assert!(said(Refusal::Held).contains("switch.pfc"));
+        assert!(said(Refusal::Down).contains("[[event]]"));
+        assert!(
+            drops(DropReason::Full).contains("switch.buffer = 300KB"),
+            "{}",
+            drops(DropReason::Full)
+        );
+        assert!(drops(DropReason::NotEcnCapable).contains("switch.unmarkable"));
+        assert!(drops(DropReason::Early).contains("none"));
+        assert!(rule(scenario, 0, false, Refusal::Drops(DropReason::Full)).contains("host.nic"));
+    }
+
+    #[test]
+    fn a_run_that_goes_on_says_nothing() {
+        assert_eq!(message(TCP), None);
+    }
 }

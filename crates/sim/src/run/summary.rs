@@ -29,9 +29,9 @@ pub const BUILD: &str = env!("SWITCHBED_BUILD");
 /// had not stopped by then.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub struct FlowCounts {
-    /// Flows that count.
+    /// Flows that count, whether finished or not.
     pub count: u64,
-    /// Those of them that finished.
+    /// Flows of these that have finished.
     pub finished: u64,
     /// Flows that count and whose connection gave up; older summaries lack them.
     #[serde(default)]
@@ -42,9 +42,9 @@ pub struct FlowCounts {
 /// MQ-ECN simulations have it. Without flows all are null.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub struct Fct {
-    /// Flows behind these figures.
+    /// Number of flows behind these figures.
     pub n: u64,
-    /// Mean in microseconds.
+    /// Arithmetic mean in microseconds.
     pub mean_us: Option<f64>,
     /// Median in microseconds.
     pub p50_us: Option<f64>,
@@ -57,18 +57,18 @@ pub struct Fct {
     pub p999_us: Option<f64>,
 }
 
-/// The same of slowdowns, which have no unit.
+/// Slowdowns of flows, without a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Slowdown {
-    /// Flows behind these figures.
+    /// Number of flows behind these figures.
     pub n: u64,
-    /// Mean.
+    /// Arithmetic mean over the flows.
     pub mean: Option<f64>,
-    /// Median.
+    /// Median over the flows.
     pub p50: Option<f64>,
-    /// 95th percentile.
+    /// 95th percentile over the flows.
     pub p95: Option<f64>,
-    /// 99th percentile.
+    /// 99th percentile over the flows.
     pub p99: Option<f64>,
     /// 99.9th percentile; older summaries lack it.
     #[serde(default)]
@@ -78,13 +78,13 @@ pub struct Slowdown {
 /// A figure for each size class.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub struct BySize<T> {
-    /// Every flow.
+    /// Flows of every size.
     pub all: T,
-    /// Up to `measure.small`.
+    /// Flows up to `measure.small` bytes.
     pub small: T,
-    /// Between.
+    /// Flows between small and large.
     pub medium: T,
-    /// Over `measure.large`.
+    /// Flows over `measure.large` bytes.
     pub large: T,
 }
 
@@ -99,25 +99,25 @@ pub struct ByInterference<T> {
     pub path: T,
 }
 
-/// Packets dropped, by reason.
+/// Numbers of packets dropped, by reason.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Drops {
-    /// No room.
+    /// Arrivals refused because memory was full.
     pub full: u64,
     /// To be marked, not ECN-capable.
     pub not_ecn_capable: u64,
-    /// On purpose at arrival.
+    /// Arrivals dropped on purpose.
     pub early: u64,
-    /// Pushed out.
+    /// Queued packets pushed out by arrivals.
     pub pushed_out: u64,
-    /// At departure.
+    /// Packets dropped instead of sent.
     pub at_departure: u64,
 }
 
 /// The switch port that sent for the largest share of its time.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Bottleneck {
-    /// Its name.
+    /// Name of the port: switch and number.
     pub port: String,
     /// Share of the time that its line was up in which it was sending, pause frames included.
     pub utilisation: f64,
@@ -125,14 +125,14 @@ pub struct Bottleneck {
     pub mean_bytes: Option<f64>,
     /// 99th percentile of the same.
     pub p99_bytes: Option<f64>,
-    /// Longest.
+    /// Greatest length since the warm-up.
     pub max_bytes: Option<u64>,
 }
 
 /// Flows that send as long as they run.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Endless {
-    /// How many there are.
+    /// Number of values behind the figures.
     pub n: u64,
     /// Jain's index of their goodputs since the warm-up, (Σx)² / (n·Σx²): 1 is even, 1/n is
     /// one flow alone (Jain, Chiu and Hawe 1984).
@@ -140,7 +140,7 @@ pub struct Endless {
 }
 
 impl Endless {
-    /// Of flows that were there since the warm-up, at least in part.
+    /// Goodput of flows that were there since the warm-up, at least in part.
     fn of(flows: &[FlowRecord], warmed_at: Time) -> Option<Endless> {
         let endless = flows.iter().filter(|flow| flow.size.is_none() && !flow.ended_by(warmed_at));
         let received: Vec<f64> = endless.map(|flow| flow.received.as_f64()).collect();
@@ -156,16 +156,16 @@ impl Endless {
 /// A flow with its FCT in microseconds and its slowdown, both NaN of one that has not ended.
 type Timed<'a> = (&'a FlowRecord, f64, f64);
 
-/// What came of the flows of a source.
+/// Completion times of a traffic source's flows.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct SourceTimes {
-    /// Its place among the scenario's traffic, from 0.
+    /// Index among the scenario's traffic, from 0.
     pub traffic: u32,
-    /// Its kind.
+    /// Word of the source's `kind`.
     pub kind: Cow<'static, str>,
-    /// Of its flows.
+    /// Completion times of its flows.
     pub fct: Fct,
-    /// Of its flows.
+    /// Slowdowns of its flows.
     pub slowdown: Slowdown,
     /// Query completion times: of an incast's rounds, each to its last flow's end, and of requests
     /// with their answers; null for other kinds.
@@ -173,7 +173,7 @@ pub struct SourceTimes {
 }
 
 impl SourceTimes {
-    /// Of each source whose flows have ends, by flows that count.
+    /// Times of each source whose flows have ends, over flows that count.
     fn of(traffic: &[Entry], counted: &[&FlowRecord], times: &[(f64, f64)]) -> Vec<SourceTimes> {
         let mut flows: Vec<Vec<Timed>> = vec![Vec::new(); traffic.len()];
         for (flow, &(fct, slowdown)) in counted.iter().zip(times) {
@@ -207,11 +207,11 @@ impl SourceTimes {
 pub struct TransportTimes {
     /// The kind, with the keys by which it differs from others of that kind.
     pub transport: String,
-    /// Flows that count.
+    /// Flows of this transport that count.
     pub flows: u64,
-    /// Of its flows that count and have ended.
+    /// FCTs of its flows that count and have ended.
     pub fct: Fct,
-    /// Of the same flows.
+    /// Slowdowns of the same flows.
     pub slowdown: Slowdown,
     /// Payload received a second since the warm-up.
     pub goodput_bps: f64,
@@ -228,7 +228,7 @@ pub struct TransportTimes {
 }
 
 impl TransportTimes {
-    /// Of each transport of a scenario; of none where all flows have one.
+    /// Results of each transport of a scenario; none where all flows have one.
     fn of(
         scenario: &Scenario,
         simulation: &Simulation,
@@ -287,11 +287,11 @@ fn rounds(flows: &[Timed]) -> Vec<f64> {
 /// A class's (a service's) part in the goodput, and its flows.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub struct ClassGoodput {
-    /// The class.
+    /// Class of the packets (DSCP).
     pub class: u8,
     /// Payload received a second since the warm-up.
     pub goodput_bps: f64,
-    /// Of its flows that count; older summaries lack it.
+    /// FCTs of its flows that count; older summaries lack it.
     #[serde(default)]
     pub fct: Fct,
 }
@@ -325,11 +325,11 @@ pub struct ProbeRtts {
     pub src: u32,
     /// The host that sent them back.
     pub dst: u32,
-    /// Their class.
+    /// Class of the probes (DSCP).
     pub class: u8,
-    /// Those that came back.
+    /// Number of probes that came back.
     pub n: u64,
-    /// Those that did not, be it that they were still on their way.
+    /// Number of probes that did not come back, those still on their way included.
     pub lost: u64,
     /// Mean in microseconds.
     pub mean_us: Option<f64>,
@@ -362,7 +362,7 @@ impl ProbeRtts {
 /// A flow-size table in use.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct TableMean {
-    /// Its name, or its file's.
+    /// Name of the table, or of its file.
     pub name: String,
     /// The mean that turns the load into flows a second.
     pub mean_bytes: f64,
@@ -370,14 +370,14 @@ pub struct TableMean {
     pub drawn_mean_bytes: f64,
 }
 
-/// What a Poisson source offers: a load by both of its definitions, and its sizes.
+/// Load that a Poisson source offers by both definitions, and its flow sizes.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct OfferedLoad {
-    /// Flow-size tables.
+    /// Means of its flow-size tables.
     pub sizes: Vec<TableMean>,
     /// Payload bits a sender over its link's rate: the scenario's `load`.
     pub payload: f64,
-    /// The same with headers, as the wire has it.
+    /// Load with headers, as the wire has it.
     pub wire: f64,
 }
 
@@ -385,20 +385,20 @@ fn ideal() -> Cow<'static, str> {
     "ideal".into()
 }
 
-/// The summary.
+/// Headline figures of a run.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Summary {
-    /// Flows.
+    /// Numbers of flows that count and that finished.
     pub flows: FlowCounts,
     /// Flow completion times by size class, of finished flows.
     pub fct: BySize<Fct>,
-    /// The same by source; older summaries lack it.
+    /// FCTs by source; older summaries lack it.
     #[serde(default)]
     pub by_traffic: Vec<SourceTimes>,
-    /// The same by transport; only where flows have more than one.
+    /// FCTs by transport; only where flows have more than one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_transport: Vec<TransportTimes>,
-    /// What collectives took; only where there are any.
+    /// Durations of collectives; only where there are any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<JobTimes>,
     /// FCTs by what flows met of giant ones; null without `measure.giant`.
@@ -410,7 +410,7 @@ pub struct Summary {
     pub slowdown_over: Cow<'static, str>,
     /// Payload received a second, all flows together, since the warm-up.
     pub goodput_bps: f64,
-    /// The same of each class that received anything, and its FCTs.
+    /// Goodput of each class that received anything, and its FCTs.
     pub classes: Vec<ClassGoodput>,
     /// Round-trip times of each pair's and class's probes.
     pub probes: Vec<ProbeRtts>,
@@ -423,8 +423,15 @@ pub struct Summary {
     pub notifications: u64,
     /// Packets dropped since the warm-up.
     pub drops: u64,
-    /// The same by reason.
+    /// Numbers of dropped packets by reason.
     pub drops_by_reason: Drops,
+    /// Packets that lines lost since the warm-up, as `[[event]]` said; older summaries lack them.
+    #[serde(default)]
+    pub lost: u64,
+    /// Packets that switches dropped since the warm-up, since links were down and no port led on; older summaries
+    /// lack them.
+    #[serde(default)]
+    pub no_route: u64,
     /// Retransmission timeouts and probes before the first RTT sample since the warm-up, like marks and
     /// drops those of all flows.
     pub timeouts: u64,
@@ -435,34 +442,34 @@ pub struct Summary {
     pub retransmissions: u64,
     /// Window cuts for marks, likewise.
     pub ecn_cuts: u64,
-    /// What flow control did, where there is any.
+    /// Counts of flow control, where there is any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pauses: Option<PauseCounts>,
-    /// The busiest switch port.
+    /// Busiest port of a switch.
     pub bottleneck: Option<Bottleneck>,
-    /// What each Poisson source offers.
+    /// Load that each Poisson source offers.
     pub offered: Vec<OfferedLoad>,
     /// Packets transmitted by ports, ACKs and the warm-up included.
     pub packet_hops: u64,
-    /// Events of the engine.
+    /// Number of events that the engine handled.
     pub events: u64,
-    /// Simulated time in seconds.
+    /// Simulated time at the end, in seconds.
     pub simulated_s: f64,
     /// The run reached its end: of one that was stopped nothing is kept.
     pub complete: bool,
-    /// What a reader must know before trusting the rest.
+    /// Warnings to read before trusting the other figures.
     pub warnings: Vec<String>,
-    /// The seed.
+    /// Seed of the run.
     pub seed: u64,
-    /// Switchbed's version.
+    /// Version of Switchbed that ran it.
     pub version: Cow<'static, str>,
     /// A hash of the sources that this was built from.
     pub build: Cow<'static, str>,
-    /// [`SCHEMA_VERSION`].
+    /// Version of the format: [`SCHEMA_VERSION`].
     pub schema_version: u32,
 }
 
-/// What flow control did since the warm-up.
+/// Counts of flow control since the warm-up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PauseCounts {
     /// Times that a port's class was held.
@@ -475,7 +482,7 @@ pub struct PauseCounts {
     pub longest_s: f64,
     /// Flows that count and waited behind a port that was held.
     pub flows: u64,
-    /// Those of them that waited for a port that is not on their way.
+    /// Flows of these that waited for a port that is not on their way.
     pub victims: u64,
     /// How often the watchdog acted.
     pub storms: u64,
@@ -598,6 +605,8 @@ impl Summary {
             notifications: reports.iter().map(|report| report.counters.notified).sum(),
             drops: reports.iter().map(|report| report.counters.dropped()).sum(),
             drops_by_reason,
+            lost: reports.iter().map(|report| report.lost).sum(),
+            no_route: simulation.no_route(),
             timeouts: sum(&|flow| flow.timeouts),
             waits: WaitCounts::of(&counted),
             retransmissions: sum(&|flow| flow.retransmissions),
@@ -649,7 +658,7 @@ impl TableMean {
 }
 
 impl Fct {
-    /// Of flows given by size in bytes and FCT in microseconds.
+    /// FCTs by size class, of flows given by size in bytes and FCT in microseconds.
     fn by_size(flows: &[(u64, f64)], small: u64, large: u64) -> BySize<Fct> {
         let of = |class: &dyn Fn(u64) -> bool| {
             Fct::of(flows.iter().filter(|(size, _)| class(*size)).map(|&(_, us)| us).collect())

@@ -20,7 +20,7 @@ pub struct WaitCounts {
     pub rto_initial: u64,
     /// The retransmission timer after that.
     pub rto: u64,
-    /// A tail loss probe's.
+    /// Waits for a tail loss probe's timer.
     pub probe: u64,
     /// The receiver's, where its ACK was held back while the sender could send nothing.
     pub delayed_ack: u64,

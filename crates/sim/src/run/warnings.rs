@@ -1,5 +1,5 @@
-//! What a reader must know before trusting a run's figures: a scheme that never marked, a
-//! queue that never filled, percentiles on too few flows.
+//! Warnings about a run's figures: a scheme that never marked, a queue that never filled,
+//! percentiles on too few flows.
 
 use crate::flow::FlowRecord;
 use crate::ids::LinkId;
@@ -164,7 +164,7 @@ fn straggler(scenario: &Scenario, flows: &[FlowRecord]) -> Option<String> {
     })
 }
 
-/// What senders lose in their own cards never meets a switch.
+/// Warns of packets that senders lose in their own cards, before any switch.
 fn own_cards(scenario: &Scenario, reports: &[PortReport]) -> Option<String> {
     let mut cards = reports.iter().filter(|report| !report.info.is_switch());
     let buffer = match scenario.host.nic {
@@ -178,7 +178,7 @@ fn own_cards(scenario: &Scenario, reports: &[PortReport]) -> Option<String> {
     })
 }
 
-/// What marking drops for not being ECN-capable, beside packets that are.
+/// Warns of packets that marking dropped because they were not ECN-capable, while others were.
 fn unmarkable(scenario: &Scenario, flows: &[FlowRecord], reports: &[PortReport]) -> Option<String> {
     let dropped = |report: &PortReport| report.counters.drops[DropReason::NotEcnCapable as usize];
     let protocols = Protocols::of(scenario);

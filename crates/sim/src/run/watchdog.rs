@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 const FACTOR: f64 = 1.5;
 /// Bytes that a process may grow by for other reasons: libraries that are loaded, memory that is kept for reuse.
 const SLACK: u64 = 128_000_000;
-/// Time between two looks.
 const EVERY: Duration = Duration::from_millis(50);
 
 /// Forecasts of the runs under way, and of all that began.
@@ -25,7 +24,7 @@ static BEGUN: AtomicU64 = AtomicU64::new(0);
 pub struct Excess {
     /// Bytes that the process has grown by since it began.
     pub took: u64,
-    /// Bytes that were forecast.
+    /// Number of bytes that were forecast.
     pub forecast: u64,
 }
 
@@ -51,7 +50,8 @@ pub(crate) struct Watchdog {
 }
 
 impl Watchdog {
-    /// For a run that was forecast to take so much; `None` where the system does not tell.
+    /// Makes a watchdog for a run with this forecast; `None` where the system does not report
+    /// memory.
     pub(crate) fn new(forecast: u64) -> Option<Watchdog> {
         let base = resident()? as i64;
         let live = LIVE.fetch_add(forecast, Relaxed);

@@ -2,7 +2,7 @@
 
 use switchbed_units::Span;
 
-/// What happened on a connection.
+/// Counts of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Expiries of the retransmission timer, those for SYNs too.

@@ -71,13 +71,13 @@ pub enum Opening {
 /// A packet that a half wants sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Outgoing {
-    /// What is in it.
+    /// Content of the packet.
     pub body: Body,
-    /// Its length on the wire in bytes.
+    /// Length on the wire in bytes.
     pub len_bytes: u32,
     /// Whether it may be marked.
     pub ecn: Ecn,
-    /// Its class, where that is not its connection's.
+    /// Service class, where it differs from the connection's.
     pub class: Option<u8>,
 }
 
@@ -208,7 +208,7 @@ impl Sending {
         }
     }
 
-    /// What happened so far.
+    /// Returns the connection's counts so far.
     pub fn counters(&self) -> Counters {
         match self {
             Sending::Tcp(sender) => *sender.counters(),
@@ -274,7 +274,8 @@ impl Sending {
         }
     }
 
-    /// What paces it in the card: when its next packet may leave, and whether it has one; `None`: nothing.
+    /// Returns what the card paces it by: when its next packet may leave, and whether it has one.
+    /// `None`: the card does not pace it.
     #[inline]
     pub(crate) fn pace(&self, kind: &Kind) -> Option<(Time, bool)> {
         match (self, kind) {
@@ -285,7 +286,7 @@ impl Sending {
         }
     }
 
-    /// What came for a sender: an acknowledgement, or another answer.
+    /// Handles an answer to a sender: an acknowledgement, or another.
     #[inline(always)]
     pub fn on_answer(&mut self, kind: &Kind, body: &Body, now: Time) {
         match (self, kind, body) {

@@ -99,6 +99,7 @@ pub fn star(hosts: u32) -> Scenario {
             classify: Classify::Single,
             discipline: Discipline::Fifo,
             strict: 0,
+            strict_order: StrictOrder::Lowest,
             quantum: vec![packets(1)],
             buffer: Bytes::new(300_000),
             memory: None,

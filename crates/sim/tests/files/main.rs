@@ -5,6 +5,7 @@ mod counters;
 mod division;
 mod ends;
 mod every_scheme;
+mod failures;
 mod interference;
 mod lazy;
 mod limits;

@@ -248,7 +248,7 @@ fn what_is_wrong_is_told_with_its_line_and_column() {
         let why = change(HPCC, from, to);
         assert!(why.starts_with(told), "{why} instead of {told}");
     }
-    assert!(read("", ENDLESS).expect_err("empty").contains("t: its first line is neither"));
+    assert!(read("", ENDLESS).expect_err("empty").contains("t: its first line is none of"));
     assert!(
         read("node,tier\na,host\n", ENDLESS).expect_err("no links").contains("t: has no links")
     );

@@ -49,7 +49,6 @@ struct Entry {
 pub struct Arrivals {
     keep: f64,
     threshold: f64,
-    /// Intervals that have ended.
     intervals: u64,
     places: HashMap<u32, u32, BuildHasherDefault<Mix>>,
     entries: Vec<Entry>,
@@ -57,7 +56,7 @@ pub struct Arrivals {
     free: Vec<u32>,
     /// Parties beyond which the forgotten are looked for.
     room: usize,
-    /// Those that have sent in the interval under way.
+    /// Parties that have sent in the interval under way.
     sent: Vec<u32>,
     active: Vec<u32>,
 }
@@ -133,7 +132,7 @@ impl Arrivals {
         })
     }
 
-    /// Parties remembered.
+    /// Number of parties remembered.
     pub fn parties(&self) -> usize {
         self.places.len()
     }

@@ -3,55 +3,82 @@
 //! `src dst rate delay error_rate`. Other numbers are hosts'. A rate may be a number alone, in bits a second, as
 //! ns3-datacenter has it. Parallel links stay, of which that simulator keeps the last.
 //!
-//! Node 7 is called `host7` or `switch7`. A switch's tier is its distance from the nearest host: `tier1`, `tier2`, …
+//! SimAI's form (aliyun/SimAI, `inputs/topo/gen_Topo_Template.py`) has another first line, `nodes gpus_per_server
+//! nvswitches switches links gpu_type`, and lists the NVSwitches before the switches; the rest is the same.
+//!
+//! Node 7 is called `host7`, `switch7` or `nvswitch7`. A switch's tier is its distance from the nearest host: `tier1`,
+//! `tier2`, …; NVSwitches are the tier `nvswitch`.
 
+use super::fields::{self, Word};
 use super::{Described, Link, Node, Wrong};
-use switchbed_config::text::shown;
 use switchbed_units::{Rate, quantity};
 
-/// More nodes than that are none.
+/// Nodes and links of a file are fewer.
 const MOST: u32 = 1 << 20;
 
-/// A field of a line.
-#[derive(Clone, Copy)]
-struct Word<'a> {
-    line: u32,
-    column: usize,
-    text: &'a str,
+/// The forms that differ in their first line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Head {
+    /// `nodes switches links`.
+    Hpcc,
+    /// `nodes gpus_per_server nvswitches switches links gpu_type`.
+    SimAi,
 }
 
-impl Word<'_> {
-    fn wrong(&self, what: &str) -> Wrong {
-        Wrong::field(self.line, self.column, format!("\"{}\": {what}", shown(self.text)))
+/// Counts in the first line of a file.
+struct Counts {
+    nodes: u32,
+    nvswitches: u32,
+    /// NVSwitches among them.
+    switches: u32,
+    links: u32,
+}
+
+impl Head {
+    /// Whether a text begins so.
+    pub(super) fn begins(self, text: &str) -> bool {
+        let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+        let words: Vec<&str> = first.split_whitespace().collect();
+        let numbers = words.iter().filter(|word| word.parse::<u32>().is_ok()).count();
+        match self {
+            Head::Hpcc => words.len() == 3 && numbers == 3,
+            Head::SimAi => words.len() == 6 && numbers == 5 && words[5].parse::<u32>().is_err(),
+        }
     }
 
-    /// A whole number below an end.
-    fn below(&self, end: u32, what: &str) -> Result<u32, Wrong> {
-        let number = self.text.parse().ok().filter(|&number: &u32| number < end);
-        number.ok_or_else(|| self.wrong(&format!("{what} is a whole number below {end}")))
+    fn counts(self, line: u32, head: &[Word]) -> Result<Counts, Wrong> {
+        let (nodes, nvswitches, switches, links) = match (self, head) {
+            (Head::Hpcc, &[nodes, switches, links]) => (nodes, None, switches, links),
+            (Head::SimAi, &[nodes, gpus, nvswitches, switches, links, _]) => {
+                gpus.below(MOST, "the number of GPUs a server")?;
+                (nodes, Some(nvswitches), switches, links)
+            }
+            _ => return Err(Wrong::line(line, self.wants())),
+        };
+        let nodes = nodes.below(MOST, "the number of nodes")?;
+        let nvswitches = nvswitches.map(|count| count.below(nodes, "the number of NVSwitches"));
+        let nvswitches = nvswitches.transpose()?.unwrap_or(0);
+        let others = (nodes - nvswitches).max(1);
+        let switches = nvswitches + switches.below(others, "the number of switches")?;
+        Ok(Counts { nodes, nvswitches, switches, links: links.below(MOST, "the number of links")? })
+    }
+
+    fn wants(self) -> &'static str {
+        match self {
+            Head::Hpcc => "begins with nodes switches links, three whole numbers",
+            Head::SimAi => {
+                "begins with nodes gpus_per_server nvswitches switches links gpu_type, five whole numbers and a name"
+            }
+        }
     }
 }
 
-/// Whether a text begins so.
-pub(super) fn is_one(text: &str) -> bool {
-    let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    let numbers: Vec<_> = first.split_whitespace().map(str::parse::<u32>).collect();
-    numbers.len() == 3 && numbers.iter().all(Result::is_ok)
-}
-
-pub(super) fn parse(text: &str) -> Result<Described, Wrong> {
-    let mut lines = (1..).zip(text.lines()).filter_map(|(line, text)| {
-        let word = |(column, text)| Word { line, column, text };
-        let words: Vec<Word> = text.split_whitespace().enumerate().map(word).collect();
-        (!words.is_empty()).then_some((line, words))
-    });
-    let wants = "begins with nodes switches links, three whole numbers";
-    let (line, head) = lines.next().ok_or_else(|| Wrong::file(format!("is empty: it {wants}")))?;
-    let [nodes, switches, links] = head[..] else { return Err(Wrong::line(line, wants)) };
-    let nodes = nodes.below(MOST, "the number of nodes")?;
-    let count = switches.below(nodes.max(1), "the number of switches")?;
-    let links = links.below(MOST, "the number of links")?;
-    let mut line_of: Vec<Option<u32>> = vec![None; nodes as usize];
+pub(super) fn parse(text: &str, form: Head) -> Result<Described, Wrong> {
+    let mut lines = fields::lines(text);
+    let empty = || Wrong::file(format!("is empty: it {}", form.wants()));
+    let (line, head) = lines.next().ok_or_else(empty)?;
+    let Counts { nodes, nvswitches, switches: count, links } = form.counts(line, &head)?;
+    let mut named: Vec<Option<(u32, bool)>> = vec![None; nodes as usize];
     let mut left = count;
     // Numbers of switches may stand on several lines.
     while left > 0 {
@@ -64,18 +91,22 @@ pub(super) fn parse(text: &str) -> Result<Described, Wrong> {
                 )));
             }
             let node = word.below(nodes, "a switch")?;
-            if line_of[node as usize].replace(word.line).is_some() {
+            let nv = count - left < nvswitches;
+            if named[node as usize].replace((word.line, nv)).is_some() {
                 return Err(word.wrong("this switch is named already"));
             }
             left -= 1;
         }
     }
     let mut described = Described::default();
-    for (nth, line) in line_of.into_iter().enumerate() {
-        let (kind, tier) =
-            if line.is_some() { ("switch", Some(String::new())) } else { ("host", None) };
-        let node = Node { name: format!("{kind}{nth}"), tier, line: line.unwrap_or(1) };
-        described.nodes.push(node);
+    for (nth, named) in named.into_iter().enumerate() {
+        let (kind, tier) = match named {
+            Some((_, true)) => ("nvswitch", Some("nvswitch".to_owned())),
+            Some((_, false)) => ("switch", Some(String::new())),
+            None => ("host", None),
+        };
+        let line = named.map_or(1, |(line, _)| line);
+        described.nodes.push(Node { name: format!("{kind}{nth}"), tier, line });
     }
     for nth in 0..links {
         let ended = || Wrong::file(format!("ends after {nth} of {links} links"));
@@ -115,7 +146,7 @@ pub(super) fn parse(text: &str) -> Result<Described, Wrong> {
 }
 
 impl Described {
-    /// Calls each switch's tier by its distance from the nearest host.
+    /// Calls each switch's tier by its distance from the nearest host, where it has no name.
     fn name_tiers(&mut self) {
         let mut near: Vec<Vec<u32>> = vec![Vec::new(); self.nodes.len()];
         for Link { ends: [a, b], .. } in &self.links {
@@ -130,7 +161,10 @@ impl Described {
             let mut reached = Vec::new();
             for &to in next.iter().flat_map(|&at| &near[at as usize]) {
                 if !std::mem::replace(&mut seen[to as usize], true) {
-                    self.nodes[to as usize].tier = Some(format!("tier{distance}"));
+                    let tier = &mut self.nodes[to as usize].tier;
+                    if tier.as_ref().is_some_and(String::is_empty) {
+                        *tier = Some(format!("tier{distance}"));
+                    }
                     reached.push(to);
                 }
             }

@@ -1,17 +1,21 @@
 //! A topology from a file: nodes, and the links between them, each with its rate and delay. `table` reads our own form,
-//! `hpcc` that of HPCC's simulator and those made from it.
+//! `hpcc` that of HPCC's simulator and those made from it (SimAI's among them), `htsim` that of htsim.
 //!
 //! Hosts and switches are numbered in the order of the file, and so are a switch's ports. Packets take a shortest path,
 //! by links ([`super::tables`]).
 
+mod fields;
 mod hpcc;
+mod htsim;
 mod table;
 
 use super::graph::{self, Cable, Graph, Tier};
+use super::map::{Map, MapLink, MapNode};
 use super::rates::HostRates;
 use super::tables::Tables;
 use super::{MAX_HOSTS, MAX_WAY, Shape, SwitchGroup};
 use crate::file::FILE;
+use hpcc::Head;
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
@@ -28,8 +32,12 @@ words! {
         Auto = "auto",
         /// Nodes with tiers, then links, as CSV.
         Table = "table",
-        /// As HPCC's simulator reads it.
+        /// Form of HPCC's simulator.
         Hpcc = "hpcc",
+        /// Form of SimAI's networks.
+        SimAi = "simai",
+        /// The `.topo` of htsim.
+        Htsim = "htsim",
     }
 }
 
@@ -40,7 +48,9 @@ params! {
         path: Read;
         /// The file's form. table: CSV, a line "node,tier" and each node with its tier (host: a host), then a line
         /// "from,to,rate,delay" (also count and mtu) and the links. hpcc: that of HPCC's simulator, "nodes switches
-        /// links", then the switches, then "src dst rate delay error_rate". auto: what the first line shows.
+        /// links", then the switches, then "src dst rate delay error_rate". simai: SimAI's, "nodes gpus_per_server
+        /// nvswitches switches links gpu_type", the rest likewise. htsim: its .topo, "Nodes", "Tiers", "Podsize" and a
+        /// block for each tier. auto: what the first line shows.
         format: Format = "auto";
     }
 }
@@ -124,6 +134,11 @@ impl Wrong {
     fn file(what: impl Into<String>) -> Wrong {
         Wrong { line: None, column: None, what: what.into() }
     }
+    fn of(self, file: String) -> Mistake {
+        let Wrong { line, column, what } = self;
+        let key = column.map_or(String::new(), |column| format!("column {column}:"));
+        Mistake { file, line, key, message: what }
+    }
 }
 
 /// Whether a name can stand in a scenario, beside numbers, ranges and ports.
@@ -141,13 +156,7 @@ impl FromFile {
     pub(super) fn load(&mut self, mtu: Bytes) -> Result<(), Mistake> {
         let path = self.path.path.clone();
         let network = Network::read(Path::new(&path), self.format, mtu);
-        let network = network.map_err(|Wrong { line, column, what }| Mistake {
-            file: path,
-            line,
-            key: column.map_or(String::new(), |column| format!("column {column}:")),
-            message: what,
-        })?;
-        self.path.network = Arc::new(network);
+        self.path.network = Arc::new(network.map_err(|wrong| wrong.of(path))?);
         Ok(())
     }
 
@@ -160,6 +169,16 @@ impl FromFile {
         let path = Read { path: path.display().to_string(), network: Arc::default() };
         let mut file = FromFile { path, format };
         file.load(Bytes::new(1)).map(|()| file)
+    }
+
+    /// The nodes and links in a file, whose hosts may have several links.
+    ///
+    /// # Errors
+    /// As of [`FromFile::read`].
+    pub fn map(path: &Path, format: &str) -> Result<Map, Mistake> {
+        let format = Format::from_value(Value::Word(format.to_owned())).unwrap_or(Format::Auto);
+        let described = Described::read(path, format, Bytes::new(1));
+        described.map(Described::into_map).map_err(|wrong| wrong.of(path.display().to_string()))
     }
 
     /// The rates of its links, or of hosts' alone, each once, rising.
@@ -177,10 +196,8 @@ impl FromFile {
 
 impl Network {
     fn read(path: &Path, format: Format, mtu: Bytes) -> Result<Network, Wrong> {
-        let text = text::read(path)
-            .map_err(|error| Wrong::file(format!("cannot read the topology: {error}")))?;
-        let described = Described::parse(&text, format)?;
-        described.check(mtu)?;
+        let described = Described::read(path, format, mtu)?;
+        described.check_hosts()?;
         let graph = described.graph();
         if let Some(error) = described.unconnected(&graph) {
             return Err(error);
@@ -191,16 +208,48 @@ impl Network {
 }
 
 impl Described {
+    fn read(path: &Path, format: Format, mtu: Bytes) -> Result<Described, Wrong> {
+        let text = text::read(path)
+            .map_err(|error| Wrong::file(format!("cannot read the topology: {error}")))?;
+        let described = Described::parse(&text, format)?;
+        described.check(mtu).map(|()| described)
+    }
+
+    fn into_map(self) -> Map {
+        let node = |Node { name, tier, .. }| MapNode { name, tier };
+        let link = |Link { ends, rate, delay, mtu, .. }| MapLink {
+            ends,
+            rate_bps: rate.as_bps(),
+            delay_ps: delay.as_ps(),
+            mtu_bytes: mtu.map(Bytes::get),
+        };
+        Map {
+            nodes: self.nodes.into_iter().map(node).collect(),
+            links: self.links.into_iter().map(link).collect(),
+        }
+    }
+
     fn parse(text: &str, format: Format) -> Result<Described, Wrong> {
         match format {
             Format::Table => table::parse(text),
-            Format::Hpcc => hpcc::parse(text),
-            Format::Auto if table::is_one(text) => table::parse(text),
-            Format::Auto if hpcc::is_one(text) => hpcc::parse(text),
-            Format::Auto => Err(Wrong::file(
-                "its first line is neither \"node,tier\" (format = \"table\") nor three whole numbers, \
-                 nodes switches links (format = \"hpcc\")",
-            )),
+            Format::Hpcc => hpcc::parse(text, Head::Hpcc),
+            Format::SimAi => hpcc::parse(text, Head::SimAi),
+            Format::Htsim => htsim::parse(text),
+            Format::Auto => {
+                let begins = [
+                    (Format::Table, table::is_one(text)),
+                    (Format::Hpcc, Head::Hpcc.begins(text)),
+                    (Format::SimAi, Head::SimAi.begins(text)),
+                    (Format::Htsim, htsim::is_one(text)),
+                ];
+                match begins.into_iter().find(|&(_, begins)| begins) {
+                    Some((format, _)) => Described::parse(text, format),
+                    None => Err(Wrong::file(
+                        "its first line is none of \"node,tier\" (format = \"table\"), nodes switches links, three \
+                         whole numbers (\"hpcc\"), five and a GPU's name (\"simai\"), \"Nodes\" and a number (\"htsim\")",
+                    )),
+                }
+            }
         }
     }
 
@@ -247,22 +296,33 @@ impl Described {
             }
             link.ends.iter().for_each(|&end| links[end as usize] += 1);
         }
-        for (node, &links) in self.nodes.iter().zip(&links) {
-            let kind = if node.tier.is_none() { "host" } else { "switch" };
-            match (links, &node.tier) {
-                (0, _) => {
-                    let what = format!("the {kind} {} has no link", node.name);
-                    return Err(Wrong::line(node.line, what));
-                }
-                (2.., None) => {
-                    let what =
-                        format!("the host {} has {links} links: one is supported", node.name);
-                    return Err(Wrong::line(node.line, what));
-                }
-                _ => {}
+        match self.nodes.iter().zip(&links).find(|&(_, &links)| links == 0) {
+            Some((node, _)) => {
+                let kind = if node.tier.is_none() { "host" } else { "switch" };
+                Err(Wrong::line(node.line, format!("the {kind} {} has no link", node.name)))
             }
+            None => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Refuses hosts with several links.
+    fn check_hosts(&self) -> Result<(), Wrong> {
+        let mut links = vec![0u32; self.nodes.len()];
+        for link in &self.links {
+            link.ends.iter().for_each(|&end| links[end as usize] += 1);
+        }
+        let several = |&(node, links): &(&Node, &u32)| node.tier.is_none() && *links > 1;
+        match self.nodes.iter().zip(&links).find(several) {
+            Some((node, links)) => Err(Wrong::line(
+                node.line,
+                format!(
+                    "the host {} has {links} links: one is supported (`switchbed topology convert` has --nics and \
+                     --without)",
+                    node.name
+                ),
+            )),
+            None => Ok(()),
+        }
     }
 
     /// The graph. Every host has one link.

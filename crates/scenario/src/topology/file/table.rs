@@ -23,6 +23,9 @@ use std::collections::HashMap;
 use switchbed_config::text::shown;
 use switchbed_units::quantity;
 
+/// More than the ports of a network may join.
+const MOST_LINKS: usize = 1 << 20;
+
 /// Lines that say something: number, fields.
 fn lines(text: &str) -> impl Iterator<Item = (u32, Vec<&str>)> {
     let lines = (1..).zip(text.trim_start_matches('\u{feff}').lines());
@@ -128,6 +131,9 @@ pub(super) fn parse(text: &str) -> Result<Described, Wrong> {
             "" => None,
             text => Some(quantity::size(text, None).map_err(wrong)?),
         };
+        if described.links.len() + count as usize > MOST_LINKS {
+            return Err(Wrong::line(line, format!("a file has at most {MOST_LINKS} links")));
+        }
         let link = Link { ends, rate, delay, mtu, line };
         described.links.extend(std::iter::repeat_n(link, count as usize));
     }

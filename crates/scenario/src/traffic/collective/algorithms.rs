@@ -41,7 +41,7 @@ struct Sketch<'a> {
     channel: u32,
     class: u8,
     reduction: Option<Rate>,
-    /// What each rank's next message waits for.
+    /// Steps that each rank's next message waits for.
     ready: Vec<Vec<Step>>,
 }
 
@@ -97,7 +97,8 @@ impl Sketch<'_> {
         (sent, self.draft.receive((to, from), self.tag, &[]))
     }
 
-    /// What comes of what a rank has received, beside what it waits for anyhow.
+    /// Adds the time that a rank takes to reduce what it received, after the steps `after`. Returns
+    /// the steps to wait for.
     fn reduced(&mut self, rank: u32, bytes: Bytes, mut after: Vec<Step>) -> Vec<Step> {
         let Some(rate) = self.reduction else { return after };
         let ps = u128::from(bytes.get()) * 8 * u128::from(PS_PER_S) / u128::from(rate.as_bps());

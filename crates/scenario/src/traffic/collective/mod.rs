@@ -82,7 +82,7 @@ words! {
     }
 }
 
-/// So many messages a repetition has at most, and all together.
+/// Most messages of a repetition, and of all together.
 const MOST: u64 = 1 << 24;
 
 impl Operation {

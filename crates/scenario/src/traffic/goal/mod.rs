@@ -34,7 +34,7 @@ impl Goal {
         ListError { file: self.file.clone(), line, column: None, what }
     }
 
-    /// What the ranks do, on the hosts that a seed deals them to.
+    /// Reads the program of the ranks, on the hosts that a seed deals them to.
     ///
     /// # Errors
     /// A file that cannot be read or is no schedule; more ranks than hosts; a message that only one side has, or

@@ -16,7 +16,7 @@ use std::str::Chars;
 use switchbed_config::text::shown;
 use switchbed_units::{Bytes, Span};
 
-/// What is wrong, and in which line.
+/// Line of a mistake, and its description.
 pub(super) type Wrong = (u64, String);
 
 /// A calculation takes so many nanoseconds at most: 213 days, a run's longest.
@@ -97,7 +97,7 @@ impl Lexer<'_> {
         self.next = Some(token);
     }
 
-    /// What stands in place of something else.
+    /// Message about a token that stands in place of something else.
     fn wrong<T>(&self, found: Option<&Token>, expected: &str) -> Result<T, Wrong> {
         let line = self.line - u64::from(found == Some(&Token::End));
         let found = found.map_or("the file's end".to_owned(), Token::text);

@@ -44,7 +44,7 @@ struct Columns {
     delay: Option<usize>,
 }
 
-/// What is wrong, and the place of the column at fault if it is one.
+/// Description of a mistake, with the index of the column at fault if there is one.
 type Wrong = (Option<usize>, String);
 
 const COLUMNS: [&str; 11] = [
@@ -61,7 +61,7 @@ const COLUMNS: [&str; 11] = [
     "delay_s",
 ];
 
-/// What is wrong with a column of this name. Others' lists call them `size` or `start`.
+/// Message about a missing column. Lists of other programs call them `size` or `start`.
 fn no_such(name: &str) -> String {
     let begins = |column: &&str| !name.is_empty() && column.starts_with(name);
     match near(name, COLUMNS.into_iter()).or_else(|| COLUMNS.into_iter().find(begins)) {

@@ -20,7 +20,7 @@ struct Row {
 }
 
 impl List {
-    /// What hosts do, where the list has the column `after`.
+    /// Program of the hosts; `None`: the list lacks the column `after`.
     ///
     /// # Errors
     /// A row that is wrong, an id that is there twice, one that is not there or not of the row's source, and

@@ -16,14 +16,14 @@ use switchbed_scenario::{Limiters, Reaction};
 use switchbed_units::random::Stream;
 use switchbed_units::{Line, Rate, Time};
 
-/// What a connection hands over when it is asked for its next packet.
+/// Answer of a connection that is asked for its next packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Polled {
     /// How long the packet is.
     len_bytes: u32,
     /// When the connection lets the next one leave.
     pub(crate) next: Time,
-    /// There is one.
+    /// Whether it has a next packet.
     pub(crate) more: bool,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct Card {
 #[derive(Debug)]
 struct Group {
     class: u8,
-    /// It waits for its turn, due or later.
+    /// Whether it waits for its turn, due or later.
     waits: bool,
     /// When its next packet may be sent.
     next: Time,

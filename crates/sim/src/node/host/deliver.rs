@@ -1,4 +1,4 @@
-//! What arrives at a host, and what follows from that.
+//! Arrivals at a host, and the host's reactions.
 
 use super::halves::{Expected, append};
 use super::intake::{BUDGET, Frame, GRO_MAX, Merged};
@@ -345,7 +345,7 @@ impl Host {
         }
     }
 
-    /// It is time to look at what waits.
+    /// Handles arrivals that have waited for their processing time.
     pub(super) fn intake_due<N: Net>(&mut self, cx: &mut Cx<N>, now: Time) {
         if self.intake.as_ref().is_some_and(|intake| intake.due == now) {
             self.interrupt(cx, now);

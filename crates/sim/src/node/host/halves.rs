@@ -11,7 +11,7 @@ use switchbed_units::{Bytes, Time};
 #[derive(Clone, Debug)]
 pub(super) struct Running {
     pub(super) record: FlowRecord,
-    /// Its number among all flows of the run.
+    /// Number among all flows of the run.
     pub(super) number: u64,
     /// The stream offsets of its first byte and after its last.
     pub(super) from: u64,
@@ -28,7 +28,7 @@ pub(super) struct SendHalf {
     pub(super) sending: Sending,
     pub(super) flow: FlowId,
     pub(super) dst: HostId,
-    /// The receiving half's number there, once an ACK has told.
+    /// The receiving half's number there, once an ACK has brought it.
     pub(super) peer: Maybe<ConnId>,
     /// The ECMP keys of its data and of the ACKs.
     pub(super) keys: [u32; 2],
@@ -37,13 +37,13 @@ pub(super) struct SendHalf {
     pub(super) kind: u8,
     /// The number is taken.
     pub(super) open: bool,
-    /// It closes with its flow.
+    /// Whether it closes with its flow.
     pub(super) fresh: bool,
-    /// Its flows are requests.
+    /// Whether its flows are requests.
     pub(super) asks: bool,
-    /// It waits for its card to ask for the next packet.
+    /// Whether it waits for its card to ask for the next packet.
     pub(super) joined: bool,
-    /// Those that share its rate limiter, where a card limits rates.
+    /// Connections that share its rate limiter, where a card limits rates.
     pub(super) group: GroupId,
     /// The earliest wake-up pending.
     pub(super) armed: Time,
@@ -54,7 +54,7 @@ pub(super) struct SendHalf {
 }
 
 impl SendHalf {
-    /// Its flows have changed.
+    /// Computes `due` again after the flows have changed.
     pub(super) fn set_due(&mut self) {
         self.due = self.running.front().map_or(u64::MAX, |flow| flow.until);
     }
@@ -85,7 +85,7 @@ pub(super) struct Expected {
     pub(super) taken: u64,
     /// Bytes of it that came before the warm-up ended.
     pub(super) before: u64,
-    /// It is a request, and this is the flow that answers it.
+    /// Record of the flow that answers it, if it is a request.
     pub(super) asks: Option<Box<FlowRecord>>,
 }
 
@@ -104,9 +104,9 @@ pub(super) struct ReceiveHalf {
     /// The kind of its transport, among the hosts' settings.
     pub(super) kind: u8,
     pub(super) open: bool,
-    /// Whether an answer waits for room in the card.
+    /// Whether an answer waits for space in the card.
     pub(super) answers: bool,
-    /// Of requests and their answers, the sending half here of the other direction.
+    /// Sending half of the other direction on this host, for requests and their answers.
     pub(super) other: Option<ConnId>,
     pub(super) armed: Time,
     /// When data came last.
@@ -135,7 +135,7 @@ impl ReceiveHalf {
         }
     }
 
-    /// The same since the warm-up.
+    /// Payload that has arrived since the warm-up.
     pub(super) fn received(&self, flow: &Expected) -> Bytes {
         Bytes::new(self.taken(flow) - flow.before)
     }
@@ -157,7 +157,8 @@ const CHUNK: usize = 1024;
 pub(super) struct Table<T> {
     /// The first of them, all of them at most hosts.
     halves: Vec<T>,
-    /// Of few packets' halves: a host's tables and its next timer are in two cache lines.
+    /// Tables of halves with few packets: a host's own tables and its next timer fit two cache
+    /// lines.
     rest: Box<Rest<T>>,
 }
 
@@ -276,7 +277,7 @@ fn unnumbered(conn: ConnId) -> ! {
     panic!("no half has the number {}", conn.0)
 }
 
-/// Appends to a queue that holds one at most as a rule: a queue that grows by itself takes room for four.
+/// Appends to a queue that holds one at most as a rule: a queue that grows by itself takes space for four.
 pub(super) fn append<T>(queue: &mut VecDeque<T>, value: T) {
     if queue.capacity() == 0 {
         queue.reserve_exact(1);

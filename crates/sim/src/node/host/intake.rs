@@ -1,6 +1,6 @@
-//! What happens to arrived frames before a transport sees them: a random processing time,
-//! interrupts for several frames at a time, and packets of a flow merged into one (Shan and
-//! Ren, INFOCOM 2017, section II-A).
+//! Handling of arrived frames before a transport sees them: a random processing time, interrupts
+//! for several frames at a time, and packets of a flow merged into one (Shan and Ren, INFOCOM 2017,
+//! section II-A).
 //!
 //! Equal hosts without noise act in lock-step: at a full queue the same flow's packet may come
 //! just behind the other's, and be marked, for ever (Floyd and Jacobson, On Traffic Phase

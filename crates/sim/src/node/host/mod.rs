@@ -50,7 +50,7 @@ use timers::{Timer, Timers};
 pub(crate) trait Net {
     /// A packet for the card's port.
     fn send(&mut self, packet: Packet, payload: Payload, hop: Hop, now: Time);
-    /// The same for a packet whose sender has terms.
+    /// Sends a packet whose sender sets terms for its departure.
     fn send_on(&mut self, packet: Packet, payload: Payload, hop: Hop, terms: Terms, now: Time);
     /// When the card's line is next without a packet of the port's; [`Time::NEVER`] while it is down.
     fn line_free(&mut self, now: Time) -> Time;
@@ -72,7 +72,7 @@ pub(crate) trait Net {
 pub(crate) struct Left {
     /// When its last bit was sent, or it was dropped.
     pub(crate) at: Time,
-    /// Its sender.
+    /// Connection at the sender.
     pub(crate) conn: ConnId,
     pub(crate) flow: FlowId,
     pub(crate) bytes: u32,
@@ -93,13 +93,13 @@ pub(crate) struct Sent {
 }
 
 impl Sent {
-    /// What there is of it, if it is under way still when all of that has arrived.
+    /// Returns its size, if it is still under way when all of that has arrived.
     pub(crate) fn all(&self) -> Option<u64> {
         self.acked.then_some(self.until - self.from)
     }
 }
 
-/// What hosts leave behind for the run.
+/// Records that hosts leave for the run.
 #[derive(Debug)]
 pub(crate) struct Log {
     /// Flows that ended, by their numbers in the run.
@@ -136,7 +136,7 @@ impl Log {
     }
 }
 
-/// What a host works with besides itself.
+/// Context of a host: the parts of the network that it works with.
 pub(crate) struct Cx<'a, N> {
     pub(crate) settings: &'a Settings,
     pub(crate) net: &'a mut N,
@@ -171,7 +171,7 @@ pub(crate) struct Host {
     unsent: BTreeMap<ConnId, Hop>,
     /// The wake-up pending for what leaves the card, where connections hear of that.
     left_armed: Time,
-    /// Queue pairs whose answers wait for room in the card, each once.
+    /// Queue pairs whose answers wait for space in the card, each once.
     answering: VecDeque<ConnId>,
 }
 
@@ -214,7 +214,7 @@ impl Host {
         host
     }
 
-    /// Its number.
+    /// Returns the host's number.
     #[inline]
     pub(crate) fn id(&self) -> HostId {
         self.id
@@ -243,14 +243,14 @@ impl Host {
         self.timers.push(at, timer);
     }
 
-    /// Its line has another rate from now on.
+    /// Changes the rate of its line from now on.
     pub(crate) fn set_rate(&mut self, rate: Rate) {
         if let Some(card) = &mut self.card {
             card.set_rate(rate);
         }
     }
 
-    /// Its line goes down, or is free again.
+    /// Takes its line down, or up again.
     pub(crate) fn set_up(&mut self, up: bool, settings: &Settings, now: Time) {
         if let Some(card) = &mut self.card {
             card.set_up(up, now);
@@ -455,7 +455,7 @@ impl Host {
         }
     }
 
-    /// Queue pairs whose answers wait hand them over while the card has room.
+    /// Queue pairs whose answers wait hand them over while the card has space.
     fn answer<N: Net>(&mut self, cx: &mut Cx<N>, now: Time) {
         while !cx.net.full(now)
             && let Some(conn) = self.answering.pop_front()
@@ -468,7 +468,7 @@ impl Host {
         self.watch_room(cx, now);
     }
 
-    /// Sees to it that answers which wait are handed over when the card has room.
+    /// Sees to it that answers which wait are handed over when the card has space.
     fn watch_room<N: Net>(&mut self, cx: &mut Cx<N>, now: Time) {
         if !self.answering.is_empty() {
             let next = cx.net.line_next(now);
@@ -476,7 +476,7 @@ impl Host {
         }
     }
 
-    /// A queue pair's answer waits for room in the card: there it is one, whatever it answers (InfiniBand 9.7.5.1.2,
+    /// A queue pair's answer waits for space in the card: there it is one, whatever it answers (InfiniBand 9.7.5.1.2,
     /// coalesced acknowledge messages).
     #[cold]
     fn hold_answer<N: Net>(&mut self, conn: ConnId, cx: &mut Cx<N>, now: Time) {
@@ -518,7 +518,7 @@ impl Host {
         }
     }
 
-    /// Has a sender send whose packets have terms.
+    /// Lets a sender send whose packets have terms.
     #[cold]
     fn pump_shaped<N: Net>(&mut self, conn: ConnId, cx: &mut Cx<N>, now: Time) {
         let half = &mut self.senders[conn];
@@ -696,7 +696,7 @@ impl Host {
         self.expected().map(|(half, flow)| (flow.number, Bytes::new(half.taken(flow))))
     }
 
-    /// What flows to this host that it still waits for have brought since the warm-up.
+    /// Bytes that unfinished flows to this host have brought since the warm-up.
     pub(crate) fn received(&self) -> impl Iterator<Item = (u64, Bytes)> {
         self.expected().map(|(half, flow)| (flow.number, half.received(flow)))
     }
@@ -711,7 +711,7 @@ impl Host {
         })
     }
 
-    /// What the flows that it sends have counted so far, requests and answers apart, by number.
+    /// Counters so far of the flows that it sends, by number. Requests and answers are apart.
     pub(crate) fn counts(&self) -> impl Iterator<Item = (u64, FlowRecord)> {
         let halves = self.senders.iter().filter(|half| half.open);
         halves.flat_map(|half| half.running.iter().map(|flow| (flow.number, half.record(flow))))
@@ -745,7 +745,7 @@ impl Host {
         self.probes.iter().map(|probes| (probes.source(), probes.samples()))
     }
 
-    /// Since when there is no room for more of them.
+    /// Since when there is no space for more of them.
     pub(crate) fn probes_full_at(&self) -> Option<Time> {
         self.probes.iter().filter_map(Probes::full_at).min()
     }

@@ -14,7 +14,7 @@ use switchbed_qdisc::{FlowId, Packet};
 use switchbed_scenario::traffic::{ConnectionUse, FlowStart};
 use switchbed_units::{Bytes, Rate, Time};
 
-/// What shares connections to a host.
+/// Connections to a host that flows share, by purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Shared {
     peer: HostId,
@@ -45,7 +45,7 @@ impl SendHalf {
         Hop { dst: self.dst, key: self.keys[0] }
     }
 
-    /// What it sends as a packet, with its number here.
+    /// Makes the packet of a segment, with the connection's number here.
     #[inline]
     pub(super) fn packet(&self, out: &Outgoing, conn: ConnId) -> (Packet, Payload, Hop) {
         let Outgoing { body, len_bytes, ecn, class } = *out;

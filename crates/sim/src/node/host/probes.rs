@@ -24,7 +24,7 @@ pub struct ProbeSample {
     pub src: HostId,
     /// The host that sent it back.
     pub dst: HostId,
-    /// Its class, there and back.
+    /// Service class, there and back.
     pub class: u8,
     /// The round-trip time; `None`: it was lost, or is still on its way.
     pub rtt: Option<Span>,
@@ -130,7 +130,7 @@ impl Probes {
         self.room.give(before as u64);
     }
 
-    /// Since when there is no room for more samples.
+    /// Since when there is no space for more samples.
     pub(super) fn full_at(&self) -> Option<Time> {
         self.room.full_at()
     }

@@ -1,4 +1,4 @@
-//! What a host does for its programs: an operation begins once those that it waits for are done here.
+//! Programs of a host: an operation begins once those that it waits for are done on this host.
 
 use super::{Cx, Host, Net, Timer};
 use crate::course::Course;

@@ -1,4 +1,4 @@
-//! What is the same at all hosts.
+//! Settings that all hosts share.
 
 use super::intake;
 use super::probes::{self, Source};
@@ -36,7 +36,7 @@ pub(crate) struct Settings {
     cards_yield: bool,
     pub(super) seed: u64,
     pub(super) ecmp_by_row: bool,
-    /// As fast as word can get from one host to another.
+    /// Least time that a notice takes from one host to another.
     pub(crate) lookahead: Span,
     pub(super) reaction: Option<Reaction>,
     /// Connections hear when their packets have left the card (small queues).

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use switchbed_qdisc::FlowId;
 use switchbed_units::Time;
 
-/// What a host wants to be woken for. At one instant in this order.
+/// Reason to wake a host. At one instant they come in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Timer {
     /// An endless flow's application stops.

@@ -12,7 +12,7 @@ pub struct Config {
     pub(super) about: RateAbout,
     path: Path,
     pub(super) mtu: u32,
-    /// What a data packet has besides payload.
+    /// Bytes of a data packet besides payload.
     pub(super) header: u32,
     pub(super) ack_bytes: u32,
     pub(super) cnp_bytes: u32,
@@ -72,7 +72,7 @@ impl Config {
         self.about.int
     }
 
-    /// What a queue pair knows of the way from a card with such a line.
+    /// Returns the properties of the path from a card with such a line.
     pub(super) fn path(&self, line: Rate) -> Path {
         Path { line, ..self.path }
     }

@@ -25,7 +25,7 @@ struct Message {
 pub(super) struct Cut {
     pub(super) len: u32,
     pub(super) psn: u32,
-    /// Its message begins with it, or ends.
+    /// Whether a message begins with it, or ends.
     pub(super) first: bool,
     pub(super) last: bool,
 }
@@ -62,7 +62,7 @@ impl Messages {
         self.end = self.end.min(end);
     }
 
-    /// What is below this is acknowledged.
+    /// Forgets everything below an acknowledged offset.
     pub(super) fn acked(&mut self, offset: u64) {
         while self.messages.front().is_some_and(|first| first.until <= offset) {
             self.messages.pop_front();

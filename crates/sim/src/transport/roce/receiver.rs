@@ -28,7 +28,7 @@ pub struct Receiver {
     cnp_after: Time,
     /// A mark came since the last one.
     marked: bool,
-    /// What came out of order and is kept.
+    /// Data that came out of order and is kept.
     kept: Ranges,
     /// The numbers of its packets.
     kept_psns: Ranges,

@@ -29,7 +29,7 @@ pub struct Sender {
     /// When new data was acknowledged last, or sent with nothing out; how often data was sent again since.
     progress: Time,
     retries: u32,
-    /// It has given up.
+    /// Whether it has given up.
     failed: bool,
     line: Rate,
     counters: Counters,
@@ -40,10 +40,10 @@ pub struct Sender {
     sent_bytes: [u64; SWITCHES],
 }
 
-/// What is known of packets behind one that is missing.
+/// Knowledge of the packets behind one that is missing.
 #[derive(Clone, Debug, Default)]
 struct Repair {
-    /// What has arrived out of order.
+    /// Data that has arrived out of order.
     arrived: Ranges,
     /// Up to here what is missing was sent again since the repair began.
     repeated: u64,
@@ -107,7 +107,7 @@ impl Sender {
         self.failed
     }
 
-    /// What happened so far; a CNP is a cut for a mark.
+    /// Returns the counts so far; a CNP counts as a cut for a mark.
     pub fn counters(&self) -> Counters {
         self.counters
     }
@@ -123,7 +123,7 @@ impl Sender {
         self.not_before
     }
 
-    /// What it may send next: an offset, whether or not the rate allows it now.
+    /// Returns the offset that it may send next, whether or not the rate allows it now.
     #[inline]
     fn due(&self, config: &Config) -> Option<u64> {
         if let Some(missing) = self.missing() {

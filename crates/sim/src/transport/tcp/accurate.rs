@@ -2,12 +2,12 @@
 //! (ACE) and, with the option, beyond doubt.
 //!
 //! The option's byte counters are a counter of packets here, which says as much of full segments; it
-//! goes with every ACK, as long as one with two of its fields (8 bytes), and leaves room for two SACK
+//! goes with every ACK, as long as one with two of its fields (8 bytes), and leaves space for two SACK
 //! blocks beside timestamps.
 
 use super::{Config, Flags, Segment};
 
-/// What the counter of marked packets begins with (section 3.2.2.1).
+/// First value of the counter of marked packets (section 3.2.2.1).
 const FIRST: u16 = 5;
 
 /// The option's length in bytes, kind and length included.
@@ -32,12 +32,12 @@ pub(super) fn syn_ack(config: &Config, marked: bool) -> Flags {
     }
 }
 
-/// What a sender has heard of marks.
+/// Feedback on marks that a sender has received.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Heard {
     /// The counter of the last ACK.
     marked: u16,
-    /// Packets that ACKs of nothing new told of.
+    /// Packets that ACKs of nothing new reported.
     kept: u64,
 }
 
@@ -64,7 +64,7 @@ impl Heard {
         newly
     }
 
-    /// What ACKs of nothing new told of.
+    /// Takes the marked packets that ACKs of nothing new reported.
     pub(super) fn take_kept(&mut self) -> u64 {
         std::mem::take(&mut self.kept)
     }

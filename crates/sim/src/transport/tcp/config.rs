@@ -21,7 +21,7 @@ pub struct Config {
     pub(super) receive_bytes: u64,
     /// Windows and thresholds are in packets.
     pub(super) receive_window: f64,
-    /// What a receiver offers at first, in bytes, if it opens its window from there.
+    /// Window in bytes that a receiver offers at first, if it opens its window from there.
     pub(super) initial_receive_bytes: u32,
     pub(super) opens: bool,
     pub(super) initial_window: f64,
@@ -94,7 +94,7 @@ pub struct Config {
     pub(super) lso_beta: f64,
     /// Data waits after a cut for a mark, too.
     pub(super) lso_after_cut: bool,
-    /// What makes segments smaller.
+    /// Rule that makes segments smaller.
     pub(super) autosize: Autosize,
     /// The largest segment's bytes, not rounded.
     pub(super) gso_max: u64,
@@ -139,9 +139,9 @@ fn modelled(retries: u32, most: Span) -> Span {
 /// A setting that TCP cannot work with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BadSetting {
-    /// Its name in [`Transport`].
+    /// Name of the key in [`Transport`].
     pub key: &'static str,
-    /// What is wrong and what would be right.
+    /// Description of what is wrong and what would be right.
     pub problem: String,
 }
 
@@ -194,7 +194,7 @@ impl Config {
             ack_short: t.ack_short,
             ack_pushed: t.ack_pushed,
             paced_acks: opens || t.quick_acks > 0 || t.ack_short || t.ack_delay_max > t.ack_delay,
-            // Three leave no room for accurate ECN's option beside timestamps.
+            // Three leave no space for accurate ECN's option beside timestamps.
             sack_blocks: match about.scalable && t.ecn && t.accecn_option {
                 true => t.sack_blocks.min(2),
                 false => t.sack_blocks,
@@ -258,7 +258,7 @@ impl Config {
         })
     }
 
-    /// The same on hosts with this large segment offload.
+    /// Sets large segment offload of the hosts.
     pub fn with_lso(self, lso: &Lso) -> Result<Config, BadSetting> {
         if !lso.on {
             return Ok(self);
@@ -282,7 +282,7 @@ impl Config {
         })
     }
 
-    /// The same on such hosts.
+    /// Sets the keys of the hosts.
     pub fn on(self, host: &Host) -> Result<Config, BadSetting> {
         let config = self.with_lso(&host.lso)?;
         let small = host.small_queues;
@@ -318,7 +318,7 @@ impl Config {
             && (self.ecn_acks || !is(Flags::ACK) || is(Flags::SYN))
     }
 
-    /// What ECN-capable packets carry.
+    /// Returns the codepoint of ECN-capable packets.
     #[inline]
     pub fn ect(&self) -> Ecn {
         self.ect

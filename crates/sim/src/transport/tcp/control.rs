@@ -18,7 +18,7 @@ pub(super) struct Window {
     memory: Memory,
 }
 
-/// What a loss leaves at least, in packets (RFC 5681, equation 4).
+/// Least window after a loss, in packets (RFC 5681, equation 4).
 const LEAST: f64 = 2.0;
 
 impl Window {
@@ -37,7 +37,8 @@ impl Window {
         self.memory.alpha()
     }
 
-    /// There will be no marks: controls that rest on them fall back to Reno (Linux: dctcp_init).
+    /// Handles a connection without marks: controls that need them fall back to Reno (Linux:
+    /// dctcp_init).
     pub(super) fn without_marks(&mut self) {
         if matches!(self.memory, Memory::Dctcp(_) | Memory::Prague(_)) {
             self.memory = Memory::new(&CongestionControl::Reno);

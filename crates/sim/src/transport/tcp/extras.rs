@@ -1,4 +1,4 @@
-//! What a sender remembers where a setting asks for more than RFC 5681 and 6675 have; the others do
+//! State of a sender where a setting asks for more than RFC 5681 and 6675 have. Other senders do
 //! not carry it along.
 
 use super::accurate::Heard;
@@ -14,7 +14,7 @@ use super::{Config, Flags, Segment};
 use switchbed_scenario::transport;
 use switchbed_units::Time;
 
-/// What a sender waits for.
+/// Event that a sender's deadline is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Timer {
     #[default]
@@ -26,31 +26,31 @@ pub(super) enum Timer {
     EarlyRetransmit,
 }
 
-/// What a connection with such settings remembers.
+/// State of a connection with such settings.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Extras {
-    /// Bytes that the receiver has told of: acknowledged, SACKed, or counted by duplicate ACKs.
+    /// Bytes that the receiver has reported: acknowledged, SACKed, or counted by duplicate ACKs.
     pub(super) delivered: u64,
-    /// Those of them that the last ACK told first.
+    /// Bytes of these that the last ACK reported first.
     pub(super) newly: u64,
     /// The receiver takes all before, where it opens its window.
     pub(super) offered: u64,
     /// The window is on its way down.
     pub(super) reduction: Option<Reduction>,
-    /// What accurate ECN has told.
+    /// Feedback of accurate ECN.
     pub(super) heard: Heard,
     /// Growth of the window.
     pub(super) growth: Growth,
     /// Large segment offload.
     pub(super) lso: Lso,
-    /// What is known of the way out.
+    /// State of the card's queue, as the sender knows it.
     pub(super) outlet: Outlet,
     /// The segments that are out, where a setting needs to know.
     pub(super) log: SentLog,
     pub(super) rack: Rack,
     /// The tail loss probe that is out.
     pub(super) probe: Option<Probe>,
-    /// What the sender's deadline is for.
+    /// Event that the sender's deadline is for.
     pub(super) timer: Timer,
 }
 

@@ -9,7 +9,7 @@ use switchbed_congestion::hystart::{Ack, Detectors, Next, PlusPlus};
 use switchbed_scenario::transport::{Avoidance, CwndLimited, Hystart, SlowStart};
 use switchbed_units::{Span, Time};
 
-/// What a connection remembers for that.
+/// State of a connection for the growth of its window.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Growth {
     usage: Usage,
@@ -17,7 +17,7 @@ pub(super) struct Growth {
     plus_plus: PlusPlus,
     /// Slow start has slowed down.
     slowly: bool,
-    /// It follows a timeout.
+    /// Whether slow start follows a timeout.
     after_timeout: bool,
     /// Timeouts so far.
     timeouts: u32,
@@ -36,7 +36,7 @@ impl Growth {
         self.timeouts = timeouts;
     }
 
-    /// There have been so many timeouts.
+    /// Begins slow start anew if there were timeouts since the last call.
     fn after(&mut self, timeouts: u32) {
         if self.timeouts < timeouts {
             self.timeouts = timeouts;

@@ -1,5 +1,5 @@
-//! What a sender remembers while segments are missing: the scoreboard and the phase of
-//! the repair. Kept apart because most connections have nothing of it most of the time.
+//! State of a sender while segments are missing: the scoreboard and the phase of the repair. Kept
+//! apart because most connections have none of it most of the time.
 //!
 //! With SACK this is RFC 6675 (its names in capitals below), without it NewReno
 //! (RFC 6582): there, each duplicate ACK says that one packet has left the network.
@@ -47,7 +47,7 @@ pub(super) struct Loss {
     partial: bool,
     pub(super) repeated_partial: bool,
     dup_acks: u32,
-    /// What the receiver holds beyond the cumulative ACK, by SACK.
+    /// Data that the receiver holds beyond the cumulative ACK, by SACK.
     sacked: Ranges,
     /// NewReno: bytes that have left the network by the number of duplicate ACKs.
     left: u64,
@@ -72,7 +72,7 @@ impl Loss {
         }
     }
 
-    /// Takes in the SACK blocks of `ack`; answers whether they told something new.
+    /// Takes in the SACK blocks of `ack`; returns whether they reported something new.
     pub(super) fn record(&mut self, ack: &Segment, una: u64) -> bool {
         let mut new = 0;
         for block in ack.sack_blocks() {
@@ -88,6 +88,8 @@ impl Loss {
     /// A duplicate ACK.
     pub(super) fn duplicate(&mut self, config: &Config) {
         self.dup_acks += 1;
+        // Without SACK each duplicate ACK stands for a packet that has left (RFC 5681, section 3.2). After
+        // a timeout they may answer segments sent twice.
         if !config.sack() && self.phase != Phase::Holdoff {
             self.left += config.mss as u64;
         }
@@ -113,6 +115,7 @@ impl Loss {
     /// A timeout with data from `una` to `sent` out; answers whether it is the first one
     /// for the segment at `una`.
     pub(super) fn timeout(&mut self, una: u64, sent: u64, now: Time) -> bool {
+        // A timeout at another byte is another loss, whose patience begins anew.
         let first = self.timeout_at != Some(una);
         if first {
             (self.timeout_at, self.since, self.timeouts) = (Some(una), now, 0);
@@ -207,9 +210,9 @@ impl Loss {
         self.retransmit_first && !config.sack()
     }
 
-    /// What is missing below this offset counts as lost (IsLost): three blocks, or more
-    /// than two segments' bytes, have been SACKed above it; with FACK the highest SACKed byte is
-    /// three segments above. 0 if nothing does.
+    /// Returns the offset below which missing data counts as lost (IsLost). Three blocks, or more
+    /// than two segments' bytes, have been SACKed above it. With FACK, the highest SACKed byte is
+    /// three segments above. 0: nothing counts as lost.
     pub(super) fn lost_below(&self, config: &Config) -> u64 {
         if config.loss_detection == LossDetection::Fack {
             return self.sacked_end().saturating_sub(DUP_THRESH as u64 * config.mss as u64);
@@ -230,7 +233,7 @@ impl Loss {
         self.sacked.gap_from(offset)
     }
 
-    /// What the receiver holds beyond the cumulative ACK.
+    /// Returns the data that the receiver holds beyond the cumulative ACK.
     pub(super) fn sacked(&self) -> &Ranges {
         &self.sacked
     }

@@ -18,7 +18,7 @@ use switchbed_units::{Span, Time};
 /// Two clock ticks of 1 ms (condition 6).
 const LONGEST: Span = Span::from_ms(2);
 
-/// What a sender with LSO remembers.
+/// State of a sender with LSO.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lso {
     /// The end of the segment that is being handed over.
@@ -34,7 +34,7 @@ impl Default for Lso {
 }
 
 impl Sender {
-    /// What is worth sending at once: min(L, β·window), in whole packets.
+    /// Returns the bytes that are worth sending at once: min(L, β·window), in whole packets.
     pub(super) fn lso_segment(&self, config: &Config) -> u64 {
         let mss = config.mss as u64;
         let packets = self.window(config) / mss;

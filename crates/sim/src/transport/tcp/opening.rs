@@ -1,12 +1,14 @@
-//! How a receiver opens its window where its buffer tunes itself, as Linux's does: by two packets for
-//! each that arrives (`tcp_grow_window`), as far as the buffer has room beside what waits in it out of
-//! order (`tcp_space`), and that follows what the application, which reads at once, has read in a round trip (`tcp_rcv_space_adjust` since 4.10;
-//! Linux 2.6 and 3 grow in steps of 1.5 and 2).
+//! Opening of the receive window where the buffer tunes itself, as in Linux. The window grows by
+//! two packets for each that arrives (`tcp_grow_window`), as far as the buffer has space besides
+//! data out of order (`tcp_space`). The buffer follows what the application, which reads at once,
+//! has read in a round trip (`tcp_rcv_space_adjust` since 4.10; Linux 2.6 and 3 grow in steps of
+//! 1.5 and 2).
 
 use super::Config;
 use switchbed_units::{Span, Time};
 
-/// What the buffer allows at first: half of 128 KiB, the middle of Linux's tcp_rmem.
+/// Window in bytes that the buffer allows at first: half of 128 KiB, the middle of Linux's
+/// tcp_rmem.
 const FIRST: u64 = 64 << 10;
 /// Smaller segments do not open the window (`tcp_event_data_recv`).
 const LEAST: u32 = 128;
@@ -18,18 +20,19 @@ const INITIAL: u64 = 10;
 pub(super) struct Opening {
     /// The window.
     window: u64,
-    /// What the buffer allows.
+    /// Window that the buffer allows.
     most: u64,
     /// The highest byte that has been offered; an offer is not taken back.
     edge: u64,
-    /// What was read in the greatest round trip so far.
+    /// Most bytes that were read in a round trip so far.
     read: u64,
     /// Where the round trip began, and when.
     from: u64,
     since: Time,
     /// The round trip as the receiver sees it, smoothed; zero before the first data.
     rtt: Span,
-    /// What an ACK's way there is of it: as in the handshake, or as long as the first data's.
+    /// Part of it that an ACK's way takes: as in the handshake, or as long as that of the first
+    /// data.
     back: Span,
 }
 
@@ -89,7 +92,7 @@ impl Opening {
         (self.from, self.since) = (next, now);
     }
 
-    /// What an ACK of all before `next` offers beyond that.
+    /// Returns the window that an ACK of all before `next` offers.
     pub(super) fn offered(&mut self, next: u64) -> u32 {
         self.edge = self.edge.max(next + self.window);
         (self.edge - next) as u32

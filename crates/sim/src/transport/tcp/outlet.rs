@@ -1,12 +1,12 @@
-//! A sender's way out, where its host has one to heed: the rate that Linux gives a socket, segments
-//! as large as that rate says, packets that leave when it says (pacing), and no more handed to the
-//! card than it says (TCP small queues).
+//! Way of a sender's data through its host's card, where the host models it: Linux's pacing rate of
+//! a socket. Segments are as large as that rate says. Packets leave when it says (pacing). The card
+//! is given no more than it says (TCP small queues).
 //!
 //! The rules are those of net/ipv4/tcp_output.c and tcp_input.c: `tcp_update_pacing_rate`,
 //! `tcp_tso_autosize`, `tcp_update_skb_after_send`, `tcp_pacing_check`, `tcp_small_queue_check`.
-//! Otherwise than there, the rate is worked out when it is asked for (between two ACKs the same
-//! but for what has been sent since), bytes in the card are those on the wire rather than of the
-//! kernel's memory, and all that is sent while losses are repaired counts as retransmitted.
+//! Three things differ. The rate is computed when it is needed: between two ACKs it changes only
+//! with what was sent since. Bytes in the card are those on the wire, not of the kernel's memory.
+//! All data that is sent while losses are repaired counts as retransmitted.
 
 use super::extras::Extras;
 use super::sender::Sender;
@@ -16,17 +16,18 @@ use switchbed_qdisc::fq::Terms;
 use switchbed_scenario::Autosize;
 use switchbed_units::{PS_PER_S, Span, Time};
 
-/// So much of the rate is a segment, and may wait in the card: 1 / 2^10 s (`sk_pacing_shift`).
+/// Shift of the pacing rate, as `sk_pacing_shift`: data of 1 / 2^10 s is a segment, and may wait in
+/// the card.
 const SHIFT: u32 = 10;
 /// A segment grows by the largest one, halved for every so many microseconds of the least RTT
 /// (`tcp_tso_rtt_log`).
 const RTT_LOG: u32 = 9;
 /// The packets of a segment at least (`tcp_min_tso_segs`).
 const LEAST_PACKETS: u64 = 2;
-/// So many packets of a connection are not paced.
+/// Number of packets at the beginning of a connection that are not paced.
 const UNPACED: u64 = 10;
 
-/// What is known of it.
+/// State of a connection's way through the card.
 #[derive(Clone, Debug)]
 pub(super) struct Outlet {
     /// When the next segment may leave.
@@ -35,20 +36,20 @@ pub(super) struct Outlet {
     packets: u64,
     /// The least RTT; the longest span without a sample.
     min_rtt: Span,
-    /// Of each segment in the card the bytes, the oldest first, and of all.
+    /// Bytes of each segment in the card, the oldest first, and their sum.
     segments: VecDeque<u64>,
     held: u64,
     /// Bytes of the oldest that have left.
     left: u64,
     /// Bytes of payload of the segment that was sent last.
     last: u64,
-    /// That one's rest is handed over.
+    /// Whether that segment is still being handed over.
     open: bool,
     /// The card holds enough: who waits for it to send some.
     throttled: bool,
     /// When the next segment may leave, if one waits for that.
     waits: Time,
-    /// Of the packet sent last.
+    /// Terms of the packet sent last.
     terms: Terms,
 }
 
@@ -165,7 +166,7 @@ impl Sender {
         outlet.throttled
     }
 
-    /// So many bytes in the card are enough.
+    /// Returns the bytes in the card from which on the sender waits.
     fn small_queue(&self, config: &Config) -> u64 {
         let (mss, header) = (u64::from(config.mss), u64::from(config.header));
         let segment = match config.lso_max {

@@ -1,13 +1,13 @@
-//! When a receiver acknowledges, as Linux's does: at once at a connection's start, after a pause and
-//! after repeated data (quick ACKs), else for more than a full segment or when a timer expires that
-//! follows the gaps between arrivals (`tcp_event_data_recv`, `__tcp_ack_snd_check`,
-//! `tcp_send_delayed_ack`).
+//! Delayed ACKs as Linux sends them. A receiver acknowledges at once at a connection's start, after
+//! a pause and after repeated data (quick ACKs). Otherwise it acknowledges more than a full
+//! segment, or when a timer expires that follows the gaps between arrivals (`tcp_event_data_recv`,
+//! `__tcp_ack_snd_check`, `tcp_send_delayed_ack`).
 
 use super::Config;
 use super::opening::Opening;
 use switchbed_units::{Span, Time};
 
-/// What a receiver remembers for that.
+/// State of a receiver for delayed ACKs.
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
     /// ACKs still to be sent at once.
@@ -38,7 +38,7 @@ impl Pace {
         self.opened = Some(now);
     }
 
-    /// The receiver's own retransmission timeout, which its handshake alone has told it of.
+    /// The receiver's own retransmission timeout, which it knows from the handshake alone.
     fn timeout(&self, config: &Config) -> Span {
         config.rto_min + self.rtt.unwrap_or(Span::ZERO)
     }
@@ -83,12 +83,12 @@ impl Pace {
         self.opening.as_mut().map_or(0, |opening| opening.offered(next))
     }
 
-    /// So many ACKs at least go out at once.
+    /// Makes at least `acks` ACKs go out at once.
     pub(super) fn hurry(&mut self, acks: u32) {
         self.quick = self.quick.max(acks);
     }
 
-    /// The same after repeated data, which begins anew with the delay, too.
+    /// Handles repeated data, which begins anew with the delay, too.
     pub(super) fn repeated(&mut self, config: &Config) {
         self.hurry(config.quick_acks);
         self.delay = config.ack_delay;

@@ -18,9 +18,9 @@ use switchbed_units::Time;
 /// A probe that is out.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Probe {
-    /// What was sent when it was (TLP.end_seq).
+    /// End of the data sent when the probe was sent (TLP.end_seq).
     end: u64,
-    /// It was the last segment again.
+    /// Whether the probe was the last segment again.
     again: bool,
 }
 
@@ -40,7 +40,7 @@ impl Sender {
         Some((now + after).min(timeout))
     }
 
-    /// It is time for a probe.
+    /// Handles the probe timer.
     pub(super) fn on_probe_timeout(&mut self, config: &Config, now: Time) {
         self.timeout_of_first(config, now);
         if self.extras.as_ref().is_some_and(|extras| extras.probe.is_none()) {
@@ -71,7 +71,7 @@ impl Sender {
         Some(segment)
     }
 
-    /// An ACK, `duplicate` if it told of nothing, while a probe may be out.
+    /// An ACK, `duplicate` if it reported nothing new, while a probe may be out.
     pub(super) fn judge_probe(&mut self, config: &Config, duplicate: bool) {
         let Some(extras) = &mut self.extras else { return };
         let Some(Probe { end, again }) = extras.probe else { return };

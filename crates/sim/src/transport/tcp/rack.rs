@@ -17,7 +17,7 @@ use switchbed_units::{Span, Time};
 /// SACKed segments that make a wait needless (RFC 8985's dupthresh).
 const ENOUGH: u64 = 3;
 
-/// What RACK knows of the segments that have arrived.
+/// State of RACK: the segments that have arrived.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rack {
     /// The number of the one sent last.
@@ -65,6 +65,8 @@ impl Rack {
             }
         } else {
             self.min_rtt = self.min_rtt.min(rtt);
+            // Sent once, and behind one that arrived earlier: the network has reordered (RFC 8985,
+            // section 6.2, step 3).
             self.reordered |= segment.end < self.highest;
         }
         self.highest = self.highest.max(segment.end);
@@ -74,6 +76,8 @@ impl Rack {
 
     /// The wait for reordering.
     fn patience(&self, repairing: bool, sacked: u64, srtt: Option<Span>) -> Span {
+        // RFC 8985, section 6.2, step 4: no wait until reordering was seen, once three segments or a
+        // recovery show a loss anyway.
         if !self.reordered && (repairing || sacked >= ENOUGH) {
             return Span::ZERO;
         }
@@ -177,6 +181,7 @@ impl Sender {
     pub(super) fn lose_all(&mut self, now: Time) {
         let Some(extras) = &mut self.extras else { return };
         let Extras { log, rack, .. } = &mut **extras;
+        // Segments younger than a round trip may still be on their way (RFC 8985, section 6.3).
         let first = log.first().map(|first| first.end);
         log.lose(|segment| Some(Some(segment.end) == first || now.since(segment.at) >= rack.rtt));
         rack.wait = Span::ZERO;

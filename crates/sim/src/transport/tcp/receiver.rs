@@ -22,7 +22,7 @@ pub struct Receiver {
     /// The ACK of what came before the mark changed, if it is still owed: offset, echo.
     owed_ack: u64,
     owed_echo: Time,
-    /// What came out of order.
+    /// Data that came out of order.
     beyond: Option<Box<Beyond>>,
     /// When to acknowledge, where that is as in Linux.
     pace: Option<Box<Pace>>,
@@ -100,6 +100,8 @@ impl Receiver {
         } else {
             self.note_mark(config, segment, ce);
         }
+        // RFC 7323, section 4.3: an ACK echoes the stamp of the first segment that it covers, and never
+        // that of one beyond a gap.
         if self.unacked == 0 && segment.offset <= self.next {
             self.echo = segment.stamp;
         }
@@ -138,6 +140,7 @@ impl Receiver {
         if !self.ack_now {
             return None;
         }
+        // The sender counts how long it waited for ACKs that a timer held back.
         let held = self.deadline == EXPIRED;
         (self.ack_now, self.unacked, self.deadline) = (false, 0, Time::NEVER);
         let flags = self.echoed(config, self.ece).with_if(Flags::HELD, held);
@@ -201,6 +204,8 @@ impl Receiver {
             }
             self.ece = ce || (self.ece && !segment.flags.contains(Flags::CWR));
         } else if ce != self.ece {
+            // DCTCP's two states (RFC 8257, section 3.2): segments so far are acknowledged with the old
+            // state, before the new one begins.
             if self.unacked > 0 {
                 (self.owed_ack, self.owed_echo) = (self.next, self.echo);
                 (self.unacked, self.deadline) = (0, Time::NEVER);
@@ -209,7 +214,7 @@ impl Receiver {
         }
     }
 
-    /// Counts a mark. The first after none is told of at once, others at least by twos (RFC 9768,
+    /// Counts a mark. The first after none is reported at once, others at least by twos (RFC 9768,
     /// section 3.2.2.5.1).
     fn count_mark(&mut self, config: &Config, segment: &Segment, ce: bool) {
         if ce {
@@ -256,6 +261,7 @@ impl Receiver {
     /// A segment that is not the next one, or comes while some are missing.
     #[cold]
     fn out_of_order(&mut self, config: &Config, segment: &Segment) {
+        // RFC 5681, section 4.2: at once, whether the segment opens a gap or fills one.
         self.ack_now = true;
         let (start, end) = (segment.offset, segment.offset + segment.len as u64);
         if start > self.next {
@@ -268,6 +274,7 @@ impl Receiver {
         self.next = self.next.max(end);
         if let Some(beyond) = &mut self.beyond {
             beyond.ranges.remove_below(self.next);
+            // The segment may have closed a gap: all up to the next gap is in order now.
             if let Some((start, end)) = beyond.ranges.containing(self.next) {
                 debug_assert_eq!(start, self.next);
                 self.next = end;
@@ -280,7 +287,7 @@ impl Receiver {
     }
 }
 
-/// What came out of order.
+/// Data that came out of order, with SACK's record of it.
 #[derive(Clone, Debug)]
 struct Beyond {
     ranges: Ranges,

@@ -18,13 +18,13 @@ use switchbed_scenario::transport;
 pub(super) struct Reduction {
     /// The window at the cut, in packets.
     prior: f64,
-    /// Packets that have arrived since (rate halving: ACKs that told of some).
+    /// Packets that have arrived since (rate halving: ACKs that reported some).
     delivered: u64,
     /// Packets sent since.
     sent: u64,
     /// A recovery, at whose end it ends; else a mark's cut, which ends beyond `Sender::cut_end`.
     of_loss: bool,
-    /// What is missing below has been counted as lost.
+    /// Offset below which missing data was counted as lost.
     lost_below: u64,
 }
 
@@ -38,17 +38,21 @@ impl Reduction {
     fn prr(&self, ssthresh: f64, in_flight: u64, newly: u64, safe: bool) -> f64 {
         let room = ssthresh - in_flight as f64;
         let more = self.delivered.saturating_sub(self.sent);
+        // RFC 6937, section 3: with more out than the threshold, sends in proportion to what arrives.
+        // With less, sends as much as arrives, and a packet more where that is safe (slow start).
         let send = if room < 0.0 {
             (ssthresh * self.delivered as f64 / self.prior).ceil() - self.sent as f64
         } else {
             room.min((more.max(newly) + u64::from(safe)) as f64)
         };
+        // The fast retransmit goes out in any case.
         let least = if self.sent == 0 { 1.0 } else { 0.0 };
         in_flight as f64 + send.max(least)
     }
 
     /// Rate halving's window after an ACK.
     fn halved(&self, cwnd: f64, ssthresh: f64, in_flight: u64) -> f64 {
+        // A packet less at every second ACK; never more out than in flight and one.
         let less = if self.delivered.is_multiple_of(2) { 1.0 } else { 0.0 };
         (cwnd - less).max(ssthresh.min(cwnd)).min(in_flight as f64 + 1.0)
     }

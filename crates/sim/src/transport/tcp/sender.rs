@@ -39,7 +39,7 @@ pub struct Sender {
     pub(super) cut_end: u64,
     /// The repair of losses, if there are any.
     pub(super) loss: Option<Box<Loss>>,
-    /// What settings beyond RFC 5681 and 6675 need, where there are any.
+    /// State for settings beyond RFC 5681 and 6675, where there are any.
     pub(super) extras: Option<Box<Extras>>,
     /// Counts, if there was anything to count.
     tally: Option<Box<Tally>>,
@@ -65,7 +65,7 @@ enum State {
     /// A SYN is out.
     SynSent,
     Established,
-    /// It has given up.
+    /// The connection has given up.
     Failed,
 }
 
@@ -141,7 +141,7 @@ impl Sender {
     pub fn idle(&self) -> bool {
         self.una == self.written
     }
-    /// What happened so far.
+    /// Returns the connection's counts so far.
     pub fn counters(&self) -> &Counters {
         self.tally.as_deref().map_or(&Counters::NONE, |tally| &tally.counters)
     }
@@ -198,7 +198,7 @@ impl Sender {
         self.written - self.nxt
     }
 
-    /// So much room in the window is used at once: a packet, or LSO's segment.
+    /// Returns the window that must be free before anything is sent: a packet, or LSO's segment.
     #[inline]
     fn least_burst(&self, config: &Config) -> u64 {
         if config.lso_max > 0 { self.lso_segment(config) } else { config.mss as u64 }
@@ -226,6 +226,7 @@ impl Sender {
         let limited = config.grow_when_app_limited
             || self.limited(config, self.sent - self.una, self.least_burst(config));
         self.una = ack.offset;
+        // After a timeout `nxt` went back to `una`; the ACK may cover data sent before.
         self.nxt = self.nxt.max(self.una);
         let rtt = self.sample_rtt(config, ack, now);
         if let (Some(rtt), true) = (rtt, config.hystart != Hystart::Off) {
@@ -258,6 +259,8 @@ impl Sender {
             self.window.pause(now);
         }
         self.ece_before = ece;
+        // RFC 6298, 5.2 and 5.3: off when all is acknowledged, else started anew. With `impatient` only
+        // the first partial ACK of a recovery starts it anew (RFC 6582).
         if self.una == self.sent {
             self.deadline = Time::NEVER;
         } else if !(config.impatient && self.loss.as_ref().is_some_and(|it| it.repeated_partial)) {
@@ -272,6 +275,7 @@ impl Sender {
     #[inline]
     fn grow(&mut self, config: &Config, acked: u64, now: Time) {
         let packets =
+            // The most common case without a division.
             if acked == config.mss as u64 { 1.0 } else { acked as f64 / config.mss as f64 };
         if config.plain_growth {
             self.window.grow(config, packets, now, self.rtt.srtt());
@@ -289,7 +293,7 @@ impl Sender {
         self.poll_any(config, now)
     }
 
-    /// The same, whatever the way out.
+    /// Returns the next segment to send, whatever the way out.
     #[inline(always)]
     pub(super) fn poll_any(&mut self, config: &Config, now: Time) -> Option<Segment> {
         if self.loss.is_some() {
@@ -331,6 +335,7 @@ impl Sender {
         if established {
             self.repair_after_timeout(config, now);
         } else {
+            // Closed with data sends the SYN again.
             self.state = State::Closed;
             if self.written == 0 {
                 self.deadline = Time::NEVER;
@@ -437,6 +442,7 @@ impl Sender {
         let segment = Segment::data(self.nxt, len, flags, now);
         self.nxt += len as u64;
         self.sent = self.nxt;
+        // One segment is timed at a time (RFC 6298, section 3).
         if self.timed_end == UNTIMED {
             (self.timed_end, self.timed_at) = (self.sent, now);
         }
@@ -504,6 +510,7 @@ impl Sender {
     fn on_mark(&mut self, config: &Config, flight: u64, now: Time) {
         if self.una > self.cut_end {
             let prior = self.window.packets(config);
+            // Marks up to here belong to the window that is cut now.
             self.cut_end = self.sent;
             if !self.window.cut_for_mark(config, flight, now) {
                 return;

@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 use switchbed_units::Time;
 
-/// What became of a segment.
+/// Fate of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    /// It is on its way, as far as is known.
+    /// The segment is on its way, as far as is known.
     Out,
     Sacked,
-    /// It is taken for lost, and has not been sent again since.
+    /// The segment is taken for lost, and has not been sent again since.
     Lost,
 }
 
@@ -22,7 +22,7 @@ pub(super) struct Sent {
     pub(super) at: Time,
     pub(super) nth: u64,
     fate: Fate,
-    /// It has been sent more than once.
+    /// Whether it has been sent more than once.
     pub(super) again: bool,
 }
 

@@ -2,7 +2,7 @@
 //! start a window grows if it is less than twice what was out at most, else if it stopped the
 //! sender, once, in this window of data.
 
-/// What was out in this window of data.
+/// Data in the network in this window of data.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Usage {
     /// The most packets.

@@ -1,4 +1,9 @@
-//! What changes during a run.
+//! Changes during a run.
+
+mod link;
+pub(crate) mod random;
+
+pub use link::{Held, LinkChange};
 
 use crate::Run;
 use crate::topology::bounds;
@@ -7,7 +12,7 @@ use crate::topology::ports::check_port;
 use serde::Serialize;
 use switchbed_config::key;
 use switchbed_config::mistake::{Mistake, Origin};
-use switchbed_config::param::{Param, ParamKind, SectionSpec};
+use switchbed_config::param::{Field, Param, ParamKind, SectionSpec};
 use switchbed_config::section::Section;
 use switchbed_config::tree::Table;
 use switchbed_qdisc::memory::pfc::Pfc;
@@ -18,12 +23,12 @@ use switchbed_units::{Bytes, Rate, Span};
 pub struct Event {
     /// When, before anything else that happens then.
     pub at: Span,
-    /// What.
+    /// Change that happens then.
     #[serde(flatten)]
     pub change: Change,
 }
 
-/// What changes.
+/// Change of a port, a link or a class.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Change {
@@ -31,7 +36,7 @@ pub enum Change {
     Rate {
         /// The port's name.
         port: String,
-        /// Its rate from now on.
+        /// Rate from now on.
         rate: Rate,
     },
     /// Whether a port sends at all.
@@ -41,7 +46,15 @@ pub enum Change {
         /// From now on it does, or does not.
         up: bool,
     },
-    /// What the line behind a port loses.
+    /// A link's change, in both directions.
+    OfLink {
+        /// The link's name.
+        link: String,
+        /// Change of the link.
+        #[serde(flatten)]
+        what: LinkChange,
+    },
+    /// Packets that the line behind a port loses.
     Lose {
         /// The port's name.
         port: String,
@@ -52,33 +65,33 @@ pub enum Change {
         /// The packets' numbers, from 1, among those that the line carries from now on.
         lose: Vec<u64>,
     },
-    /// What the line behind a port marks.
+    /// Packets that the line behind a port marks.
     Mark {
         /// The port's name.
         port: String,
-        /// As of what it loses.
+        /// Flow whose packets are marked, as for losses.
         #[serde(skip_serializing_if = "Option::is_none")]
         flow: Option<u64>,
         /// The packets' numbers, likewise.
         mark: Vec<u64>,
     },
-    /// What is at a port sends pause frames without end (a storm).
+    /// The node at a port sends pause frames without end (a storm).
     Storm {
         /// The port that sends them.
         port: String,
         /// The class that they pause.
         storm: u8,
-        /// For how long.
+        /// Duration of the storm.
         lasts: Span,
     },
     /// A class's weight or cap at every switch port, where the scheme has any.
     Share {
         /// The class.
         class: u8,
-        /// Its weight from now on; `None`: as before.
+        /// Weight from now on; `None`: as before.
         #[serde(skip_serializing_if = "Option::is_none")]
         weight: Option<f64>,
-        /// Its cap from now on; `None`: as before.
+        /// Cap from now on; `None`: as before.
         #[serde(skip_serializing_if = "Option::is_none")]
         max: Option<Rate>,
     },
@@ -88,8 +101,8 @@ pub enum Change {
 pub const SECTION: SectionSpec = SectionSpec {
     name: "event",
     repeated: true,
-    doc: "A change during the run: of a port's rate (port, rate), of whether it sends at all \
-          (port, up), of what its line loses or marks (port, lose or mark, flow), of a storm of pause frames (port, \
+    doc: "A change during the run: of a link (link; up, drain, rate, delay, ber or loss), of a port's rate \
+          (port, rate), of whether it sends at all (port, up), of what its line loses or marks (port, lose or mark, flow), of a storm of pause frames (port, \
           storm, lasts), or of a class's weight or cap \
           (class, weight, max). Flows come and go by start and stop of their [[traffic]].",
     keys: &[
@@ -100,12 +113,57 @@ pub const SECTION: SectionSpec = SectionSpec {
             "A port as in measure.queues, such as \"left:0\"; the other direction of its link \
              stays as it is.",
         ),
-        Param::optional("rate", ParamKind::Rate, "The port's rate from then on."),
+        Param::optional(
+            "link",
+            ParamKind::Text,
+            "A link by its ends, such as \"leaf0-spine1\" or \"host3-leaf0\"; of parallel ones the second is \
+             \"leaf0-spine1#2\". Both of its directions change.",
+        ),
+        Param::optional("rate", ParamKind::Rate, "The port's or link's rate from then on."),
         Param::optional(
             "up",
             ParamKind::Flag,
-            "false: the port sends nothing from then on, and packets wait in its queues (what is \
-             on the line still arrives). true: it sends again.",
+            "Of a port, false: it sends nothing from then on, and packets wait in its queues (what is \
+             on the line still arrives). Of a link, false: it loses what it carries and what is on it. true: it \
+             sends, or carries, again.",
+        ),
+        Param::optional(
+            "detect",
+            ParamKind::Time,
+            "link, up: the ports at its ends are used, or not used, that long after.",
+        ),
+        Param::optional(
+            "converge",
+            ParamKind::Time,
+            "link, up or drain: all switches have tables for it that long after.",
+        ),
+        Param::optional(
+            "queue",
+            Held::KIND,
+            "link, up = false: what becomes of packets that wait at its ends' switch ports when these know, drop or \
+             wait. Default: drop.",
+        ),
+        Param::optional(
+            "drain",
+            ParamKind::Flag,
+            "link, true: tables lead round it from then on, and it carries what still comes. false: they lead over it.",
+        ),
+        Param::optional("delay", ParamKind::Time, "The link's propagation from then on."),
+        Param::optional(
+            "ber",
+            ParamKind::Number { min: 0.0, max: 0.5 },
+            "The fraction of the link's bits that are wrong from then on, each alone; a packet with a wrong bit is lost.",
+        ),
+        Param::optional(
+            "loss",
+            ParamKind::Number { min: 0.0, max: 0.5 },
+            "The fraction of the link's packets that are lost from then on.",
+        ),
+        Param::optional(
+            "burst",
+            ParamKind::Number { min: 1.0, max: 1e6 },
+            "loss: so many packets in a row are lost on average (Gilbert's model of two states, by packet). Default: \
+             each packet is lost or not alone.",
         ),
         Param::optional(
             "lose",
@@ -184,6 +242,7 @@ pub(crate) fn resolve(
         );
         return Err(section.refuse(key!(up), why));
     }
+    events.extend(random::resolve(origin, root, graph, run)?);
     events.sort_by_key(|event| event.at);
     Ok(events)
 }
@@ -208,6 +267,9 @@ fn event(
         && at > until
     {
         return Err(section.refuse(key!(at), format!("the run ends at {until} (run.until)")));
+    }
+    if let Some(link) = section.maybe::<String>(key!(link))? {
+        return Ok(Event { at, change: link::read(&section, link, graph, mtu)? });
     }
     if let Some(port) = section.maybe::<String>(key!(port))? {
         check_port(&port, graph).map_err(|why| section.refuse(key!(port), why))?;
@@ -239,14 +301,12 @@ fn event(
                 section.missing_like(key!(rate), "\"10Gbps\", or up = false, or lose = [3]")
             );
         }
-        let outage = |Mistake { message, .. }: &Mistake| format!("{message} (up = false is down)");
-        let rate = bounds::rate(&section, key!(rate), mtu)
-            .map_err(|mistake| Mistake { message: outage(&mistake), ..mistake })?;
+        let rate = check_rate_words(&section, mtu)?;
         section.close("a change of a port's rate")?;
         return Ok(Event { at, change: Change::Rate { port, rate } });
     }
     let Some(class) = section.maybe(key!(class))? else {
-        return Err(section.missing_like(key!(port), "\"left:0\", or class = 0"));
+        return Err(section.missing_like(key!(port), "\"left:0\", or a link, or class = 0"));
     };
     let (weight, max) = (section.maybe(key!(weight))?, section.maybe(key!(max))?);
     if weight.is_none() && max.is_none() {
@@ -254,6 +314,22 @@ fn event(
     }
     section.close("a change of a class's share")?;
     Ok(Event { at, change: Change::Share { class, weight, max } })
+}
+
+/// The rate, whose refusal tells how a line goes down.
+fn check_rate_words(section: &Section<'_>, mtu: Bytes) -> Result<Rate, Mistake> {
+    let outage = |Mistake { message, .. }: &Mistake| format!("{message} (up = false is down)");
+    bounds::rate(section, key!(rate), mtu)
+        .map_err(|mistake| Mistake { message: outage(&mistake), ..mistake })
+}
+
+/// Whether packets may take other paths after some event.
+pub fn reroute(events: &[Event]) -> bool {
+    let reroutes = |event: &Event| match &event.change {
+        Change::OfLink { what, .. } => what.reroutes(),
+        _ => false,
+    };
+    events.iter().any(reroutes)
 }
 
 /// The numbers of packets that a key lists, if it is given.

@@ -1,0 +1,222 @@
+//! Topologies' files: forms of others by hand, and mutants of each form.
+
+use switchbed_scenario::topology::graph::{Graph, Node};
+use switchbed_scenario::{FromFile, Shape};
+use switchbed_units::ids::{HostId, PortId, SwitchId};
+use switchbed_units::random::{Random, Stream};
+use switchbed_units::{Rate, Span};
+
+fn read(text: &str, format: &str) -> Result<FromFile, String> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("t");
+    std::fs::write(&path, text).expect("written");
+    let place = format!("{}/", folder.path().display());
+    FromFile::read(&path, format).map_err(|why| why.to_string().replace(&place, ""))
+}
+
+fn graph(text: &str, format: &str) -> Graph {
+    read(text, format).unwrap_or_else(|why| panic!("{why}")).graph()
+}
+
+/// 16 hosts in two pods; each aggregation has two links to each of its cores.
+const HTSIM: &str = "\
+# two pods
+Nodes 16
+tiers 3
+Podsize 8
+
+Tier 0
+Downlink_speed_Gbps 100
+Radix_Down 4
+Radix_Up 2
+Queue_Up 100
+Oversubscribed 2
+Downlink_Latency_ns 1000
+Switch_Latency_ns 100
+Tier 1
+DOWNLINK_SPEED_GBPS 100  # also above
+Radix_Down 2
+Radix_Up 4
+Downlink_Latency_ns 500
+Switch_Latency_ns 300
+Tier 2
+Downlink_speed_Gbps 400
+Radix_Down 4
+Bundle 2
+Downlink_Latency_ns 700
+";
+
+const HPCC: &str = "\
+6 2 6
+4 5
+0 4 100Gbps 1us 0
+1 4 100Gbps 1us 0.0
+2 5 25000000000.0 1us 0
+3 5 25Gbps 1us 0
+4 5 100Gbps 2us 0
+5 4 100Gbps 2us 0
+";
+
+/// As SimAI's generator writes it, without links to NVSwitches.
+const SIMAI: &str = "\
+7 1 0 3 6 H100
+4 5 6 
+0 4 400Gbps 0.0005ms 0
+1 5 400Gbps 0.0005ms 0
+2 4 400Gbps 0.0005ms 0
+3 5 400Gbps 0.0005ms 0
+4 6 400Gbps 0.0005ms 0
+5 6 400Gbps 0.0005ms 0
+";
+
+const TABLE: &str = "\
+# A comment.
+node,tier
+a,host
+b,host
+s,left
+t,right
+from,to,rate,delay,count,mtu
+a,s,10Gbps,1us,,
+b,t,1Gbps,2us,,9216B
+s,t,5Gbps,3us,2,
+";
+
+#[test]
+fn htsims_numbers_make_its_fat_tree() {
+    let graph = graph(HTSIM, "auto");
+    let names: Vec<&str> = graph.switches.iter().map(|(name, _)| &name[..]).collect();
+    assert_eq!(names[..4], ["tor0", "tor1", "tor2", "tor3"]);
+    assert_eq!(names[4..], ["agg0", "agg1", "agg2", "agg3", "core0", "core1", "core2", "core3"]);
+    // tor2 is pod 1's first: hosts 8 to 11, then agg2 and agg3.
+    let (_, tor) = &graph.switches[2];
+    let to: Vec<Node> = tor.iter().map(|cable| cable.to).collect();
+    let hosts = (8..12).map(|host| Node::Host(HostId(host)));
+    let aggs = [6, 7].map(|agg| Node::Switch(SwitchId(agg)));
+    assert_eq!(to, hosts.chain(aggs).collect::<Vec<_>>());
+    // Half of the ToR's latency; half of both ends'.
+    assert_eq!([tor[0].delay, tor[4].delay], [1050, 700].map(Span::from_ns));
+    // agg1 is the second of its pod: core1 and core3, twice each.
+    let (_, agg) = &graph.switches[5];
+    let to: Vec<Node> = agg[2..].iter().map(|cable| cable.to).collect();
+    assert_eq!(to, [9, 9, 11, 11].map(|core| Node::Switch(SwitchId(core))));
+    assert_eq!((agg[2].rate, agg[2].delay), (Rate::from_gbps(400), Span::from_ns(850)));
+    // Over two links up, and two ways to each core.
+    assert_eq!(graph.route.ways(HostId(15), SwitchId(0)).len(), 2);
+    let ways: Vec<PortId> = graph.route.ways(HostId(15), SwitchId(4)).iter().collect();
+    assert_eq!(ways, [2, 3, 4, 5].map(PortId));
+    // 2 × (1 us + 500 ns + 700 ns) of links; switches 100 + 300 + 0 + 300 + 100 ns.
+    let file = read(HTSIM, "htsim").expect("read");
+    assert_eq!(file.across(), Span::from_ns(4_400 + 800));
+}
+
+#[test]
+fn simais_files_are_hpccs_with_nvswitches() {
+    let graph = graph(SIMAI, "auto");
+    let tiers: Vec<(&str, usize)> =
+        graph.tiers.iter().map(|tier| (&tier.name[..], tier.switches.len())).collect();
+    assert_eq!(tiers, [("tier1", 2), ("tier2", 1)]);
+    assert_eq!(graph.hosts[3].delay, Span::from_ns(500));
+    // Two GPUs on an NVSwitch and a leaf each.
+    let two = "5 2 1 2 6 A100\n2 3 4\n0 2 2880Gbps 25ns 0\n1 2 2880Gbps 25ns 0\n0 3 400Gbps 1us 0\n\
+               1 4 400Gbps 1us 0\n3 4 400Gbps 1us 0\n3 4 400Gbps 1us 0\n";
+    let why = read(two, "auto").expect_err("two links");
+    assert!(why.contains("the host host0 has 2 links: one is supported"), "{why}");
+}
+
+#[test]
+fn what_is_wrong_with_forms_of_others_is_told_with_its_line_and_column() {
+    for (text, from, to, told) in [
+        (
+            HTSIM,
+            "Nodes 16",
+            "Nodes 15",
+            "t:4: column 2: \"8\": Nodes, 15, is a multiple of Podsize",
+        ),
+        (HTSIM, "Nodes 16\n", "", "t: has no Nodes before its first Tier"),
+        (HTSIM, "tiers 3", "tiers 4", "t:3: column 2: \"4\": a fat-tree has 2 or 3 tiers"),
+        (HTSIM, "tiers 3", "tiers 2", "t:20: this tier is one more: Tiers is 2"),
+        (HTSIM, "Tier 2", "Tier 1", "t:20: column 2: \"1\": this tier is there already"),
+        (HTSIM, "Tier 2", "Tier 3", "t:20: column 2: \"3\": a tier is a whole number below 3"),
+        (HTSIM, "Radix_Up 2", "Radix_Up", "t:9: column 1: \"Radix_Up\": a number is missing"),
+        (HTSIM, "Radix_Up 2", "Radix_Up 2 2", "t:9: column 3: \"2\": a line has an attribute and"),
+        (HTSIM, "Radix_Up 2", "Radix 2", "t:9: column 1: \"Radix\": there is no such attribute"),
+        (HTSIM, "Radix_Up 2\n", "", "t:6: this tier has no Radix_Up"),
+        (HTSIM, "Radix_Up 2", "Radix_Up 0", "t:9: column 2: \"0\": it is a whole number over 0"),
+        (HTSIM, "Queue_Up 100", "Radix_Up 3", "t:10: column 1: \"Radix_Up\": it is there already"),
+        (
+            HTSIM,
+            "Bundle 2",
+            "Radix_Up 2",
+            "t:23: column 1: \"Radix_Up\": the uppermost tier has no",
+        ),
+        (HTSIM, "Radix_Down 2", "Radix_Down 3", "t:16: column 2: \"3\": an aggregation is linked"),
+        (HTSIM, "Radix_Up 4", "Radix_Up 3", "t:22: column 2: \"4\": the tier below has Radix_Up 3"),
+        (HTSIM, "Bundle 2\n", "", "t:22: column 2: \"4\": a core is linked to one aggregation"),
+        (
+            HTSIM,
+            "Oversubscribed 2",
+            "Oversubscribed 3",
+            "t:11: column 2: \"3\": its links make it 2",
+        ),
+        (HTSIM, "Gbps 400", "Gbps 4e2", "t:21: column 2: \"4e2\": Downlink_speed_Gbps is a whole"),
+        (SIMAI, "7 1 0 3 6 H100", "7 1 0 3 6 H100 x", "t: its first line is none of"),
+        (SIMAI, "7 1 0 3 6", "7 1 9 3 6", "t:1: column 3: \"9\": the number of NVSwitches is"),
+        (
+            SIMAI,
+            "7 1 0 3 6",
+            "7 1 2 5 6",
+            "t:1: column 4: \"5\": the number of switches is a whole",
+        ),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let why = read(&text.replacen(from, to, 1), "auto").expect_err(to);
+        assert!(why.starts_with(told), "{why} instead of {told}");
+    }
+}
+
+/// A text with a small fault: of its characters, words or lines.
+fn mutant(text: &str, rng: &mut Stream) -> String {
+    let mut below = |n: usize| (rng.next_u64() % n as u64) as usize;
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let line = below(lines.len());
+    match below(6) {
+        0 => drop(lines.remove(line)),
+        1 => lines.insert(line, lines[below(lines.len())].clone()),
+        2 => lines.truncate(line),
+        3 => {
+            let other = below(lines.len());
+            lines.swap(line, other);
+        }
+        4 => {
+            let chars = ["-", "x", "999999999999", "0", ",", " ", "\u{e9}", "1e400", "nan", "#"];
+            let at = below(lines[line].len() + 1);
+            lines[line].insert_str(at, chars[below(chars.len())]);
+        }
+        _ if !lines[line].is_empty() => {
+            let at = below(lines[line].len());
+            lines[line].remove(at);
+        }
+        _ => {}
+    }
+    lines.join("\n") + "\n"
+}
+
+#[test]
+fn mutants_of_each_form_are_read_or_refused_by_one_line() {
+    for (format, text) in [("table", TABLE), ("hpcc", HPCC), ("simai", SIMAI), ("htsim", HTSIM)] {
+        assert!(read(text, format).is_ok());
+        let mut rng = Stream::new(7, format, 0);
+        let mut refused = 0;
+        for _ in 0..400 {
+            let text = mutant(text, &mut rng);
+            for form in [format, "auto"] {
+                let Err(why) = read(&text, form) else { continue };
+                assert!(why.starts_with("t:") && !why.contains('\n'), "{why}\n{text}");
+                assert!(why.len() < 400, "{why}");
+                refused += 1;
+            }
+        }
+        assert!(refused > 200, "{format}: {refused} refused");
+    }
+}

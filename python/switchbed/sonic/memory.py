@@ -1,0 +1,436 @@
+"""Buffer pools and profiles as `[switch]`'s memory: a chip's, or one without cells."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from switchbed import asic, foreign, headroom, quantity
+from switchbed._native import Mistake
+from switchbed.sonic.device import Device
+from switchbed.sonic.reading import PACKET, Queue, Reading, listed
+
+ALL_FREE = 1000.0
+"""alpha of a queue that no threshold follows: the largest."""
+LOSSLESS_POOL = "ingress_lossless_pool"
+"""The pool of profiles that a switch makes for lossless groups (sonic-swss, buffermgr)."""
+UNKNOWN_METRES = 1_000
+"""Of a cable that CABLE_LENGTH lacks."""
+
+
+@dataclass
+class Pfc:
+    """Lossless classes as the ports have them."""
+
+    classes: Sequence[int] = ()
+    profile: str | None = None
+    """The profile of their groups, where the configuration has it."""
+    pool: str | None = None
+
+
+@dataclass
+class Memory:
+    """Keys of `[switch]` and of its queues."""
+
+    switch: dict[str, Any] = field(default_factory=dict)
+    pfc: dict[str, Any] = field(default_factory=dict)
+    queues: dict[int, dict[str, Any]] = field(default_factory=dict)
+    limit: int | None = None
+    """The most bytes that thresholds may be at."""
+
+
+def chip_of(reading: Reading) -> Mapping[str, Any] | None:
+    """The chip of the device, if a table tells."""
+    about = reading.about
+    names = [str(about.get(key, "")) for key in ("platform", "hwsku")]
+    found = asic.of_switch(names)
+    if found is None:
+        told = ", ".join(foreign.name(name) for name in names if name)
+        reading.said.approximated(
+            "switch.asic",
+            (f"no chip is known for {told}" if told else "DEVICE_METADATA names no device")
+            + ": memory without cells, partitions and a chip's reserves",
+        )
+        return None
+    reading.said.exact("switch.asic", f"{found['name']}, by DEVICE_METADATA")
+    return found
+
+
+class Buffers:
+    """The memory of ports that are alike."""
+
+    def __init__(
+        self, reading: Reading, ports: Sequence[str], queues: Sequence[Queue], pool: int | None
+    ) -> None:
+        self.reading, self.said = reading, reading.said
+        self.ports, self.queues, self.given = ports, queues, pool
+        self.chip = chip_of(reading)
+        self.pools = reading.full.get("BUFFER_POOL", {})
+        self.profiles = reading.full.get("BUFFER_PROFILE", {})
+
+    def memory(self, device: Device) -> Memory:
+        """Write all of it; `device` records the fields that the scenario says."""
+        found = Memory()
+        if self.chip is not None:
+            found.switch["asic"] = self.chip["name"]
+        else:
+            found.switch["policy"] = "asic"
+        pfc = self._lossless()
+        lossy = [queue for queue in self.queues if queue.index not in pfc.classes]
+        egress = self._egress(lossy)
+        self._pools(found, pfc, egress, device)
+        if pfc.classes:
+            self._groups(found, pfc, device)
+        self._queues(found, lossy, egress, device)
+        self._left_out(pfc)
+        return found
+
+    # Lossless classes.
+
+    def _lossless(self) -> Pfc:
+        """The classes that the ports' neighbours are paused for."""
+        row = self.reading.of_port(self.ports[0])
+        enabled = [int(each) for each in row.get("pfc_enable", "").split(",") if each]
+        if not enabled:
+            return Pfc()
+        to_queue = self._map("MAP_PFC_PRIORITY_TO_QUEUE", row.get("pfc_to_queue_map"))
+        to_group = self._map("PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", row.get("pfc_to_pg_map"))
+        classes, profiles = [], Counter[str]()
+        for priority in enabled:
+            queue, group = to_queue.get(priority, priority), to_group.get(priority, priority)
+            where = f"PORT_QOS_MAP|{foreign.name(self.ports[0])}|pfc_enable"
+            names = {self._group(port, group) for port in self.ports}
+            made = sorted(name for name in names if name and "xoff" in self.profiles[name])
+            if not made and names != {None}:
+                other = foreign.name(str(next(name for name in names if name)))
+                self.said.left_out(
+                    where, f"{priority}: group {group} has {other}, without xoff: it never pauses"
+                )
+                continue
+            if not made and LOSSLESS_POOL not in self.pools:
+                self.said.left_out(
+                    where,
+                    f"{priority}: there is no {LOSSLESS_POOL}, so no headroom: it never pauses",
+                )
+                continue
+            if queue > 7:
+                self.said.left_out(where, f"{priority}: queue {queue} is over 7, where no class is")
+                continue
+            if queue != priority:
+                self.said.approximated(
+                    where, f"priority {priority} is queue {queue}'s: here class {queue} is paused"
+                )
+            classes.append(queue)
+            profiles.update(made)
+        if not classes:
+            return Pfc()
+        profile = min(profiles, key=lambda name: (-profiles[name], name)) if profiles else None
+        pool = self.profiles[profile]["pool"] if profile else LOSSLESS_POOL
+        self.said.exact("switch.pfc", f"classes {listed(classes)} are lossless")
+        return Pfc(sorted(set(classes)), profile, pool)
+
+    def _map(self, table: str, name: str | None) -> dict[int, int]:
+        row = self.reading.full.get(table, {}).get(name or "", {})
+        return {int(key): int(value) for key, value in row.items()}
+
+    def _group(self, port: str, group: int) -> str | None:
+        row = self.reading.full.get("BUFFER_PG", {}).get(f"{port}|{group}", {})
+        name = row.get("profile")
+        return name if name in self.profiles else None
+
+    def _groups(self, found: Memory, pfc: Pfc, device: Device) -> None:
+        """Thresholds and headroom of the lossless groups."""
+        found.pfc = {"priorities": list(pfc.classes), **found.pfc}
+        device.classes = list(pfc.classes)
+        if pfc.profile is None:
+            self.said.approximated(
+                "BUFFER_PG",
+                "lossless groups have no profile here: the switch makes it of its "
+                "pg_profile_lookup.ini; here headroom is what rate and cable need (switchbed "
+                "headroom has the sum), and alpha the chip's",
+            )
+            return
+        row, where = self.profiles[pfc.profile], f"BUFFER_PROFILE|{foreign.name(pfc.profile)}"
+        if int(row.get("xoff", "0")):
+            found.pfc["headroom"] = f"{row['xoff']}B"
+        found.pfc["reserve"] = f"{row.get('size', '0')}B"
+        for key in ("xon_offset", "xon"):
+            if key in row:
+                found.pfc[key] = f"{row[key]}B"
+        if "dynamic_th" in row:
+            found.pfc["alpha"] = 2.0 ** int(row["dynamic_th"])
+        elif "static_th" in row:
+            found.pfc["threshold"] = f"{row['static_th']}B"
+        texts = ", ".join(f"{key} {row[key]}" for key in sorted(row) if key != "pool")
+        self.said.exact(where, f"lossless groups: {texts}")
+        device.groups = pfc.profile
+        for key in ("xoff", "size", "xon_offset", "xon", "dynamic_th", "static_th"):
+            if key in row and not (key == "xoff" and not int(row[key])):
+                device.modelled.append(("BUFFER_PROFILE", pfc.profile, key))
+
+    # Pools.
+
+    def _egress(self, lossy: Sequence[Queue]) -> str | None:
+        """The pool of most lossy queues; else the largest of outputs."""
+        counted = Counter(
+            self.profiles[queue.profile]["pool"] for queue in lossy if queue.profile is not None
+        )
+        if counted:
+            chosen = min(counted, key=lambda name: (-counted[name], name))
+            for other in sorted(set(counted) - {chosen}):
+                self.said.approximated(
+                    f"BUFFER_POOL|{foreign.name(other)}",
+                    f"lossy queues have it beside {foreign.name(chosen)}; here all share that",
+                )
+            return chosen
+        outputs = [name for name, row in self.pools.items() if row.get("type") != "ingress"]
+        return max(outputs, key=lambda name: (self._size(name) or 0, name), default=None)
+
+    def _size(self, pool: str) -> int | None:
+        row = self.reading.named("BUFFER_POOL", pool)
+        return int(row["size"]) if "size" in row else None
+
+    def _ingress(self, pfc: Pfc) -> str | None:
+        """The pool of the inputs: of lossless groups, or else of most groups."""
+        if pfc.pool is not None:
+            return pfc.pool
+        groups = self.reading.full.get("BUFFER_PG", {})
+        mine = set(self.ports)
+        counted = Counter(
+            self.profiles[row["profile"]]["pool"]
+            for key, row in groups.items()
+            if key.partition("|")[0] in mine and row.get("profile") in self.profiles
+        )
+        if counted:
+            return min(counted, key=lambda name: (-counted[name], name))
+        inputs = [name for name, row in self.pools.items() if row.get("type") == "ingress"]
+        return max(inputs, key=lambda name: (self._size(name) or 0, name), default=None)
+
+    def _pools(self, found: Memory, pfc: Pfc, egress: str | None, device: Device) -> None:
+        ingress = self._ingress(pfc)
+        sizes = {name: self._size(name) for name in (ingress, egress) if name is not None}
+        out = sizes.get(egress) if egress is not None else None
+        into = sizes.get(ingress) if ingress is not None else None
+        out, into = (self.given if size is None else size for size in (out, into))
+        if out is None and into is None and self.chip is None:
+            raise Mistake(self._no_memory(ingress or egress))
+        xoff = int(self.pools[ingress].get("xoff", "0")) if ingress is not None else 0
+        self._whole()
+        if into is None:
+            into = out if self.chip is None else None
+        if into is not None:
+            shared, room = self._inputs(into, xoff, pfc)
+            self._fits("switch.pool", ingress, shared)
+            found.switch["pool"] = f"{shared}B"
+            if ingress is not None and sizes[ingress] is not None:
+                device.pools["pool"] = (ingress, into - shared)
+                device.modelled.append(("BUFFER_POOL", ingress, "size"))
+            if room:
+                found.pfc["headroom_pool"] = f"{room}B"
+                if ingress is not None and room == xoff:
+                    device.pools["headroom_pool"] = (ingress, 0)
+                    device.modelled.append(("BUFFER_POOL", ingress, "xoff"))
+        if out is not None:
+            self._fits("switch.egress_pool", egress, out)
+            if egress != ingress or into is None:
+                found.switch["egress_pool"] = f"{out}B"
+                if egress is not None and sizes[egress] is not None:
+                    device.pools["egress_pool"] = (egress, 0)
+                    device.modelled.append(("BUFFER_POOL", egress, "size"))
+        limit = out if out is not None else into
+        if self.chip is not None and limit is None:
+            limit = self.chip["lossy_bytes"]
+        if limit is not None and self.chip is not None:
+            limit -= limit % int(self.chip["cell_bytes"])
+        found.limit = limit
+        shown = [f"{foreign.name(str(n))} {quantity.kb(s)}" for n, s in sizes.items() if s]
+        if shown:
+            self.said.exact("BUFFER_POOL", f"{', '.join(shown)}: shared by all ports of the switch")
+
+    def _fits(self, key: str, pool: str | None, size: int) -> None:
+        if size < 2 * PACKET:
+            where = f"BUFFER_POOL|{foreign.name(str(pool))}|size" if pool else key
+            raise Mistake(
+                f"{self.reading.where}: {where}: {size} bytes hold no two packets: at least "
+                f"{2 * PACKET}"
+            )
+
+    def _no_memory(self, pool: str | None) -> str:
+        if pool is None:
+            return (
+                f"{self.reading.where}: BUFFER_POOL: has no pool of these queues, so no memory: "
+                "give it by --pool SIZE"
+            )
+        return (
+            f"{self.reading.where}: BUFFER_POOL|{foreign.name(pool)}: has no size (the switch "
+            "finds it): give it by --pool SIZE"
+        )
+
+    def _inputs(self, size: int, xoff: int, pfc: Pfc) -> tuple[int, int]:
+        """Bytes of `switch.pool`, and of all headroom where it is known."""
+        if self.chip is None:
+            # Without a chip the scenario's pool holds the headroom.
+            room = xoff if pfc.classes and xoff else self._every(pfc)
+            return size + room, room
+        if not self.chip["ingress_is_gross"]:
+            return size, xoff
+        cell = int(self.chip["cell_bytes"])
+        parts = self.chip["partitions"] or 1
+        group = int(self.chip["group_reserve_bytes"] or 0) // cell
+        own = int(self.chip["queue_reserve_bytes"] or 0) // cell
+        lossy = len(self.queues) - len(pfc.classes)
+        ports = len(self.reading.full.get("PORT", {})) or len(self.ports)
+        cells = (size - xoff) // cell - ports * (len(pfc.classes) * group + parts * lossy * own)
+        self.said.exact(
+            "switch.pool",
+            f"{quantity.kb(cells * cell)} of {quantity.kb(size)}: on this chip a pool's size holds "
+            f"headroom ({quantity.kb(xoff)}) and reserves",
+        )
+        return cells * cell, xoff
+
+    def _every(self, pfc: Pfc) -> int:
+        """Headroom of all groups together, where no pool has it."""
+        if not pfc.classes:
+            return 0
+        own = int(self.profiles[pfc.profile].get("xoff", "0")) if pfc.profile else 0
+        each = [own or needed(self.reading, port) for port in self.ports]
+        return len(pfc.classes) * sum(each)
+
+    def _whole(self) -> None:
+        """Says where the inputs' pools and their headroom are more than the chip has."""
+        inputs = [row for row in self.pools.values() if row.get("type") == "ingress"]
+        size = sum(int(row.get("size", "0")) for row in inputs)
+        xoff = sum(int(row.get("xoff", "0")) for row in inputs)
+        if self.chip is None:
+            if size + xoff:
+                self.said.approximated(
+                    "BUFFER_POOL",
+                    f"inputs have {quantity.kb(size)} and headroom of {quantity.kb(xoff)} beside "
+                    "it: no table tells what the chip has, or whether size holds the headroom",
+                )
+            return
+        there = int(self.chip["memory_bytes"])
+        if size + xoff > there:
+            gross = self.chip["ingress_is_gross"] and size <= there
+            self.said.approximated(
+                "BUFFER_POOL",
+                f"size and xoff of inputs come to {quantity.kb(size + xoff)}, more than "
+                f"{self.chip['name']}'s {quantity.kb(there)} ({self.chip['memory_is']}): "
+                + ("size holds the headroom there" if gross else "the file promises too much"),
+            )
+
+    # Queues.
+
+    def _queues(
+        self, found: Memory, lossy: Sequence[Queue], egress: str | None, device: Device
+    ) -> None:
+        """α, reserve and limit of lossy queues."""
+        rules = {queue.index: self._rules(queue, found) for queue in lossy if queue.profile}
+        bare = [queue.index for queue in lossy if not queue.profile]
+        alphas = Counter(own["alpha"] for own in rules.values())
+        usual = min(alphas, key=lambda alpha: (-alphas[alpha], alpha)) if alphas else None
+        if usual is not None:
+            found.switch["alpha"] = usual
+        if bare and len(self.queues) > 1:
+            what = "the usual alpha" if usual is not None else "the chip's own"
+            self.said.approximated(
+                "BUFFER_QUEUE", f"queue {listed(bare)}: no buffer profile: {what}, no reserve"
+            )
+        reserved = sum(quantity.size(own.get("reserve", "0B")) for own in rules.values())
+        too_much = (
+            found.limit is not None
+            and len(self.ports) * reserved + 2 * PACKET > found.limit
+            and reserved > 0
+        )
+        if too_much:
+            self.said.left_out(
+                "BUFFER_PROFILE",
+                f"reserves of {reserved} bytes a port are more than the pool has for all ports",
+            )
+        for queue in lossy:
+            own = rules.get(queue.index)
+            if own is None or queue.profile is None:
+                continue
+            if too_much:
+                own.pop("reserve", None)
+            row, profile = self.profiles[queue.profile], queue.profile
+            device.buffers[queue.index] = profile
+            kind = "dynamic_th" if "dynamic_th" in row else "static_th"
+            if kind in row and (kind == "dynamic_th" or "limit" in own):
+                device.modelled.append(("BUFFER_PROFILE", profile, kind))
+            if "reserve" in own:
+                device.modelled.append(("BUFFER_PROFILE", profile, "size"))
+            if own["alpha"] == usual:
+                del own["alpha"]
+            found.queues[queue.index] = own
+
+    def _rules(self, queue: Queue, found: Memory) -> dict[str, Any]:
+        """One queue's."""
+        name = str(queue.profile)
+        row, where = self.profiles[name], f"BUFFER_PROFILE|{foreign.name(name)}"
+        reserve = int(row.get("size", "0"))
+        own: dict[str, Any] = {}
+        chips = (self.chip or {}).get("queue_reserve_bytes")
+        if reserve != (chips or 0):
+            own["reserve"] = f"{reserve}B"
+        if "dynamic_th" in row:
+            power = int(row["dynamic_th"])
+            own["alpha"] = asic.alphas(self.chip)[power] if self.chip else 2.0**power
+            text = f"dynamic_th {power}: alpha {own['alpha']:.4g}"
+        else:
+            own["alpha"] = ALL_FREE
+            most = int(row.get("static_th", "0")) + reserve
+            if "static_th" not in row or (found.limit is not None and most >= found.limit):
+                text = "static_th is all of the pool: whatever is free"
+            elif most < PACKET:
+                raise Mistake(
+                    f"{self.reading.where}: {where}|static_th: {most} bytes hold no packet: at "
+                    f"least {PACKET}"
+                )
+            else:
+                own["limit"] = f"{most}B"
+                text = f"static_th and size: at most {most} bytes a queue"
+        self.said.exact(where, text + (f", {reserve} bytes of its own" if reserve else ""))
+        return own
+
+    def _left_out(self, pfc: Pfc) -> None:
+        """Says what of the buffers has no place in a scenario."""
+        lossless = sorted({q.profile for q in self.queues if q.index in pfc.classes and q.profile})
+        for name in lossless:
+            row = self.profiles[name]
+            pool = self.pools.get(row.get("pool", ""), {})
+            most = int(row.get("static_th", "0")) if "static_th" in row else None
+            if most is None or most < int(pool.get("size", "0")):
+                self.said.left_out(
+                    f"BUFFER_PROFILE|{foreign.name(name)}",
+                    "bounds lossless queues at the output, where it would drop; here their groups "
+                    "at the inputs alone count",
+                )
+        groups = {self._group(port, group) for port in self.ports for group in range(8)}
+        for group in sorted(each for each in groups if each is not None):
+            if "xoff" in self.profiles[group]:
+                continue
+            row = self.profiles[group]
+            where = f"BUFFER_PROFILE|{foreign.name(group)}"
+            if "dynamic_th" in row:
+                text = f"dynamic_th {row['dynamic_th']} of lossy groups at the inputs"
+                self.said.left_out(where, f"{text}: here only their pool's end refuses them")
+            if pfc.pool is not None and row.get("pool") != pfc.pool:
+                shown = foreign.name(row.get("pool", ""))
+                self.said.approximated(where, f"lossy groups have {shown}; here the lossless pool")
+        for side in ("INGRESS", "EGRESS"):
+            if self.reading.full.get(f"BUFFER_PORT_{side}_PROFILE_LIST"):
+                self.said.left_out(
+                    f"BUFFER_PORT_{side}_PROFILE_LIST",
+                    "bounds of a port as a whole; here a queue's alone count"
+                    + (" (with its port's alpha where it multiplies)" if self.chip else ""),
+                )
+
+
+def needed(reading: Reading, port: str) -> int:
+    """Bytes that still come in on a port after a pause, as `switch.pfc` computes it."""
+    rate = (reading.speed(port) or 10_000) * 10**6
+    metres = reading.metres(port)
+    return headroom.ieee(
+        headroom.Link(rate, UNKNOWN_METRES if metres is None else max(metres, 1), PACKET)
+    ).sum

@@ -1,0 +1,1 @@
+"""`switchbed topology`: networks shown, converted between forms, and generated."""

@@ -1,0 +1,173 @@
+"""The commands of `switchbed topology`."""
+
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from switchbed import completion, extended, options, quantity
+from switchbed._native import Mistake
+from switchbed.terminal import say
+from switchbed.topology import forms, generators, network
+
+PATH = click.Path(path_type=Path)
+FILE = click.argument("file", type=PATH, metavar="FILE|@NAME", shell_complete=completion.scenarios)
+FORMAT = click.option(
+    "--format",
+    "form",
+    type=click.Choice(("auto", *network.FORMS)),
+    default="auto",
+    show_default=True,
+    help="The form of FILE.",
+)
+SETS = click.option(
+    "--set", "sets", multiple=True, metavar="KEY=VALUE", help="Replace a value of a scenario."
+)
+OUT = options.output("--out", type=PATH, metavar="FILE", help="Where to. Default: standard output.")
+
+
+@click.group(cls=extended.Nested)
+def topology() -> None:
+    """Networks: show and draw them, convert files between forms, make files."""
+
+
+@topology.command()
+@FILE
+@FORMAT
+@SETS
+@options.output("--out", "picture", type=PATH, metavar="FILE.svg", help="Draw it by tiers.")
+@options.JSON
+def show(
+    file: Path, form: str, sets: Sequence[str], picture: Path | None, json_to: str | None
+) -> None:
+    """Say what a network comes to: hosts, ports, bisection, oversubscription, diameter, ideal RTT.
+
+    FILE is a topology's file, or a scenario (.toml, @NAME)."""
+    from switchbed.topology import drawing, printing
+
+    if picture is not None and picture.suffix != ".svg":
+        raise Mistake(f"--out {picture}: only .svg is drawn")
+    found = network.read(file, form, sets)
+    if picture is not None:
+        options.write(drawing.svg(found), str(picture))
+    if json_to is not None:
+        options.write_json({"name": found.name, **found.measures}, json_to)
+    else:
+        printing.show(found)
+
+
+@topology.command()
+@FILE
+@FORMAT
+@SETS
+@click.option(
+    "--to", type=click.Choice(network.FORMS), default="table", show_default=True, help="The form."
+)
+@click.option("--without", metavar="TIER", help="Leave a tier and its links out.")
+@click.option(
+    "--nics", is_flag=True, help="Put a switch of the tier nic before hosts with several links."
+)
+@OUT
+def convert(
+    file: Path,
+    form: str,
+    sets: Sequence[str],
+    to: str,
+    without: str | None,
+    nics: bool,
+    out: Path | None,
+) -> None:
+    """Write a network in another form. What that does not say is named.
+
+    FILE is as for `show`."""
+    found = network.read(file, form, sets)
+    if without is not None:
+        found = network.without(found, without)
+    if nics:
+        found = network.with_nics(found)
+    text = forms.WRITERS[to](found)
+    for what in forms.lost(found, to):
+        say(f"{file}: not in the form {to}: {what}", err=True)
+    options.write(text, str(out) if out is not None else options.STDOUT)
+
+
+@topology.group(cls=extended.Nested)
+def new() -> None:
+    """Write a network's file by its numbers."""
+
+
+def wires(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of links, and of the file."""
+    for option in (
+        OUT,
+        click.option("--fabric-delay", metavar="TIME", help="Default: --delay."),
+        click.option("--fabric-rate", metavar="RATE", help="Between switches. Default: --rate."),
+        click.option("--delay", default="500ns", show_default=True, help="Of a host's link."),
+        click.option("--rate", default="400Gbps", show_default=True, help="Of a host's link."),
+    ):
+        command = option(command)
+    return command
+
+
+def _count(name: str, default: int, text: str) -> Callable[..., Any]:
+    kind = options.Whole(1, 65_535)
+    return click.option(name, type=kind, default=default, show_default=True, help=text)
+
+
+def _wire(name: str, rate: str, delay: str) -> generators.Wire:
+    def read(key: str, text: str, of: Callable[[object], float]) -> float:
+        try:
+            return of(text)
+        except Mistake as mistake:
+            raise Mistake(f"--{name}{key} {text}: {mistake}") from mistake
+
+    seconds = read("delay", delay, quantity.time)
+    return generators.Wire(int(read("rate", rate, quantity.rate)), round(seconds * 1e12))
+
+
+def _both(
+    rate: str, delay: str, fabric_rate: str | None, fabric_delay: str | None
+) -> tuple[generators.Wire, generators.Wire]:
+    access = _wire("", rate, delay)
+    return access, _wire("fabric-", fabric_rate or rate, fabric_delay or delay)
+
+
+def _write(made: network.Network, out: Path | None) -> None:
+    options.write(forms.table(made), str(out) if out is not None else options.STDOUT)
+    if out is not None:
+        say(f"written to {out}; switchbed topology show {shlex.quote(str(out))} shows it")
+
+
+@new.command()
+@_count("--servers", 32, "Servers.")
+@_count("--gpus", 8, "GPUs of a server, each with a card; as many rails.")
+@click.option("--segment", type=options.Whole(1), help="Servers of a segment. Default: all.")
+@_count("--spines", 8, "Spines.")
+@wires
+def rail(
+    servers: int, gpus: int, segment: int | None, spines: int, out: Path | None, **links: Any
+) -> None:
+    """Rail-optimised: the g-th GPU of each server of a segment is on the segment's g-th leaf."""
+    _write(generators.rail(servers, gpus, segment, spines, *_both(**links)), out)
+
+
+@new.command("dual-tor")
+@_count("--pairs", 4, "Pairs of ToRs.")
+@_count("--hosts", 16, "Hosts of a pair, each with a link to both ToRs.")
+@_count("--spines", 8, "Spines, linked to all ToRs.")
+@wires
+def dual_tor(pairs: int, hosts: int, spines: int, out: Path | None, **links: Any) -> None:
+    """Hosts with a link to each of two ToRs, whose spines are the same."""
+    _write(generators.dual(pairs, hosts, spines, *_both(**links), planes=False), out)
+
+
+@new.command("dual-plane")
+@_count("--pairs", 4, "Pairs of ToRs.")
+@_count("--hosts", 16, "Hosts of a pair, each with a link to both ToRs.")
+@_count("--spines", 8, "Spines of a plane.")
+@wires
+def dual_plane(pairs: int, hosts: int, spines: int, out: Path | None, **links: Any) -> None:
+    """Hosts with a link to each of two planes, whose ToRs and spines have no links between them."""
+    _write(generators.dual(pairs, hosts, spines, *_both(**links), planes=True), out)

@@ -1,0 +1,109 @@
+"""`switchbed headroom`: sums worked out by hand, and a switch's table beside them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Program
+
+from switchbed import asic, headroom
+from switchbed._native import Mistake
+from switchbed.headroom import Link
+
+LINK = Link(100 * 10**9, 40)
+
+
+def test_the_terms_by_hand() -> None:
+    # 100 Gbps are 12.5 bytes a nanosecond; 40 m are 200 ns; 394 quanta of 64 bytes.
+    assert headroom.ieee(LINK).terms == {
+        "crossing": 9100,
+        "waiting": 9100,
+        "pause_frame": 64,
+        "cable": 5000,
+        "pipeline": 0,
+        "response": 25_216,
+        "under_way": 9100,
+    }
+    # 57,580 bytes in packets of 64, each in a cell of 208: 900 cells.
+    found = headroom.ieee(LINK, 208)
+    assert (found.sum, found.taken) == (57_580, 900 * 208)
+    far = headroom.ieee(Link(100 * 10**9, 80_000, response_ps=1_000_000, pipeline_ps=500_000))
+    assert far.terms["cable"] == 10_000_000
+    assert (far.terms["response"], far.terms["pipeline"]) == (12_500, 6_250)
+
+
+def test_nvidias_rule_by_hand() -> None:
+    # 1024 + (9100 + 4932.1 + 819.2 + 25,216) x 2*96/97 = 80,332: 79 KiB.
+    assert headroom.nvidia(LINK, 96).taken == 79 * 1024
+    # No small packets: 1024 + 40,067.3: 41 KiB.
+    assert headroom.nvidia(LINK, 96, 0.0).taken == 41 * 1024
+    # 1024 + (9216 + 5050.5 + 819.2 + 3891.2) x 2*96/97 = 38,587: 38 KiB.
+    assert headroom.nvidia_shipped(LINK, 96).taken == 38 * 1024
+
+
+def test_a_pool_holds_the_groups_of_its_partitions() -> None:
+    # Tomahawk: 4,194,112 bytes in four parts of 16 groups; five of 187,200 bytes fit in each.
+    chip = asic.named("tomahawk")
+    pool = headroom.pool_of(chip, None)
+    assert pool is not None
+    assert pool.groups(187_200, 64) == 20
+    assert pool.groups(1, 64) == 64
+    of = headroom.described(LINK, headroom.ieee(LINK, 208), pool, 2, 32)
+    assert (of["groups"], of["pool_holds_groups"], of["pool_holds_ports"]) == (64, 20, 10)
+    assert of["over_subscription"] == pytest.approx(64 * 187_200 / 4_194_112)
+
+
+def test_a_table_is_explained_row_by_row(tmp_path: Path) -> None:
+    table = tmp_path / "pg_profile_lookup.ini"
+    table.write_text(
+        "# PG lossless profiles.\n# speed cable size xon xoff threshold xon_offset\n"
+        "100000 40m 1248 2288 38912 0 2288\n100000 40m 1248 2288 187000 0\n"
+        "100000 40m 1248 2288 900000 0 2288\n"
+    )
+    rows = headroom.lookup(table)
+    assert (rows[0].mbps, rows[0].metres, rows[0].xoff) == (100_000, 40, 38_912)
+    first, second, third = (headroom.compared(row, LINK, 96) for row in rows)
+    assert first["next_to"] == "that of the script that made Nvidia's tables"
+    assert "+0.0 %" in first["reason"]
+    cells = headroom.compared(rows[1], LINK, 208)
+    assert cells["next_to"] == "ieee's, where packets of 64 B fill the cells"
+    assert "no rule here within 10 %" in third["reason"]
+    assert second["shipped_bytes"] == 187_000
+    for text in ("100000 40m 1 2", "fast 40m 1 2 3 4", "0 40m 1 2 3 4", "1 -4m 1 2 3 4", "# x"):
+        table.write_text(text)
+        with pytest.raises(Mistake, match=r"pg_profile_lookup\.ini"):
+            headroom.lookup(table)
+
+
+def test_the_command(switchbed: Program) -> None:
+    done = switchbed(
+        *("headroom", "--asic", "tomahawk", "--speed", "100Gbps", "--cable", "40m"),
+        *("--cable", "80km"),
+    )
+    assert "57,580 B" in done.stdout
+    assert "holds 20 groups at once, all classes of 10 ports" in done.stdout
+    assert "80 km" in done.stdout
+    done = switchbed("headroom", "--speed", "25Gbps", "--ports", "4", "--classes", "1", "--json")
+    (link,) = json.loads(done.stdout)["links"]
+    assert link["groups"] == 4
+    assert link["pool_holds_groups"] is None
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (("--speed", "fast"), "--speed fast"),
+        (("--speed", "2000Gbps"), "from 1Mbps to 1600Gbps"),
+        (("--speed", "1Gbps", "--cable", "1.5m"), "--cable 1.5m: is no length"),
+        (("--speed", "1Gbps", "--cable", "9999km"), "up to 1000 km"),
+        (("--speed", "1Gbps", "--mtu", "1B"), "--mtu 1B: from 64B"),
+        (("--speed", "1Gbps", "--peer-response", "1s"), "at most 10 ms"),
+        (("--speed", "1Gbps", "--rule", "nvidia"), "name one by --asic"),
+        (("--speed", "1Gbps", "--asic", "tomahawq"), "did you mean tomahawk"),
+        (("--speed", "1Gbps", "--lookup", "none.ini"), "none.ini"),
+    ],
+)
+def test_a_wrong_option_is_named(switchbed: Program, args: tuple[str, ...], says: str) -> None:
+    done = switchbed("headroom", *args, code=2)
+    assert says in done.stderr
+    assert len(done.stderr.splitlines()) == 1

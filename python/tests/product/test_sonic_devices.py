@@ -1,0 +1,255 @@
+"""Configurations that ship for real switches: import, check, run, export, and the same again.
+
+Those of SONiC's device folders are beside the project (`../shared/sonic/devices`); small ones of
+our own are here."""
+
+import gzip
+import json
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sonic_configs import Config, base, configs
+
+import switchbed as sb
+from switchbed.sonic.draft import Choices
+from switchbed.sonic.exporting import export
+from switchbed.sonic.importing import Imported, load
+from switchbed.sonic.tidy import meant, tidy
+
+FOLDER = Path(__file__).parents[3].parent / "shared" / "sonic" / "devices"
+DEVICES = sorted(FOLDER.glob("*.json.gz"))
+OWN = Path(__file__).parent / "sonic"
+UNSIZED = "no PORT"
+
+
+def scenario(found: Imported, folder: Path) -> sb.Scenario:
+    """As files on a disk."""
+    for name, text in found.files.items():
+        (folder / name).write_text(text)
+    file = folder / "imported.toml"
+    file.write_text(found.text)
+    return sb.Scenario.from_file(file)
+
+
+def unchanged(config: Config, made: sb.Scenario, found: Imported) -> bool:
+    tables, said = export(made.resolved, Choices(), found.device)
+    assert not said.refusals, said.refusals
+    return meant(tables) == meant(tidy(config))
+
+
+@pytest.mark.skipif(not DEVICES, reason=f"needs {FOLDER}: configurations of device folders")
+def test_every_device_comes_back_as_it_was() -> None:
+    assert len(DEVICES) >= 100
+    wrong = []
+    for device in DEVICES:
+        config: Any = json.loads(gzip.decompress(device.read_bytes()))
+        with tempfile.TemporaryDirectory() as folder:
+            found = load(config, device.name)
+            if not unchanged(config, scenario(found, Path(folder)), found):
+                wrong.append(device.name)
+    assert wrong == []
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not DEVICES, reason=f"needs {FOLDER}: configurations of device folders")
+@pytest.mark.parametrize("device", DEVICES, ids=lambda path: path.name.removesuffix(".json.gz"))
+def test_every_device_runs_for_a_millisecond(device: Path, tmp_path: Path) -> None:
+    config: Any = json.loads(gzip.decompress(device.read_bytes()))
+    found = load(config, device.name)
+    scenario(found, tmp_path).with_({"run.until": "1ms", "run.seed": 1}).run()
+
+
+@pytest.mark.parametrize("file", sorted(OWN.glob("*.json")), ids=lambda path: path.stem)
+def test_small_configurations_run_and_come_back(file: Path, tmp_path: Path) -> None:
+    config: Any = json.loads(file.read_text())
+    found = load(config, file.name)
+    made = scenario(found, tmp_path)
+    assert unchanged(config, made, found)
+    made.with_({"run.until": "1ms", "run.seed": 1}).run()
+
+
+@pytest.mark.parametrize("shape", [name for name in configs() if name != UNSIZED])
+def test_every_shape_runs(shape: str, tmp_path: Path) -> None:
+    found = load(configs()[shape], shape)
+    scenario(found, tmp_path).with_({"run.until": "200us", "run.seed": 1}).run()
+
+
+OVERLOAD = """[transport]
+kind = "udp"
+[[traffic]]
+kind = "long-lived"
+from = "0-1"
+to = 3
+classes = [{queue}, {queue}]
+[measure]
+queues = ["switch:3"]
+warmup = "3ms"
+[run]
+until = "4ms"
+seed = 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("queue", "packets", "marks", "lost"),
+    [
+        # Packets of 1500 bytes take 8 cells of 208. A quarter of the chip has 11,110 lossy; less
+        # what two queues of four ports reserve beyond the chip's 7 (8 each), is 11,094. A queue of
+        # alpha 8 takes packets as long as x <= 8 (11,094 - x + 8), 9,868, and its 7: 1,234. One of
+        # alpha 1/4 has 2,220 and 15: 279.
+        (0, 1234, 1.0, True),  # over its step of 100 KB
+        (1, 279, 1.0, True),  # 418.5 KB, over its ramp's end of 400 KB
+        (2, 279, 0.0, True),
+        (5, 1234, 0.0, True),
+        (6, 1234, 0.0, True),
+        # Two inputs in a quarter of 13,071 cells each: half of that and 6 are 6,541, 817 packets,
+        # and their neighbour pauses. 2.45 MB are over the ramp's end of 2,097,152 bytes.
+        (3, 2 * 817, 1.0, False),
+    ],
+)
+def test_queues_of_an_imported_tomahawk_end_where_their_rules_say(
+    queue: int, packets: int, marks: float, lost: bool, tmp_path: Path
+) -> None:
+    found = load(json.loads((OWN / "tor.json").read_text()), "tor.json")
+    text = found.text[: found.text.index("[transport]")] + OVERLOAD.format(queue=queue)
+    result = scenario(replace(found, text=text), tmp_path).run()
+    lengths = {row["queue"]: row["mean_bytes"] for row in result.queues.to_dicts()}
+    assert lengths[str(queue)] == pytest.approx(1500 * packets, rel=0 if lost else 0.01)
+    port = next(row for row in result.counters.to_dicts() if row["port"] == "switch:3")
+    assert port["marked_packets"] == marks * port["sent_packets"]
+    assert (port["drops_full"] > 0) == lost
+    assert (result.summary()["pauses"]["count"] > 0) == (not lost)
+
+
+def with_chip(platform: str) -> Any:
+    config: Any = base()
+    config["DEVICE_METADATA"] = {"localhost": {"platform": platform}}
+    return config
+
+
+@pytest.mark.parametrize(
+    ("about", "chip"),
+    [
+        ({"platform": "x86_64-arista_7060_cx32s"}, "tomahawk"),
+        ({"platform": "x86_64-dell_s6100_c2538-r0", "hwsku": "Force10-S6100"}, "tomahawk"),
+        ({"hwsku": "Arista-7260CX3-D108C8"}, "tomahawk-2"),
+        ({"platform": "x86_64-mlnx_msn2700-r0", "hwsku": "other"}, "spectrum-1"),
+        ({"platform": "x86_64-nvidia_sn5610n-r0"}, "spectrum-4"),
+        ({"hwsku": "Mellanox-SN5640-C512S2"}, "spectrum-5"),
+        ({"platform": "x86_64-own-r0", "hwsku": "OWN"}, None),
+        ({}, None),
+    ],
+)
+def test_the_chip_is_named_by_platform_or_hwsku(about: dict[str, str], chip: str | None) -> None:
+    config: Any = base() | {"DEVICE_METADATA": {"localhost": about}}
+    text = load(config, "x.json").text
+    assert (f'asic = "{chip}"' in text) if chip else ('policy = "asic"' in text)
+
+
+def test_pools_are_added_up_against_the_chip() -> None:
+    config = with_chip("x86_64-nexthop_4210-r0021")
+    config["BUFFER_POOL"]["ingress_lossless_pool"] |= {"size": "258035400", "xoff": "81553920"}
+    said = [str(each) for each in load(config, "x.json").findings.all]
+    assert any("339.6 MB, more than tomahawk-6's 258 MB" in each for each in said)
+    assert any("size holds the headroom there" in each for each in said)
+    # (258,035,400 - 81,553,920)/420 cells: no reserve is known.
+    assert 'pool = "176481480B"' in load(config, "x.json").text
+    config["BUFFER_POOL"]["ingress_lossless_pool"]["size"] = "300000000"
+    said = [str(each) for each in load(config, "x.json").findings.all]
+    assert any("the file promises too much" in each for each in said)
+
+
+def test_which_classes_are_lossless() -> None:
+    def classes(config: Any) -> tuple[str, list[str]]:
+        found = load(config, "x.json")
+        lines = [line for line in found.text.splitlines() if line.startswith("priorities")]
+        return "".join(lines), [str(each) for each in found.findings.all]
+
+    assert classes(base())[0] == "priorities = [3, 4]"
+    none: Any = base()
+    for row in none["PORT_QOS_MAP"].values():
+        row["pfc_enable"] = ""
+    assert classes(none)[0] == ""
+    lossy: Any = base()
+    for port in lossy["PORT"]:
+        lossy["BUFFER_PG"][f"{port}|3"] = {"profile": "ingress_lossy_profile"}
+    found, said = classes(lossy)
+    assert found == "priorities = [4]"
+    assert any("without xoff: it never pauses" in each for each in said)
+    bare: Any = base()
+    bare["BUFFER_POOL"]["ingress_pool"] = bare["BUFFER_POOL"].pop("ingress_lossless_pool")
+    bare["BUFFER_PROFILE"]["ingress_lossy_profile"]["pool"] = "ingress_pool"
+    found, said = classes(bare)
+    assert found == ""
+    assert any("no ingress_lossless_pool, so no headroom" in each for each in said)
+    moved: Any = base()
+    moved["MAP_PFC_PRIORITY_TO_QUEUE"]["AZURE"]["3"] = "5"
+    found, said = classes(moved)
+    assert found == "priorities = [4, 5]"
+    assert any("priority 3 is queue 5's: here class 5 is paused" in each for each in said)
+
+
+def test_lossless_groups_have_their_profile() -> None:
+    config = with_chip("x86_64-arista_7060_cx32s")
+    profile = {"pool": "ingress_lossless_pool", "size": "1248", "xon": "2288", "xoff": "90000"}
+    config["BUFFER_PROFILE"]["own"] = profile | {"dynamic_th": "-3", "xon_offset": "2288"}
+    for port in config["PORT"]:
+        config["BUFFER_PG"][f"{port}|3-4"] = {"profile": "own"}
+    found = load(config, "x.json")
+    for line in (
+        *('headroom = "90000B"', 'reserve = "1248B"', 'xon = "2288B"', "alpha = 0.125"),
+        *('headroom_pool = "1622016B"', 'xon_offset = "2288B"'),
+    ):
+        assert line in found.text
+    with tempfile.TemporaryDirectory() as folder:
+        made = scenario(found, Path(folder))
+        assert unchanged(config, made, found)
+        other = made.with_({"switch.pfc.headroom": "70KB", "switch.pfc.alpha": 0.25})
+        tables, said = export(other.resolved, Choices(), found.device)
+        assert not said.refusals
+        row = tables["BUFFER_PROFILE"]["own"]
+        assert (row["xoff"], row["dynamic_th"]) == ("70000", "-2")
+        fewer = made.with_({"switch.pfc.priorities": [3]})
+        refused = export(fewer.resolved, Choices(), found.device)[1].refusals
+        assert [each.key for each in refused] == ["switch.pfc.priorities"]
+
+
+def test_a_profile_that_no_queue_has_is_said() -> None:
+    config: Any = base()
+    for row in config["QUEUE"].values():
+        row.pop("wred_profile", None)
+    found = load(config, "x.json")
+    said = [str(each) for each in found.findings.all]
+    assert any("no queue of these ports has AZURE_LOSSLESS" in each for each in said)
+    assert 'name = "none"' in found.text
+
+
+def test_a_queue_that_changes_alone_gets_rows_of_its_own(tmp_path: Path) -> None:
+    found = load(json.loads((OWN / "tor.json").read_text()), "tor.json")
+    made = scenario(found, tmp_path)
+    # Entries: queue 0, 1, 2, 5, 6. Queue 1 and 2 share a buffer profile, 1 has WRED alone.
+    kmin = made.with_({"switch.queue.1.scheme.params.kmin": "60KB", "switch.queue.2.alpha": 4})
+    tables, said = export(kmin.resolved, Choices(), found.device)
+    assert not said.refusals, said.refusals
+    assert tables["WRED_PROFILE"]["C"]["green_min_threshold"] == "60000"
+    assert tables["WRED_PROFILE"]["A"]["green_min_threshold"] == "250000"
+    assert tables["BUFFER_PROFILE"]["small"]["dynamic_th"] == "-2"
+    assert tables["BUFFER_PROFILE"]["small_q2"]["dynamic_th"] == "2"
+    assert tables["BUFFER_QUEUE"]["Ethernet0|2"]["profile"] == "small_q2"
+    assert tables["BUFFER_QUEUE"]["Ethernet0|1"]["profile"] == "small"
+
+
+@pytest.mark.parametrize(
+    ("table", "row", "field"),
+    [("WRED_PROFILE", "A", "green_min_threshold"), ("BUFFER_PROFILE", "small", "dynamic_th")],
+)
+def test_rows_that_lack_a_threshold_stay_without(
+    table: str, row: str, field: str, tmp_path: Path
+) -> None:
+    config = json.loads((OWN / "tor.json").read_text())
+    del config[table][row][field]
+    found = load(config, "tor.json")
+    assert unchanged(config, scenario(found, tmp_path), found)
