@@ -16,6 +16,7 @@ use crate::ids::{HostId, LinkId, SwitchId};
 use crate::lookahead::Lookahead;
 use crate::network::{Division, Network, Plan};
 use crate::node::host::{self, Carrier, ProbeSample};
+use crate::node::met::Met;
 use crate::node::{self, Frames};
 use crate::observe::capture::{Capture, Captures};
 use crate::observe::goodput::{GoodputSample, Goodputs};
@@ -772,6 +773,11 @@ impl Simulation {
     pub fn captures(&self) -> Vec<Capture> {
         let captures = self.observers.of::<Captures>();
         captures.map_or_else(Vec::new, |captures| captures.files(&self.network))
+    }
+
+    /// What packets of each transport have met since the warm-up; none where there is one transport.
+    pub(crate) fn met(&self) -> Vec<Met> {
+        self.network.met()
     }
 
     /// What each class's receivers took in each interval, if that was asked for.

@@ -2,7 +2,7 @@
 //! at a port, [`observer::Observer`] looks at the whole network at a known time. Each kind is a file:
 //! queues' lengths ([`queue_stats`]) and series of them ([`series`]), classes' goodput ([`goodput`])
 //! beside fair shares of it ([`fair`]), packet traces ([`capture`]), and the monitors that a scenario
-//! asks for, each with its keys and tables ([`monitors`]: `changes`, `bursts`, `convergence`, `underflow`). What is worked out
+//! asks for, each with its keys and tables ([`monitors`]: `changes`, `bursts`, `convergence`, `flow_series`, `underflow`). What is worked out
 //! from the flows' records alone is [`interference`].
 
 pub(crate) mod bursts;
@@ -10,6 +10,7 @@ pub mod capture;
 pub(crate) mod changes;
 pub(crate) mod convergence;
 pub mod fair;
+pub(crate) mod flow_series;
 pub mod goodput;
 pub mod interference;
 pub mod monitors;

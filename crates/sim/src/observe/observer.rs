@@ -6,6 +6,7 @@
 //! changes what happens, and a run that is not looked at has none.
 
 use super::convergence::Underway;
+use super::flow_series::SenderState;
 use super::monitors::Observing;
 use super::underflow::Unsent;
 use super::watch::Watch;
@@ -92,6 +93,8 @@ pub(crate) trait Observed {
     fn measure(&mut self, link: LinkId);
     /// The flows under way, requests apart.
     fn underway(&self) -> Vec<Underway>;
+    /// The senders of flows under way, requests apart.
+    fn senders(&self) -> Vec<SenderState>;
     /// Payload that receivers have taken so far, by class, answers included and requests not.
     fn taken(&self) -> Box<[u64; 256]>;
 }

@@ -9,6 +9,7 @@ use crate::pauses::{Pause, Waited};
 use crate::run::impossible;
 use crate::run::impossible::Impossible;
 use crate::run::summary::{PauseCounts, Summary};
+use crate::run::transports as of_transports;
 use crate::simulation::{PortReport, Simulation};
 use crate::table::{Names, Table, Values};
 use std::collections::BTreeMap;
@@ -69,6 +70,7 @@ impl Results {
                 scenario.measure.samples
             ));
         }
+        let transports = summary.by_transport.clone();
         Ok(Results {
             summary,
             flows: flow_table(scenario, simulation, flows, met, &held(paused.as_ref())),
@@ -79,6 +81,8 @@ impl Results {
             probes: probe_table(simulation),
             monitors: {
                 let mut tables = simulation.take_monitored();
+                let several = !transports.is_empty();
+                tables.extend(several.then(|| ("transports", of_transports::table(&transports))));
                 tables.extend(simulation.pauses().map(|table| ("pauses", table)));
                 tables.extend(paused.iter().flat_map(|paused| simulation.pause_tables(paused)));
                 tables

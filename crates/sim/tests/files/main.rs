@@ -4,6 +4,7 @@ mod counters;
 mod division;
 mod ends;
 mod every_scheme;
+mod flow_series;
 mod interference;
 mod lazy;
 mod limits;
