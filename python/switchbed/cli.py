@@ -678,6 +678,32 @@ def keys() -> None:
     terminal.page(_native.reference())
 
 
+@cli.group()
+def traffic() -> None:
+    """Show what hosts do for a scenario's traffic."""
+
+
+@traffic.command("show")
+@scenario_argument
+@SETS
+@click.option(
+    "--entry",
+    type=options.Whole(0),
+    help="Place among [[traffic]], from 0.  [default: the first that has operations]",
+)
+def show_traffic(file: Path, sets: tuple[str, ...], entry: int | None) -> None:
+    """Print a collective, a GOAL file or a list with `after` of the scenario FILE as GOAL's text:
+    who sends what to whom, and what waits for what, in one repetition."""
+    plan = library.given(file).plans(sets)[0]
+    count = len(json.loads(plan.scenario)["traffic"])
+    places = range(count) if entry is None else [entry]
+    found = next(filter(None, map(plan.goal, places)), None)
+    if found is None:
+        which = "traffic" if entry is None else f"traffic.{entry}"
+        raise Mistake(f"{file}: {which} has no operations that wait: its flows start by time")
+    terminal.page(found)
+
+
 @cli.command()
 @options.JSON
 @click.option("--scenario", "only", metavar="NAME", help="Only this one.")

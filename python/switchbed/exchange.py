@@ -88,9 +88,9 @@ def show_chip(name: str, json_to: str | None) -> None:
 )
 @click.option("--pipeline", default="0ns", metavar="TIME", help="From threshold to pause frame.")
 @click.option(
-    "--classes", default=2, show_default=True, type=click.IntRange(1, 8), help="Lossless ones."
+    "--classes", default=2, show_default=True, type=options.Whole(1, 8), help="Lossless ones."
 )
-@click.option("--ports", type=click.IntRange(1, 4096), help="How many. Default: the chip's, or 1.")
+@click.option("--ports", type=options.Whole(1, 4096), help="How many. Default: the chip's, or 1.")
 @click.option("--pool", metavar="SIZE", help="All headroom together. Default: the chip's.")
 @click.option("--rule", type=click.Choice(["ieee", "nvidia"]), default="ieee", show_default=True)
 @click.option(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from switchbed.result import Result
 
 GRAMMAR = re.compile(r"(\w+)(?:\[([^]]*)\])?\.(mean|max|min|n|p\d+(?:\.\d+)?)(?:_([a-z]+))?")
-CONDITION = re.compile(r"(\w+)\s*(<=|>=|!=|=|<|>)\s*(\S+)")
+CONDITION = re.compile(r"(\w+)\s*(<=|>=|!=|=|<|>)\s*(\S.*)")
 COMPARED: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,
     "!=": operator.ne,
@@ -47,7 +47,7 @@ UNITS = {
     "utilisation": {"": 1.0, "pct": 100.0},
 }
 """Units of each quantity. The first is used where none is named."""
-FLOWS = ("traffic", "class", "src", "dst", "size")
+FLOWS = ("traffic", "transport", "class", "src", "dst", "size")
 JOBS = ("traffic", "operation", "algorithm", "ranks")
 COLUMNS = {
     "fct": FLOWS,
@@ -207,6 +207,8 @@ def _chosen(frame: "pl.DataFrame", metric: Metric, run: "Result") -> "pl.DataFra
             frame = frame.filter(fits.get(text, (size > small) & (size <= large)))
             continue
         column = "size_bytes" if key == "size" else key
+        if column == "transport" and column not in frame.columns:
+            raise Mistake(f"--metric {metric.text}: all flows of {run} have one transport")
         if column not in frame.columns:
             raise Mistake(
                 f"--metric {metric.text}: {run} was run by a version whose tables do not tell "

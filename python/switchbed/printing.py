@@ -127,6 +127,8 @@ def measured(rows: Sequence[comparing.Row]) -> dict[str, Callable[[comparing.Row
         columns["goodput by class"] = _goodput_cell
         if all(s["bottleneck"] and s["bottleneck"]["mean_bytes"] is not None for s in summaries):
             columns["busiest queue"] = _queue_cell
+    if any(summary.get("by_transport") for summary in summaries):
+        columns["share by transport"] = _share_cell
     probes = {_probe(probe) for summary in summaries for probe in summary["probes"]}
     for probe in sorted(probes):
         whose = "RTT" if len(probes) == 1 else "RTT {} to {}, class {}".format(*probe)
@@ -172,6 +174,16 @@ def _query_cell(place: int, field: str, row: comparing.Row) -> str:
     """Mean over the seeds that have any."""
     found = (queries(run.summary).get(place, {}).get(field) for run in row.runs)
     return _estimate(comparing.over_seeds(found))
+
+
+def _share_cell(row: comparing.Row) -> str:
+    """Each transport's share of the goodput, mean over the seeds."""
+    shares: dict[str, list[float]] = {}
+    for run in row.runs:
+        for each in run.summary.get("by_transport", ()):
+            shares.setdefault(each["transport"], []).append(each["share"])
+    means = ((name, comparing.over_seeds(values, stats.SHARE)) for name, values in shares.items())
+    return ", ".join(f"{name} {mean.estimate:.1%}" for name, mean in means if mean is not None)
 
 
 def _goodput_cell(row: comparing.Row) -> str:
@@ -413,7 +425,16 @@ def _transport(each: dict[str, Any]) -> str:
         f"{each['transport']}: {each['goodput_bps'] / 1e9:.4g} Gbps goodput"
         f" ({each['share']:.1%}){shared} · {each['flows']:,} flows · {each['timeouts']:,} timeouts"
         f" · {each['retransmissions']:,} retransmissions · {each['ecn_cuts']:,} cuts for marks"
+        f" · {each['marks']:,} marks · {each['drops']:,} drops{_wait(each['wait'])}"
     )
+
+
+def _wait(wait: dict[str, Any]) -> str:
+    """How long the packets of a transport's data were queued at a switch."""
+    if not wait["n"]:
+        return ""
+    mean, p99 = (duration(wait[field]) for field in ("mean_us", "p99_us"))
+    return f" · wait in a queue: mean {mean}, p99 {p99}"
 
 
 def _probes(probe: dict[str, Any]) -> str:

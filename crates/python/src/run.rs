@@ -96,6 +96,12 @@ impl Plan {
     fn cautions(&self) -> Vec<String> {
         self.plan.cautions()
     }
+    /// One repetition of what hosts do for a traffic entry, as GOAL's text; `None`: its flows start by time.
+    fn goal(&self, entry: usize) -> PyResult<Option<String>> {
+        let program = scenario::traffic::flows::program(&self.plan.scenario, entry);
+        let program = program.map_err(|error| Mistake::new_err(error.to_string()))?;
+        Ok(program.map(|program| program.goal()))
+    }
     /// Whether it needs `make`: a port has a scheme in Python.
     #[getter]
     fn python(&self) -> bool {

@@ -43,6 +43,7 @@ pub(crate) fn check<'a>(
                 add(listed, *known);
                 continue;
             }
+            list.program(&hosts).map_err(refused)?;
             let rows = list.open(hosts).map_err(refused)?;
             let mut held = Listed { flows: rows.flows(), ..Listed::default() };
             let mut at_once = (Time::ZERO, 0);

@@ -76,6 +76,12 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
         } else {
             None
         };
+    let pool: Option<Bytes> = section.maybe(key!(pool))?;
+    for (key, pool) in [(key!(pool), pool), (key!(egress_pool), egress_pool)] {
+        if pool.is_some_and(|pool| pool < mtu) {
+            return Err(section.refuse(key, format!("it must hold a packet, {mtu}")));
+        }
+    }
     let memory: Option<Bytes> = if asic.is_some() { None } else { section.maybe(key!(memory))? };
     let buffer = match asic {
         Some(asic) => chips(&section, asic, egress_pool)?,
@@ -89,12 +95,6 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
         let whose = if parts > 1 { "each queue's part" } else { "it" };
         let whose = if memory.is_some() { "a port's part" } else { whose };
         return Err(section.refuse(given, format!("{whose} must hold a packet, {mtu}")));
-    }
-    let pool: Option<Bytes> = section.maybe(key!(pool))?;
-    for (key, pool) in [(key!(pool), pool), (key!(egress_pool), egress_pool)] {
-        if pool.is_some_and(|pool| pool < mtu) {
-            return Err(section.refuse(key, format!("it must hold a packet, {mtu}")));
-        }
     }
     if policy.shares_pool() && pool.is_none() {
         return Err(section.missing(key!(pool)));

@@ -28,7 +28,7 @@ struct Rank {
 
 /// From when the first rank begins the first repetition that is measured until the last rank ends the last.
 pub(crate) fn ideal(program: &Program, entry: u32, paths: &Paths) -> Span {
-    let mut times: HashMap<(u32, u32, u64), [Span; 4]> = HashMap::new();
+    let mut times: HashMap<(u32, u32, u8, u64), [Span; 4]> = HashMap::new();
     let mut ranks: Vec<Rank> = (0..program.hosts.len() as u32)
         .map(|rank| Rank {
             course: Course::new(program, rank),
@@ -65,9 +65,9 @@ pub(crate) fn ideal(program: &Program, entry: u32, paths: &Paths) -> Span {
                 Work::Send(message) => {
                     let message = &program.messages[message as usize];
                     let [src, dst] = [rank, message.to].map(|rank| program.hosts[rank as usize]);
-                    let of = (src.0, dst.0, message.bytes.get());
+                    let of = (src.0, dst.0, message.class, message.bytes.get());
                     let times = *times.entry(of).or_insert_with(|| {
-                        let on = (entry, program.class);
+                        let on = (entry, message.class);
                         let time = |end| paths.flow((src, dst), on, message.bytes, end);
                         let (there, acked) = (time(FctEnd::Received), time(FctEnd::Acked));
                         let [out, into] =

@@ -62,6 +62,7 @@ pub use run::impossible::Impossible;
 pub use run::memory::{Part, memory};
 pub use run::results::{Results, SeriesRow, series_of};
 pub use run::summary::{BUILD, SCHEMA_VERSION, Summary};
+pub use run::transports::TransportTimes;
 pub use run::watchdog::Excess;
 pub use run::{Progress, Unfinished, run, run_on, run_with};
 pub use simulation::{BuildError, PortReport, Simulation, Status};
@@ -74,6 +75,7 @@ pub fn monitored_tables() -> impl Iterator<Item = &'static str> {
         "pauses",
         "pause_tree",
         "paused_flows",
+        "transports",
         "storms",
         "deadlocks",
         "jobs",

@@ -7,9 +7,11 @@ use crate::ids::{HostId, LinkId, LocalLink, NodeId, Rank, ShardId, SwitchId};
 use crate::lookahead::Beats;
 use crate::node::fabric::{Built, Fabric};
 use crate::node::host::{Host, Round};
+use crate::node::met::Met;
 use crate::node::notice::Notice;
 use crate::node::{Cause, Frames, Parcel, Shared, host};
 use crate::observe::convergence::Underway;
+use crate::observe::flow_series::SenderState;
 use crate::observe::observer::Observed;
 use crate::observe::queue_stats::Lengths;
 use crate::observe::underflow::Unsent;
@@ -416,6 +418,16 @@ impl Network {
         self.hosts().map(Host::numbered).sum()
     }
 
+    /// What packets of each transport have met since the warm-up, where there are several.
+    pub(crate) fn met(&self) -> Vec<Met> {
+        let mut all: Vec<Met> = Vec::new();
+        for met in self.worlds().map(Fabric::met) {
+            all.resize_with(met.len(), Met::default);
+            all.iter_mut().zip(met).for_each(|(all, met)| all.add(met));
+        }
+        all
+    }
+
     /// The warm-up is over.
     pub(crate) fn restart(&mut self, now: Time) {
         self.engine.shards.iter_mut().for_each(|shard| shard.world.restart(now));
@@ -580,6 +592,10 @@ impl Observed for Network {
             Some(Underway { number: sent.number, row, src, hop: sent.hop, start, received })
         };
         self.hosts().flat_map(Host::sending).filter_map(of).collect()
+    }
+
+    fn senders(&self) -> Vec<SenderState> {
+        self.worlds().flat_map(Fabric::senders).collect()
     }
 
     fn taken(&self) -> Box<[u64; 256]> {

@@ -17,6 +17,7 @@ use crate::jobs::{Job, Jobs};
 use crate::lookahead::Lookahead;
 use crate::network::{Division, Network, Plan};
 use crate::node::host::{self, Carrier, ProbeSample, Programs};
+use crate::node::met::Met;
 use crate::node::{self, Frames};
 use crate::observe::capture::{Capture, Captures};
 use crate::observe::goodput::{GoodputSample, Goodputs};
@@ -833,6 +834,11 @@ impl Simulation {
     pub fn captures(&self) -> Vec<Capture> {
         let captures = self.observers.of::<Captures>();
         captures.map_or_else(Vec::new, |captures| captures.files(&self.network))
+    }
+
+    /// What packets of each transport have met since the warm-up; none where there is one transport.
+    pub(crate) fn met(&self) -> Vec<Met> {
+        self.network.met()
     }
 
     /// Returns the goodput of each class over time, if that was asked for.

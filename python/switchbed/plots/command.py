@@ -222,6 +222,35 @@ def queue(
 
 
 @kind
+@click.option("--flow", "flows", type=int, multiple=True, help="A row of the table flows.")
+@click.option(
+    "--show",
+    default="window,rtt,rate",
+    metavar="NAMES",
+    help="Of window, rtt, flight, pacing, rate, alpha.",
+    show_default=True,
+)
+@click.option("--window", metavar="FROM,TO", help="Only this time, in ms, such as 40,44.")
+def flow(
+    plots: "Plots", title: str, flows: tuple[int, ...], show: str, window: str | None
+) -> "Figure":
+    """Window, round trip and rate of flows over time (measure.flow_series), a panel each."""
+    return plots.flow(
+        quantities=_quantities(show), flows=flows, window=_window(window), title=title
+    )
+
+
+def _quantities(text: str) -> list[str]:
+    from switchbed.series.flows import QUANTITIES
+
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        if name not in QUANTITIES:
+            raise Mistake(f"--show {text}: {name!r} is none of {', '.join(QUANTITIES)}")
+    return names
+
+
+@kind
 @over
 def shares(plots: "Plots", title: str, **keys: Any) -> "Figure":
     """Each class's share of the throughput over time, or over the setting --x."""

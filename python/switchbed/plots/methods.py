@@ -158,6 +158,20 @@ class Plots:
             return queue.figure(drawn, port, window, title)
         return queue.together(drawn, port, window, title)
 
+    def flow(
+        self,
+        *,
+        quantities: Sequence[str] = ("window", "rtt", "rate"),
+        flows: Sequence[int] = (),
+        window: tuple[float, float] | None = None,
+        title: str = "",
+    ) -> "Figure":
+        """Window, round trip and rate of flows over time in one run, a panel a quantity (`window`,
+        `rtt`, `flight`, `pacing`, `rate`, `alpha`); `flows` are rows, `window` is in ms."""
+        from switchbed.plots import flow
+
+        return flow.figure(self._lines(None, None), quantities, flows, window, title)
+
     def shares(
         self,
         *,

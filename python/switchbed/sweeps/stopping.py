@@ -90,6 +90,15 @@ class Rule:
         return max(stats.seeds_needed(values, self.precision), len(group) + 1)
 
 
+def _named(values: list[Any]) -> dict[str, Any]:
+    """Items of a list by their places, and transports by their names, too."""
+    named = {str(place): each for place, each in enumerate(values)}
+    for each in values:
+        if isinstance(each, Mapping) and "transport" in each:
+            named.setdefault(str(each["transport"]), each)
+    return named
+
+
 def figure(summary: Mapping[str, Any], metric: str, option: str = "--metric") -> float | None:
     """A figure of a summary by its dotted name, which an option gave; `None` where the run has
     none."""
@@ -98,7 +107,7 @@ def figure(summary: Mapping[str, Any], metric: str, option: str = "--metric") ->
         if value is None:
             return None
         if isinstance(value, list):
-            value = dict(zip(map(str, range(len(value))), value, strict=True))
+            value = _named(value)
         if not isinstance(value, Mapping) or part not in value:
             has = f"; there are {', '.join(value)}" if isinstance(value, Mapping) else ""
             raise Mistake(f"{option} {metric}: a summary has no {part} there{has}")

@@ -14,6 +14,7 @@ from conftest import Program
 
 import switchbed as sb
 from switchbed.sonic.tidy import meant, tidy
+from switchbed.sweeps.stopping import figure
 
 CASES = Path(__file__).parent / "cases"
 Summary = dict[str, Any]
@@ -237,6 +238,12 @@ def test_flows_without_ecn_starve_beside_those_with_it() -> None:
     assert (capable["transport"], others["transport"]) == ("cubic", "cubic (ecn = false)")
     assert capable["share"] > 0.99
     assert others["timeouts"] > 0 == capable["timeouts"]
+    table = run.table("transports")
+    assert list(table["transport"]) == [capable["transport"], others["transport"]]
+    assert list(table["drops"]) == [capable["drops"], others["drops"]]
+    assert capable["marks"] > 0 == others["marks"]
+    assert others["drops"] > capable["drops"]
+    assert figure(run.summary(), "by_transport.cubic.share") == capable["share"]
     assert run.flows.filter(run.flows["transport"] == others["transport"]).height == 4
 
 

@@ -3,6 +3,7 @@ description's, and nothing that one of them computed."""
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -329,3 +330,53 @@ def test_a_setting_that_is_a_list_has_a_place_on_the_axis(pair: list[sb.Result])
     ((place, found),) = line.by_place
     assert (place, len(found)) == (("1500B", "3000B"), 2)
     assert queue_charts.charts([line])[0].traces
+
+
+BESIDE = """
+title = "Two transports, sampled"
+[topology]
+kind = "star"
+hosts = 3
+rate = "1Gbps"
+delay = "100us"
+[switch]
+buffer = "1MB"
+[scheme]
+name = "per-queue"
+params = { threshold = "30KB" }
+[host]
+profile = "ideal"
+[transport]
+kind = "dctcp"
+[[traffic]]
+kind = "long-lived"
+from = "0"
+to = 2
+[[traffic]]
+kind = "long-lived"
+from = "1"
+to = 2
+transport = "reno"
+[measure]
+flow_series = { every = "1ms" }
+[run]
+until = "20ms"
+"""
+
+
+def test_flows_are_drawn_as_they_were_sampled(tmp_path: Path) -> None:
+    file = tmp_path / "beside.toml"
+    file.write_text(BESIDE)
+    run = sb.Scenario.from_file(file).run()
+    table = run.table("flow_series")
+    figure = Plots([run]).flow(quantities=["window", "alpha"], flows=[0, 1])
+    windows, alphas = figure.axes
+    for row, (name, line) in enumerate(zip(("dctcp", "reno"), windows.get_lines(), strict=True)):
+        own = table.filter(pl.col("row") == row)
+        assert line.get_label() == f"flow {row}, {name}"
+        assert list(line.get_xdata()) == list(own["time_s"] * 1e3)
+        assert list(line.get_ydata()) == list(own["cwnd_packets"])
+    # Reno has no α.
+    assert [line.get_label() for line in alphas.get_lines()] == ["flow 0, dctcp"]
+    with pytest.raises(sb.Mistake, match=r"--flow 7: was not sampled in .*; flows are 0, 1"):
+        Plots([run]).flow(flows=[7])

@@ -619,3 +619,35 @@ def test_from_a_switchs_configuration_to_advice_to_a_fragment(
     assert differs <= {
         f"green_{part}" for part in ("min_threshold", "max_threshold", "drop_probability")
     }
+
+
+def test_queues_that_differ_have_profiles_of_their_own() -> None:
+    entries = """[[switch.queue]]
+queue = 0
+scheme = "none"
+alpha = 4
+[[switch.queue]]
+queue = 3
+strict = true
+scheme = { params.threshold = "20pkt" }
+[scheme]"""
+    made, said = export(resolved(FABRIC.replace("[scheme]", entries)), Choices())
+    assert not said.refusals, said.refusals
+    assert schema.check(made) == []
+    rows = {queue: made["QUEUE"][f"Ethernet0|{queue}"] for queue in range(4)}
+    assert "wred_profile" not in rows[0]
+    ends = [
+        made["WRED_PROFILE"][rows[queue]["wred_profile"]]["green_min_threshold"]
+        for queue in range(1, 4)
+    ]
+    assert ends == ["97500", "97500", "30000"]
+    assert made["SCHEDULER"][rows[3]["scheduler"]] == {"type": "STRICT"}
+    alphas = [
+        made["BUFFER_PROFILE"][made["BUFFER_QUEUE"][f"Ethernet0|{queue}"]["profile"]]["dynamic_th"]
+        for queue in range(4)
+    ]
+    assert alphas == ["2", "0", "0", "0"]
+    assert same(again(load(made, "x.json"))) == same(made)
+    limited = entries.replace("alpha = 4", 'limit = "100KB"')
+    _, said = export(resolved(FABRIC.replace("[scheme]", limited)), Choices())
+    assert [each.key for each in said.refusals] == ["switch.queue.0.limit"]

@@ -51,7 +51,7 @@ impl Account {
     }
 }
 
-/// Chip that a switch's memory is modelled on, and how much of it is shared.
+/// Memory of a switch: a chip's or none, and the shared parts that are not the chip's own.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes<'a> {
     /// The chip; `None`: memory without cells, partitions and reserves, whose headroom is part of `pool`.

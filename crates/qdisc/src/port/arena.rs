@@ -180,6 +180,12 @@ impl Arena {
         self.slots[id.index()].arrived
     }
 
+    /// The same, once: until the packet is queued again, it is [`Time::ZERO`].
+    #[inline]
+    pub fn take_arrived(&mut self, id: SlotId) -> Time {
+        std::mem::replace(&mut self.slots[id.index()].arrived, Time::ZERO)
+    }
+
     /// The packet behind this one in its queue.
     #[inline]
     pub fn next(&self, id: SlotId) -> SlotId {

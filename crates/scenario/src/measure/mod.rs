@@ -49,8 +49,8 @@ params! {
         /// The first so many packets of each captured port are kept; docs/performance.md has
         /// the memory that one takes.
         capture_packets: u64 = "1000000" as count(1, 1_000_000_000);
-        /// Most rows of each of the tables series, goodput, probes, changes and rates, which
-        /// are in memory until the run ends. One that is full ends there, with a warning; the
+        /// Most rows of each of the tables series, goodput, probes, changes, rates and flow_series,
+        /// which are in memory until the run ends. One that is full ends there, with a warning; the
         /// run goes on.
         samples: u64 = "10000000" as count(1, 1_000_000_000_000);
     }
@@ -118,8 +118,12 @@ impl Field for PortNames {
     }
 }
 
-/// The section as a file has it.
-pub(crate) fn resolve(section: Section<'_>, run: &Run, graph: &Graph) -> Result<Measure, Mistake> {
+/// The section as a file has it; `traffic` is the number of entries of traffic.
+pub(crate) fn resolve(
+    section: Section<'_>,
+    (run, traffic): (&Run, usize),
+    graph: &Graph,
+) -> Result<Measure, Mistake> {
     let section = section.on(graph);
     let measure = Measure::from_values(&mut section.values()?);
     let Measure { warmup, small, large, series_every, goodput_every, .. } = measure;
@@ -145,10 +149,12 @@ pub(crate) fn resolve(section: Section<'_>, run: &Run, graph: &Graph) -> Result<
     if goodput_every == Some(Span::ZERO) {
         return Err(section.refuse(Measure::KEY.goodput_every, "an interval is longer than 0"));
     }
-    measure.monitors.check(run).map_err(|(monitor, unfit)| match section.inner(monitor) {
-        Ok(Some(inner)) => inner.unfit(unfit),
-        Ok(None) => section.refuse(monitor, unfit.why),
-        Err(mistake) => mistake,
+    measure.monitors.check(run, traffic).map_err(|(monitor, unfit)| {
+        match section.inner(monitor) {
+            Ok(Some(inner)) => inner.unfit(unfit),
+            Ok(None) => section.refuse(monitor, unfit.why),
+            Err(mistake) => mistake,
+        }
     })?;
     Ok(measure)
 }

@@ -79,6 +79,52 @@ impl Convergence {
 }
 
 params! {
+    /// Windows, round trips and rates of flows' senders at even times.
+    pub struct FlowSeries {
+        /// Interval of the samples, from the start of the run on.
+        every: Span;
+        /// Only flows of these rows of the table flows.
+        rows: Option<Vec<u64>>;
+        /// Only flows of the traffic with these places, from 0.
+        traffic: Option<Vec<u32>>;
+        /// Only flows of these classes.
+        classes: Option<Vec<u8>>;
+    }
+}
+
+impl FlowSeries {
+    fn check(&self, traffic: usize) -> Result<(), Unfit> {
+        let key = Self::KEY;
+        if self.every == Span::ZERO {
+            return Err(Unfit::new(key.every, "an interval is longer than 0"));
+        }
+        let empty = [
+            (key.rows, self.rows.as_ref().is_some_and(Vec::is_empty)),
+            (key.traffic, self.traffic.as_ref().is_some_and(Vec::is_empty)),
+            (key.classes, self.classes.as_ref().is_some_and(Vec::is_empty)),
+        ];
+        if let Some((key, _)) = empty.into_iter().find(|(_, empty)| *empty) {
+            return Err(Unfit::new(key, "it lists nothing: leave the key away"));
+        }
+        let beyond = |place: &&u32| **place as usize >= traffic;
+        match self.traffic.iter().flatten().find(beyond) {
+            Some(place) => {
+                let why = format!("there is no traffic {place}: the last is {}", traffic - 1);
+                Err(Unfit::new(key.traffic, why))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a flow is among those that are sampled.
+    pub fn has(&self, row: u64, traffic: u32, class: u8) -> bool {
+        self.rows.as_ref().is_none_or(|rows| rows.contains(&row))
+            && self.traffic.as_ref().is_none_or(|places| places.contains(&traffic))
+            && self.classes.as_ref().is_none_or(|classes| classes.contains(&class))
+    }
+}
+
+params! {
     /// The monitors of a scenario; none of them unless it asks.
     #[derive(Default)]
     pub struct Monitors {
@@ -89,6 +135,8 @@ params! {
         /// How soon each flow over a port has its fair share, an equal part of what they all get
         /// there: the tables convergence and rates.
         convergence: Option<Convergence>;
+        /// Windows, round trips and rates of flows' senders at even times: the table flow_series.
+        flow_series: Option<FlowSeries>;
         /// Ports whose lines' idle time is counted while a sender has data for them that it has
         /// not sent yet: underflow_s in the table ports.
         underflow: PortNames;
@@ -96,14 +144,16 @@ params! {
 }
 
 impl Monitors {
-    /// Whether they go with the rest of the scenario.
+    /// Whether they go with the rest of the scenario, which has so many entries of traffic.
     ///
     /// # Errors
     /// The monitor, and its first key that does not.
-    pub fn check(&self, run: &Run) -> Result<(), (&'static str, Unfit)> {
+    pub fn check(&self, run: &Run, traffic: usize) -> Result<(), (&'static str, Unfit)> {
         let changes = self.changes.iter().try_for_each(|changes| changes.check(run));
         changes.map_err(|unfit| (Self::KEY.changes, unfit))?;
         let convergence = self.convergence.iter().try_for_each(|of| of.check(run));
-        convergence.map_err(|unfit| (Self::KEY.convergence, unfit))
+        convergence.map_err(|unfit| (Self::KEY.convergence, unfit))?;
+        let flow_series = self.flow_series.iter().try_for_each(|of| of.check(traffic));
+        flow_series.map_err(|unfit| (Self::KEY.flow_series, unfit))
     }
 }

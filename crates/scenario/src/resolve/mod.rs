@@ -81,8 +81,11 @@ pub(crate) fn resolve(
     let deploy = context.resolve(root)?;
     let run_section = open(crate::run::SECTION, packet)?;
     let run = crate::run::resolve(&run_section)?;
-    let mut measure =
-        crate::measure::resolve(open(crate::measure::SECTION, packet)?, &run, &graph)?;
+    let mut measure = crate::measure::resolve(
+        open(crate::measure::SECTION, packet)?,
+        (&run, entries.len()),
+        &graph,
+    )?;
     crate::routing::check(origin, root, &routing, (&measure, &switch))?;
     let schemes: Vec<_> =
         [&scheme].into_iter().chain(deploy.iter().filter_map(|d| d.scheme.as_ref())).collect();

@@ -70,7 +70,7 @@ impl FlowStart {
 }
 
 /// The connection that carries a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ConnectionUse {
     /// A new one, with its handshake.
     Fresh,
@@ -165,6 +165,15 @@ pub enum TrafficError {
     List(ListError),
     /// A flow would start when the clock has ended.
     Late,
+}
+
+impl TrafficError {
+    fn of(entry: usize, wrong: Wrong) -> TrafficError {
+        match wrong {
+            Wrong::Entry(what) => TrafficError::Entry { entry, what },
+            Wrong::List(error) => TrafficError::List(error),
+        }
+    }
 }
 
 impl fmt::Display for TrafficError {
@@ -268,12 +277,9 @@ impl Flows {
             programs: Vec::new(),
         };
         for (entry, (traffic, hosts)) in traffic.into_iter().enumerate() {
-            let wrong = |wrong| match wrong {
-                Wrong::Entry(what) => TrafficError::Entry { entry, what },
-                Wrong::List(error) => TrafficError::List(error),
-            };
+            let wrong = |wrong| TrafficError::of(entry, wrong);
+            flows.programs.push(traffic.program(&hosts, seed, entry).map_err(wrong)?);
             let begun = traffic.flows(hosts, seed, entry).map_err(wrong)?;
-            flows.programs.push(traffic.program(seed, entry).map_err(wrong)?);
             flows.sources.push(begun.flows);
             flows.offered.extend(begun.offered);
             flows.total = flows.total.saturating_add(begun.total);
@@ -307,6 +313,17 @@ impl Flows {
     pub fn failure(&self) -> Option<&ListError> {
         self.sources.iter().find_map(|source| source.failure())
     }
+}
+
+/// Program of the hosts for an entry of a scenario's traffic; `None`: its flows start by time.
+///
+/// # Errors
+/// As [`Flows::new`].
+pub fn program(scenario: &Scenario, entry: usize) -> Result<Option<Program>, TrafficError> {
+    let Some(traffic) = scenario.traffic.get(entry) else { return Ok(None) };
+    let hosts = Hosts::of(scenario, &Protocols::of(scenario), entry as u32);
+    let wrong = |wrong| TrafficError::of(entry, wrong);
+    traffic.program(&hosts, scenario.run.seed, entry).map_err(wrong)
 }
 
 impl Iterator for Flows {

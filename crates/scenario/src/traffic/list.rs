@@ -10,13 +10,18 @@
 //! | `class` | its class, 0 to 255; 0 if absent or empty |
 //! | `connection` | key of the pair's connection that carries it; if absent or empty, the entry's `connections` decides |
 //! | `path` | which of the equal paths it takes; if absent or empty, the hash decides |
+//! | `id` | a name that others can wait for |
+//! | `after` | ids of flows of the same source, or to it, that it waits for; it may lack `start_s` then |
+//! | `delay_s` | how long after these it starts; 0 if absent or empty |
 //!
 //! Blank lines and lines that start with `#` are passed over. Rows may come in any order.
 
 mod reader;
+mod waits;
 
 use super::flows::{Begun, Drawn, Wrong};
 use super::keys::OPEN_A_HOST;
+use super::program::Program;
 use super::{Around, Carried, ConnectionUse, Expected, FlowStart, Hosts, Site, Source, seconds};
 use crate::file::FILE;
 use reader::Reader;
@@ -36,7 +41,9 @@ params! {
         /// dst, size_bytes (or packets), and, if wanted, class (default 0), connection (flows
         /// from one host to another with the same number here share a connection and follow
         /// each other on it; default: as connections says) and path (which of the equal paths
-        /// its data takes, by number; ACKs go as the hash has it, and so does data without).
+        /// its data takes, by number; ACKs go as the hash has it, and so does data without). With the
+        /// column after, flows wait for others: it has their ids, of the column id, and delay_s is the time
+        /// between.
         file: String as FILE;
         /// How flows use connections.
         carried: Carried;
@@ -75,8 +82,17 @@ impl Source for List {
 
     fn flows(&self, hosts: Hosts, _: u64, _: usize) -> Result<Begun, Wrong> {
         let rows = self.open(hosts).map_err(Wrong::List)?;
-        let total = rows.flows();
-        Ok(Begun::new(rows, total))
+        match rows.wait {
+            true => Ok(Begun::new(Vec::new().into_iter(), 0)),
+            false => {
+                let total = rows.flows();
+                Ok(Begun::new(rows, total))
+            }
+        }
+    }
+
+    fn program(&self, hosts: &Hosts, _: u64, _: usize) -> Result<Option<Program>, Wrong> {
+        List::program(self, hosts).map_err(Wrong::List)
     }
 
     fn expected(&self, around: &Around<'_>) -> Expected {
@@ -132,6 +148,8 @@ impl std::error::Error for ListError {}
 pub struct Rows {
     order: Order,
     flows: u64,
+    /// They wait for each other.
+    wait: bool,
     failure: Option<ListError>,
 }
 
@@ -146,6 +164,7 @@ impl Rows {
     fn open(path: &Path, hosts: Hosts, connection: ConnectionUse) -> Result<Rows, ListError> {
         let open = || Reader::open(path, hosts.clone(), connection);
         let mut reader = open()?;
+        let wait = reader.waits();
         let (mut flows, mut sorted, mut last) = (0, true, Time::ZERO);
         while let Some(flow) = reader.next()? {
             sorted &= last <= flow.start;
@@ -166,7 +185,7 @@ impl Rows {
             all.sort_by_key(|flow: &FlowStart| flow.start);
             Order::Sorted(all.into_iter())
         };
-        Ok(Rows { order, flows, failure: None })
+        Ok(Rows { order, flows, wait, failure: None })
     }
 
     /// How many flows the list holds.

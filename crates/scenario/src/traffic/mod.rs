@@ -153,8 +153,8 @@ pub trait Source {
     ///
     /// # Errors
     /// What is wrong, and what would be right.
-    fn program(&self, seed: u64, place: usize) -> Result<Option<Program>, Wrong> {
-        let _ = (seed, place);
+    fn program(&self, hosts: &Hosts, seed: u64, place: usize) -> Result<Option<Program>, Wrong> {
+        let _ = (hosts, seed, place);
         Ok(None)
     }
 

@@ -48,6 +48,12 @@ pub struct Message {
     pub connection: u32,
     /// See `connection`.
     pub channel: u32,
+    /// Class of its packets.
+    pub class: u8,
+    /// Which of the equal paths it takes, in place of the hash.
+    pub path: Option<u32>,
+    /// Number in the order of writing.
+    pub row: u32,
 }
 
 /// Operations of a traffic entry's ranks, each rank on a host of its own. Operations are numbered
@@ -56,8 +62,6 @@ pub struct Message {
 pub struct Program {
     /// The hosts by rank.
     pub hosts: Vec<HostId>,
-    /// The packets' class.
-    pub class: u8,
     /// When every rank begins.
     pub start: Time,
     /// How often a rank does it all; it begins anew when all its operations are done.
@@ -90,6 +94,58 @@ impl Program {
     pub fn followers(&self, number: u32) -> &[u32] {
         let first = number.checked_sub(1).map_or(0, |before| self.operation(before).until);
         &self.followers[first as usize..self.operation(number).until as usize]
+    }
+
+    /// One repetition as GOAL's text, each message with a tag of its own; times are rounded to nanoseconds.
+    pub fn goal(&self) -> String {
+        let mut tags = vec![0; self.operations.len()];
+        for message in &self.messages {
+            tags[message.sent_by as usize] = message.row;
+            tags[message.received_by as usize] = message.row;
+        }
+        let mut from = vec![0; self.operations.len()];
+        let ranks = 0..self.hosts.len() as u32;
+        for rank in ranks.clone() {
+            self.of_rank(rank).for_each(|number| from[number as usize] = rank);
+        }
+        let mut sent = vec![None; self.operations.len()];
+        self.messages.iter().for_each(|of| sent[of.received_by as usize] = Some(of));
+        let mut lines = vec![format!("num_ranks {}", ranks.len())];
+        for rank in ranks {
+            let operations = self.of_rank(rank);
+            let first = operations.start;
+            lines.push(format!("rank {rank} {{"));
+            for number in operations.clone() {
+                let (nth, tag) = (number - first, tags[number as usize]);
+                let text = match (self.operation(number).work, sent[number as usize]) {
+                    (Work::Send(message), _) => {
+                        let Message { to, bytes, channel, .. } = self.messages[message as usize];
+                        let nic = channel % 256;
+                        format!("send {}b to {to} tag {tag} cpu 0 nic {nic}", bytes.get())
+                    }
+                    (Work::Receive, Some(message)) => {
+                        let (bytes, src) = (message.bytes.get(), from[message.sent_by as usize]);
+                        format!(
+                            "recv {bytes}b from {src} tag {tag} cpu 0 nic {}",
+                            message.channel % 256
+                        )
+                    }
+                    (Work::Calculate(span, cpu), _) => {
+                        format!("calc {} cpu {}", (span.as_ps() + 500) / 1000, cpu % 256)
+                    }
+                    (Work::Receive, None) => continue,
+                };
+                lines.push(format!("o{nth}: {text}"));
+            }
+            for number in operations {
+                let waits =
+                    |after: &u32| format!("o{} requires o{}", after - first, number - first);
+                lines.extend(self.followers(number).iter().map(waits));
+            }
+            lines.push("}".to_owned());
+        }
+        lines.push(String::new());
+        lines.join("\n")
     }
 
     /// How many operations there are.
@@ -134,37 +190,57 @@ pub enum Fault {
     Many,
 }
 
+impl Fault {
+    /// Fault with other numbers of the ranks.
+    pub fn renamed(mut self, name: impl Fn(u32) -> u32) -> Fault {
+        match &mut self {
+            Fault::Unreceived { from: (one, _), to: other, .. }
+            | Fault::Unsent { to: (one, _), from: other, .. } => {
+                (*one, *other) = (name(*one), name(*other));
+            }
+            Fault::Circle(circle) => circle.iter_mut().for_each(|(rank, _)| *rank = name(*rank)),
+            Fault::Many => {}
+        }
+        self
+    }
+}
+
 /// Number of operations of a cycle that a message names.
 const NAMED: usize = 8;
 
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Fault {
+    /// Message with another word for a rank.
+    pub fn of(&self, word: &str) -> String {
         match self {
             Fault::Unreceived { from: (rank, label), to, tag, counts: (sends, receives) } => {
-                write!(
-                    f,
-                    "rank {rank}: `{label}` has no receive at rank {to} with tag {tag}: {sends} sends, {receives} \
+                format!(
+                    "{word} {rank}: `{label}` has no receive at {word} {to} with tag {tag}: {sends} sends, {receives} \
                  receives"
                 )
             }
-            Fault::Unsent { to: (rank, label), from, tag, counts: (sends, receives) } => write!(
-                f,
-                "rank {rank}: `{label}` has no send at rank {from} with tag {tag}: {sends} sends, {receives} \
+            Fault::Unsent { to: (rank, label), from, tag, counts: (sends, receives) } => format!(
+                "{word} {rank}: `{label}` has no send at {word} {from} with tag {tag}: {sends} sends, {receives} \
                  receives"
             ),
             Fault::Circle(circle) => {
-                f.write_str("deadlock: ")?;
-                for (rank, label) in circle.iter().take(NAMED) {
-                    write!(f, "rank {rank} `{label}` waits for ")?;
-                }
-                if let Some(more) = circle.len().checked_sub(NAMED + 1) {
-                    write!(f, "{} more, then for ", more + 1)?;
-                }
-                let (rank, label) = &circle[0];
-                write!(f, "rank {rank} `{label}`")
+                let named = |(rank, label): &(u32, String)| format!("{word} {rank} `{label}`");
+                let mut each: Vec<String> = circle.iter().map(named).collect();
+                // Several operations may have one label.
+                each.dedup();
+                let more = each.len().saturating_sub(NAMED);
+                each.truncate(NAMED);
+                each.extend((more > 0).then(|| format!("{more} more")));
+                each.extend(circle.first().map(named));
+                format!("deadlock: {}", each.join(" waits for "))
             }
-            Fault::Many => f.write_str("more than 4294967295 operations"),
+            Fault::Many => "more than 4294967295 operations".to_owned(),
         }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.of("rank"))
     }
 }
 impl std::error::Error for Fault {}
@@ -176,9 +252,26 @@ pub struct Step {
     nth: u32,
 }
 
+/// A message as it is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Envelope {
+    /// The rank it goes to.
+    pub to: u32,
+    /// Tag, which the receive has, too.
+    pub tag: u32,
+    /// Payload; at least a byte is sent.
+    pub bytes: Bytes,
+    /// Messages of two ranks and a channel share a connection and follow each other.
+    pub channel: u32,
+    /// Class of its packets.
+    pub class: u8,
+    /// Which of the equal paths it takes, in place of the hash.
+    pub path: Option<u32>,
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Drafted {
-    Send { to: u32, bytes: Bytes, tag: u32, channel: u32 },
+    Send(Envelope, u32),
     Receive { from: u32, tag: u32 },
     Calculate(Span, u32),
 }
@@ -215,7 +308,7 @@ impl Rank {
 fn text((operation, label): &(Drafted, Option<Box<str>>)) -> String {
     match (label, *operation) {
         (Some(label), _) => label.to_string(),
-        (None, Drafted::Send { to, tag, .. }) => format!("send to {to}, tag {tag}"),
+        (None, Drafted::Send(Envelope { to, tag, .. }, _)) => format!("send to {to}, tag {tag}"),
         (None, Drafted::Receive { from, tag }) => format!("receive from {from}, tag {tag}"),
         (None, Drafted::Calculate(span, _)) => format!("calculate {span}"),
     }
@@ -225,12 +318,14 @@ fn text((operation, label): &(Drafted, Option<Box<str>>)) -> String {
 #[derive(Clone, Debug)]
 pub struct Draft {
     ranks: Vec<Rank>,
+    /// Messages so far.
+    rows: u32,
 }
 
 impl Draft {
     /// Makes a draft for `ranks` ranks, without operations.
     pub fn new(ranks: u32) -> Draft {
-        Draft { ranks: vec![Rank::default(); ranks as usize] }
+        Draft { ranks: vec![Rank::default(); ranks as usize], rows: 0 }
     }
 
     fn add(&mut self, rank: u32, operation: Drafted, after: &[Step]) -> Step {
@@ -242,16 +337,10 @@ impl Draft {
         step
     }
 
-    /// A message to another rank, of a byte at least, once others at the rank are done.
-    pub fn send(
-        &mut self,
-        (rank, to): (u32, u32),
-        bytes: Bytes,
-        (tag, channel): (u32, u32),
-        after: &[Step],
-    ) -> Step {
-        let bytes = bytes.max(Bytes::new(1));
-        self.add(rank, Drafted::Send { to, bytes, tag, channel }, after)
+    /// A message to another rank, once others at the rank are done.
+    pub fn send(&mut self, rank: u32, envelope: Envelope, after: &[Step]) -> Step {
+        self.rows += 1;
+        self.add(rank, Drafted::Send(envelope, self.rows - 1), after)
     }
 
     /// A message from another rank.
@@ -290,7 +379,7 @@ impl Draft {
     ///
     /// # Errors
     /// A message that only one side has, or operations that wait for each other.
-    pub fn finish(mut self, hosts: Vec<HostId>, class: u8, start: Time) -> Result<Program, Fault> {
+    pub fn finish(mut self, hosts: Vec<HostId>, start: Time) -> Result<Program, Fault> {
         self.complete();
         let total: usize = self.ranks.iter().map(|rank| rank.operations.len()).sum();
         let edges: usize = self.ranks.iter().map(|rank| rank.edges.len()).sum();
@@ -299,7 +388,6 @@ impl Draft {
         }
         let mut program = Program {
             hosts,
-            class,
             start,
             repeats: 1,
             warmup: 0,
@@ -318,13 +406,24 @@ impl Draft {
             let mut edge = edges.iter().peekable();
             for (nth, (operation, _)) in (0..).zip(&of.operations) {
                 let work = match *operation {
-                    Drafted::Send { to, bytes, channel, .. } => {
+                    Drafted::Send(envelope, row) => {
+                        let Envelope { to, bytes, channel, class, path, .. } = envelope;
                         let next = connections.len() as u32;
                         let connection =
                             *connections.entry((rank as u32, to, channel)).or_insert(next);
                         let (sent_by, received_by) = (first + nth, u32::MAX);
-                        let message =
-                            Message { sent_by, to, received_by, bytes, connection, channel };
+                        let bytes = bytes.max(Bytes::new(1));
+                        let message = Message {
+                            sent_by,
+                            to,
+                            received_by,
+                            bytes,
+                            connection,
+                            channel,
+                            class,
+                            path,
+                            row,
+                        };
                         program.messages.push(message);
                         Work::Send(program.messages.len() as u32 - 1)
                     }
@@ -373,7 +472,7 @@ impl Draft {
         let mut receives: BTreeMap<(u32, u32, u32), Vec<(u32, Step)>> = BTreeMap::new();
         for (number, (step, operation)) in (0..).zip(self.steps()) {
             match operation {
-                Drafted::Send { to, tag, .. } => {
+                Drafted::Send(Envelope { to, tag, .. }, _) => {
                     sends.entry((step.rank, to, tag)).or_default().push((number, step));
                 }
                 Drafted::Receive { from, tag } => {
@@ -470,20 +569,23 @@ mod tests {
     }
 
     fn finished(draft: &Draft, ranks: u32) -> Result<Program, Fault> {
-        draft.clone().finish(hosts(ranks), 0, Time::ZERO)
+        draft.clone().finish(hosts(ranks), Time::ZERO)
+    }
+
+    fn to(to: u32, bytes: u64, tag: u32, channel: u32) -> Envelope {
+        Envelope { to, tag, bytes: Bytes::new(bytes), channel, class: 0, path: None }
     }
 
     #[test]
     fn messages_go_with_receives_in_the_order_of_writing() {
         let mut draft = Draft::new(2);
-        let kb = |n: u64| Bytes::new(n * 1000);
         // The receive written first takes the message written first, whatever waits for what.
         let second = draft.receive((1, 0), 7, &[]);
         let first = draft.receive((1, 0), 7, &[]);
         draft.order(first, second);
-        draft.send((0, 1), kb(1), (7, 0), &[]);
-        draft.send((0, 1), kb(2), (7, 1), &[]);
-        draft.send((0, 1), Bytes::ZERO, (8, 0), &[]);
+        draft.send(0, to(1, 1000, 7, 0), &[]);
+        draft.send(0, to(1, 2000, 7, 1), &[]);
+        draft.send(0, to(1, 0, 8, 0), &[]);
         draft.receive((1, 0), 8, &[]);
         let program = finished(&draft, 2).unwrap();
         let pairs: Vec<_> = program.messages.iter().map(|m| (m.sent_by, m.received_by)).collect();
@@ -500,7 +602,7 @@ mod tests {
     #[test]
     fn a_message_that_one_side_lacks_is_named_by_rank_and_operation() {
         let mut draft = Draft::new(3);
-        let sent = draft.send((2, 1), Bytes::new(5), (4, 0), &[]);
+        let sent = draft.send(2, to(1, 5, 4, 0), &[]);
         draft.label(sent, "s9");
         let fault = finished(&draft, 3).unwrap_err();
         let expected = "rank 2: `s9` has no receive at rank 1 with tag 4: 1 sends, 0 receives";
@@ -519,7 +621,7 @@ mod tests {
         let mut draft = Draft::new(2);
         for rank in 0..2 {
             let got = draft.receive((rank, 1 - rank), 0, &[]);
-            draft.send((rank, 1 - rank), Bytes::new(1), (0, 0), &[got]);
+            draft.send(rank, to(1 - rank, 1, 0, 0), &[got]);
             draft.calculate((rank, 0), Span::from_ns(1), &[got]);
         }
         let fault = finished(&draft, 2).unwrap_err();

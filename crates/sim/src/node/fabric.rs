@@ -1,8 +1,9 @@
 //! The nodes of a shard: hosts first, then switches.
 
-use super::host::{self, Host, Left, Log};
+use super::host::{self, Host, Left, Log, Toward};
 use super::lengths::Measured;
 use super::link::{Channel, ColdLink, Line, Link, Packets, Telemetry, transit};
+use super::met::Met;
 use super::notice::{Notice, What};
 use super::pausing::{self, Cause, Pausing};
 use super::switch::Switch;
@@ -10,6 +11,7 @@ use super::{NOTICE, Parcel, START, Shared, class, index};
 use crate::engine::prefetch::{prefetch, prefetch_lines};
 use crate::engine::{Event, Outbox, Stage, WAKE, World};
 use crate::ids::{HostId, LocalLink, NodeId, PortId, Rank, ShardId, SwitchId};
+use crate::observe::flow_series::SenderState;
 use crate::observe::queue_stats::Lengths;
 use crate::observe::watch::Watch;
 use crate::packet::Payload;
@@ -103,6 +105,8 @@ pub(crate) struct Built {
 impl Fabric {
     /// Shard `me`, without nodes yet.
     pub(crate) fn new(me: ShardId, shared: Arc<Shared>) -> Fabric {
+        let kinds = shared.settings.kinds();
+        let met = (kinds > 1).then(|| vec![Met::default(); kinds].into());
         Fabric {
             me,
             shared,
@@ -115,7 +119,7 @@ impl Fabric {
             table: None,
             links: Vec::new(),
             cold_links: Vec::new(),
-            packets: Packets::default(),
+            packets: Packets { met, ..Packets::default() },
             measured: Measured::default(),
             notices: Slab::new(),
             posted: 0,
@@ -280,6 +284,11 @@ impl Fabric {
         &self.hosts
     }
 
+    /// The senders of flows under way, requests apart.
+    pub(crate) fn senders(&self) -> impl Iterator<Item = SenderState> {
+        self.hosts.iter().flat_map(|host| host.states(&self.shared.settings))
+    }
+
     /// A flow is to start: the event that has it do so.
     pub(crate) fn add_start(&mut self, flow: FlowStart) -> Event {
         let host = if flow.request.is_some() { flow.dst } else { flow.src };
@@ -303,6 +312,14 @@ impl Fabric {
         let losses = self.cold_links.iter_mut().filter_map(|cold| cold.losses.as_mut());
         losses.for_each(|losses| losses.lost = 0);
         self.lives.iter_mut().for_each(|live| live.no_route = 0);
+        if let Some(met) = &mut self.packets.met {
+            met.fill(Met::default());
+        }
+    }
+
+    /// What packets of each transport have met since the warm-up, where there are several.
+    pub(crate) fn met(&self) -> &[Met] {
+        self.packets.met.as_deref().unwrap_or_default()
     }
 
     /// Packets transmitted by ports.
@@ -833,16 +850,27 @@ impl Card<'_, '_> {
 
 impl host::Net for Card<'_, '_> {
     #[inline]
-    fn send(&mut self, packet: Packet, payload: Payload, hop: Hop, now: Time) {
-        let slot = self.line.packets.put(packet, payload, transit::new(hop, Some(self.id)));
+    fn send(&mut self, packet: Packet, payload: Payload, toward: Toward, now: Time) {
+        let slot = self.line.packets.put(
+            packet,
+            payload,
+            transit::new(toward.hop, Some(self.id), toward.label),
+        );
         self.act(|driver, line| {
             driver.settle(line, now);
             driver.arrive(slot, line, now);
         });
     }
 
-    fn send_on(&mut self, packet: Packet, payload: Payload, hop: Hop, terms: Terms, now: Time) {
-        let mut cargo = transit::new(hop, Some(self.id));
+    fn send_on(
+        &mut self,
+        packet: Packet,
+        payload: Payload,
+        toward: Toward,
+        terms: Terms,
+        now: Time,
+    ) {
+        let mut cargo = transit::new(toward.hop, Some(self.id), toward.label);
         transit::set_terms(&mut cargo, terms);
         let slot = self.line.packets.put(packet, payload, cargo);
         self.act(|driver, line| {
@@ -913,9 +941,9 @@ struct Silent {
 }
 
 impl host::Net for Silent {
-    fn send(&mut self, _: Packet, _: Payload, _: Hop, _: Time) {}
+    fn send(&mut self, _: Packet, _: Payload, _: Toward, _: Time) {}
 
-    fn send_on(&mut self, _: Packet, _: Payload, _: Hop, _: Terms, _: Time) {}
+    fn send_on(&mut self, _: Packet, _: Payload, _: Toward, _: Terms, _: Time) {}
 
     fn line_free(&mut self, _: Time) -> Time {
         Time::NEVER

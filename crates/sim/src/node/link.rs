@@ -14,6 +14,7 @@ use switchbed_units::{Rate, Span, Time};
 
 use super::host::Left;
 use super::lengths;
+use super::met::Met;
 use super::{Parcel, Shared};
 use crate::packet::losses::Losses;
 use crate::transport::is_data;
@@ -23,11 +24,17 @@ use std::collections::VecDeque;
 pub(super) mod transit {
     use super::{Cargo, Hop, Time};
     use crate::ids::{HostId, Maybe, PortId, Rank};
+    use crate::packet::Label;
     use switchbed_qdisc::fq::Terms;
+    use switchbed_scenario::topology::MAX_HOSTS;
 
     const DST: usize = 0;
     const KEY: usize = 1;
+    /// A host in the low bits, all set where there is none, and above them the label.
     const FROM: usize = 2;
+    const HOST_BITS: u32 = 32 - Label::BITS;
+    const HOST: u32 = (1 << HOST_BITS) - 1;
+    const _: () = assert!(MAX_HOSTS < HOST as u64);
     const OUT: usize = 3;
     const LINK: usize = 4;
     /// A time in two words, and in its first bit whether the packet is joined to the one before.
@@ -35,8 +42,9 @@ pub(super) mod transit {
     const JOINED: u32 = 1 << 31;
 
     /// Makes the cargo of a packet that a host sends, or a switch.
-    pub(crate) fn new(hop: Hop, from: Option<HostId>) -> Cargo {
-        Cargo { words: [hop.dst.0, hop.key, Maybe::from(from).word(), 0, 0, 0, 0] }
+    pub(crate) fn new(hop: Hop, from: Option<HostId>, label: Label) -> Cargo {
+        let from = Maybe::from(from).word() & HOST | label.word() << HOST_BITS;
+        Cargo { words: [hop.dst.0, hop.key, from, 0, 0, 0, 0] }
     }
 
     /// Reads when a packet may leave its sender's card.
@@ -59,7 +67,14 @@ pub(super) mod transit {
 
     /// The host that sent it; `None`: a switch did.
     pub(crate) fn from(cargo: &Cargo) -> Option<HostId> {
-        Maybe::of(cargo.words[FROM]).get()
+        let host = cargo.words[FROM] & HOST;
+        (host != HOST).then_some(HostId(host))
+    }
+
+    /// Whose it is.
+    #[inline]
+    pub(crate) fn label(cargo: &Cargo) -> Label {
+        Label::of(cargo.words[FROM] >> HOST_BITS)
     }
 
     /// The port that it takes at the switch it goes to; where that chooses as it arrives, a guess to fetch by.
@@ -148,9 +163,17 @@ pub(super) struct Packets {
     pub(super) hops: u64,
     /// Changes of measured queues.
     pub(super) lengths: lengths::Log,
+    /// What packets of each transport met, where there are several.
+    pub(super) met: Option<Box<[Met]>>,
 }
 
 impl Packets {
+    /// What packets of the same transport met, where that is counted.
+    fn met(&mut self, slot: SlotId) -> Option<&mut Met> {
+        let met = self.met.as_mut()?;
+        met.get_mut(transit::label(self.arena.cargo(slot)).kind())
+    }
+
     /// Gives a packet a slot.
     #[inline]
     pub(super) fn put(&mut self, packet: Packet, payload: Payload, cargo: Cargo) -> SlotId {
@@ -242,8 +265,11 @@ impl Wire for Line<'_, '_> {
     }
 
     #[inline(always)]
-    fn sent(&mut self, slot: SlotId, _marked: bool, now: Time, until: Time) {
+    fn sent(&mut self, slot: SlotId, marked: bool, now: Time, until: Time) {
         let Channel { delay, node, switch, rank, shard, ingress } = self.channel;
+        if self.packets.met.is_some() {
+            self.count_sent(slot, marked, now);
+        }
         let at = until + delay;
         self.packets.hops += 1;
         // INT is written before observers see the packet, and losses come after both.
@@ -272,6 +298,9 @@ impl Wire for Line<'_, '_> {
         if self.cold().left.is_some() {
             // Time zero: `tell_left` moves it behind the packets that the line is still busy with.
             self.tell_left(slot, Time::ZERO);
+        }
+        if let Some(met) = self.packets.met(slot) {
+            met.drops += 1;
         }
         self.packets.arena.free(slot);
     }
@@ -308,6 +337,18 @@ impl Wire for Line<'_, '_> {
 }
 
 impl Line<'_, '_> {
+    /// Counts a packet for its transport. Hosts' cards have no part in the waits.
+    fn count_sent(&mut self, slot: SlotId, marked: bool, now: Time) {
+        let data = transit::label(self.packets.arena.cargo(slot)).is_data();
+        let arrived = self.packets.arena.take_arrived(slot);
+        let Some(met) = self.packets.met(slot) else { return };
+        met.marks += u64::from(marked);
+        if data && self.feedbacks.is_some() {
+            // A packet that passes an idle port was never in its queue.
+            met.wait(if arrived == Time::ZERO { Span::ZERO } else { now.since(arrived) });
+        }
+    }
+
     /// A packet reaches a node of another shard at a time.
     #[inline(never)]
     fn post(&mut self, slot: SlotId, at: Time) {

@@ -6,6 +6,7 @@
 //! | `fabric` | the nodes of a shard, as the engine moves them |
 //! | `lengths` | changes of measured queues on their way into statistics |
 //! | `link` | a port with its line, and the way behind it |
+//! | `met` | marks, drops and waits of each transport's packets |
 //! | `switch` | a switch |
 //! | `pausing` | its part in priority-based flow control |
 //! | `host` | a host |
@@ -15,6 +16,7 @@ pub(crate) mod fabric;
 pub(crate) mod host;
 mod lengths;
 mod link;
+pub(crate) mod met;
 pub(crate) mod notice;
 mod pausing;
 mod switch;

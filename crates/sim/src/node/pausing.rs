@@ -9,7 +9,7 @@ use super::link::{Packets, transit};
 use super::switch::AtWork;
 use crate::engine::Event;
 use crate::ids::{HostId, PortId};
-use crate::packet::{Body, PAUSES, Payload};
+use crate::packet::{Body, Label, PAUSES, Payload};
 use crate::topology::Hop;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
@@ -69,7 +69,7 @@ pub(super) fn frame(packets: &mut Packets, class: u8, quanta: u16) -> SlotId {
     let packet = Packet { flow: PAUSES, len_bytes: FRAME_BYTES, ..Packet::default() };
     let payload = Payload::loose(Body::Pause { class, quanta });
     // It goes no further than the next node: its way is nobody's.
-    packets.put(packet, payload, transit::new(Hop { dst: HostId(0), key: 0 }, None))
+    packets.put(packet, payload, transit::new(Hop { dst: HostId(0), key: 0 }, None, Label::NONE))
 }
 
 /// A port's line is promised to no more than so many bytes: the longest packet, and a pause and a resume of each

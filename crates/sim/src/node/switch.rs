@@ -6,7 +6,7 @@ use super::pausing::Pausing;
 use super::{Parcel, class};
 use crate::engine::{Event, Outbox};
 use crate::ids::{HostId, LocalLink, PortId, SwitchId};
-use crate::packet::{Body, NOTIFICATIONS, Payload};
+use crate::packet::{Body, Label, NOTIFICATIONS, Payload};
 use crate::routing::{Header, Live, Ports, Router};
 use crate::topology::{Hop, Route};
 use std::collections::VecDeque;
@@ -330,7 +330,7 @@ impl AtWork<'_, '_> {
             };
             let hop = Hop { dst: to, key: feedback.flow.0 & !Hop::PINNED };
             let payload = Payload::loose(Body::Notification(feedback));
-            let slot = self.line.packets.put(packet, payload, transit::new(hop, None));
+            let slot = self.line.packets.put(packet, payload, transit::new(hop, None, Label::NONE));
             if self.reads_pool {
                 self.settle_in_order(at);
             }

@@ -3,7 +3,7 @@
 //! is a file: queues' lengths ([`queue_stats`]) and series of them ([`series`]), classes' goodput
 //! ([`goodput`]) with fair shares of it ([`fair`]), packet traces ([`capture`]), and the monitors
 //! that a scenario asks for, each with its keys and tables ([`monitors`]: `changes`, `bursts`,
-//! `convergence`, `underflow`). Results that follow from the flows' records alone are in
+//! `convergence`, `flow_series`, `underflow`). Results that follow from the flows' records alone are in
 //! [`interference`].
 
 pub(crate) mod bursts;
@@ -11,6 +11,7 @@ pub mod capture;
 pub(crate) mod changes;
 pub(crate) mod convergence;
 pub mod fair;
+pub(crate) mod flow_series;
 pub mod goodput;
 pub mod interference;
 pub mod monitors;

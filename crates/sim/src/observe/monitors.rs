@@ -3,7 +3,7 @@
 //! file: what it sees and its tables; and its line here.
 
 use super::observer::{Asked, Observer, Site};
-use switchbed_scenario::measure::{Bursts, Changes, Convergence, Monitors, PortNames};
+use switchbed_scenario::measure::{Bursts, Changes, Convergence, FlowSeries, Monitors, PortNames};
 
 /// A section of `[measure]`, which knows its ports, its tables and its observer.
 pub(crate) trait Monitor {
@@ -62,6 +62,7 @@ monitors! {
     changes: Option<Changes>;
     bursts: Option<Bursts>;
     convergence: Option<Convergence>;
+    flow_series: Option<FlowSeries>;
     underflow: PortNames;
 }
 

@@ -5,6 +5,7 @@
 //! when all nodes are at the same instant. No observer changes the course of the run.
 
 use super::convergence::Underway;
+use super::flow_series::SenderState;
 use super::monitors::Observing;
 use super::underflow::Unsent;
 use super::watch::Watch;
@@ -91,6 +92,8 @@ pub(crate) trait Observed {
     fn measure(&mut self, link: LinkId);
     /// The flows under way, requests apart.
     fn underway(&self) -> Vec<Underway>;
+    /// The senders of flows under way, requests apart.
+    fn senders(&self) -> Vec<SenderState>;
     /// Payload that receivers have taken so far, by class, answers included and requests not.
     fn taken(&self) -> Box<[u64; 256]>;
 }

@@ -29,14 +29,14 @@ pub struct Lengths {
 
 /// The bin of a length: under 64 bytes each length has its own.
 #[inline(always)]
-fn bin(bytes: u64) -> u16 {
+pub(crate) fn bin(bytes: u64) -> u16 {
     // Bits below the leading ones are dropped; lengths of fewer bits keep all of theirs.
     let low = (bytes | 1 << SPLIT).ilog2() - SPLIT;
     ((u64::from(low) << SPLIT) + (bytes >> low)) as u16
 }
 
 /// The shortest and the longest length in a bin.
-fn bounds(bin: u16) -> (u64, u64) {
+pub(crate) fn bounds(bin: u16) -> (u64, u64) {
     let low = (bin >> SPLIT).saturating_sub(1);
     let first = u64::from(bin - (low << SPLIT)) << low;
     (first, first + ((1 << low) - 1))

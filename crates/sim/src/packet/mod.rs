@@ -66,6 +66,43 @@ impl Payload {
     }
 }
 
+/// The transport that a packet is of, by number among the run's, and whether it carries data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Label(u16);
+
+impl Label {
+    /// Bits in use.
+    pub(crate) const BITS: u32 = 9;
+    /// No transport's: probes and the frames of switches.
+    pub(crate) const NONE: Label = Label(u8::MAX as u16);
+    const DATA: u16 = 1 << 8;
+
+    /// Of data.
+    pub(crate) const fn data(kind: u8) -> Label {
+        Label(kind as u16 | Self::DATA)
+    }
+    /// Of an answer to data.
+    pub(crate) const fn answer(kind: u8) -> Label {
+        Label(kind as u16)
+    }
+    /// The transport's number.
+    pub(crate) fn kind(self) -> usize {
+        usize::from(self.0 as u8)
+    }
+    /// Whether the packet carries data.
+    pub(crate) fn is_data(self) -> bool {
+        self.0 & Self::DATA != 0
+    }
+    /// To be written down.
+    pub(crate) const fn word(self) -> u32 {
+        self.0 as u32
+    }
+    /// The one that was written down so.
+    pub(crate) const fn of(word: u32) -> Label {
+        Label(word as u16)
+    }
+}
+
 /// The flow that notifications' frames are of: no connection's.
 pub const NOTIFICATIONS: FlowId = FlowId(u32::MAX);
 /// The flow of all probes' packets.

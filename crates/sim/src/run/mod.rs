@@ -6,6 +6,7 @@ pub(crate) mod memory;
 pub(crate) mod results;
 mod stalled;
 pub(crate) mod summary;
+pub(crate) mod transports;
 mod waits;
 mod warnings;
 pub(crate) mod watchdog;

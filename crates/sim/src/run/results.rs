@@ -11,6 +11,7 @@ use crate::pauses::{Pause, Waited};
 use crate::run::impossible;
 use crate::run::impossible::Impossible;
 use crate::run::summary::{PauseCounts, Summary};
+use crate::run::transports as of_transports;
 use crate::simulation::{PortReport, Simulation};
 use crate::table::{Names, Table, Values};
 use std::collections::BTreeMap;
@@ -74,6 +75,7 @@ impl Results {
                 scenario.measure.samples
             ));
         }
+        let transports = summary.by_transport.clone();
         Ok(Results {
             summary,
             flows: flow_table(scenario, simulation, flows, met, &held(paused.as_ref())),
@@ -84,6 +86,8 @@ impl Results {
             probes: probe_table(simulation),
             monitors: {
                 let mut tables = simulation.take_monitored();
+                let several = !transports.is_empty();
+                tables.extend(several.then(|| ("transports", of_transports::table(&transports))));
                 tables.extend(simulation.pauses().map(|table| ("pauses", table)));
                 tables.extend((!jobs.is_empty()).then(|| ("jobs", jobs::table(&jobs))));
                 tables.extend(paused.iter().flat_map(|paused| simulation.pause_tables(paused)));

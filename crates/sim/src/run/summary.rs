@@ -8,6 +8,7 @@ use crate::node::host::ProbeSample;
 use crate::observe::interference::Interference;
 use crate::pauses::{Pause, Waited};
 use crate::run::results::times;
+use crate::run::transports::TransportTimes;
 use crate::run::waits::WaitCounts;
 use crate::run::warnings::warnings;
 use crate::simulation::{PortReport, Simulation};
@@ -16,7 +17,6 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use switchbed_qdisc::port::view::DropReason;
 use switchbed_scenario::Scenario;
-use switchbed_scenario::protocols::Protocols;
 use switchbed_scenario::traffic::{Entry, TableOffered, Traffic};
 use switchbed_units::{Span, Time};
 
@@ -141,7 +141,7 @@ pub struct Endless {
 
 impl Endless {
     /// Goodput of flows that were there since the warm-up, at least in part.
-    fn of(flows: &[FlowRecord], warmed_at: Time) -> Option<Endless> {
+    pub(super) fn of(flows: &[FlowRecord], warmed_at: Time) -> Option<Endless> {
         let endless = flows.iter().filter(|flow| flow.size.is_none() && !flow.ended_by(warmed_at));
         let received: Vec<f64> = endless.map(|flow| flow.received.as_f64()).collect();
         let n = received.len() as f64;
@@ -199,77 +199,6 @@ impl SourceTimes {
         };
         let sources = traffic.iter().zip(flows).enumerate().filter(|(_, (_, f))| !f.is_empty());
         sources.map(each).collect()
-    }
-}
-
-/// Results of one transport's flows, where there is more than one transport.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-pub struct TransportTimes {
-    /// The kind, with the keys by which it differs from others of that kind.
-    pub transport: String,
-    /// Flows of this transport that count.
-    pub flows: u64,
-    /// FCTs of its flows that count and have ended.
-    pub fct: Fct,
-    /// Slowdowns of the same flows.
-    pub slowdown: Slowdown,
-    /// Payload received a second since the warm-up.
-    pub goodput_bps: f64,
-    /// The part of all payload received.
-    pub share: f64,
-    /// Flows that send as long as they run; null without any.
-    pub endless: Option<Endless>,
-    /// Retransmission timeouts since the warm-up, of all its flows.
-    pub timeouts: u64,
-    /// Segments sent again since the warm-up, of all its flows.
-    pub retransmissions: u64,
-    /// Window cuts for marks since the warm-up, of all its flows.
-    pub ecn_cuts: u64,
-}
-
-impl TransportTimes {
-    /// Results of each transport of a scenario; none where all flows have one.
-    fn of(
-        scenario: &Scenario,
-        simulation: &Simulation,
-        flows: &[FlowRecord],
-        elapsed_s: f64,
-    ) -> Vec<TransportTimes> {
-        let protocols = Protocols::of(scenario);
-        if protocols.all().len() < 2 {
-            return Vec::new();
-        }
-        let since = simulation.warmed_at();
-        let mut by_place: Vec<Vec<FlowRecord>> = vec![Vec::new(); protocols.all().len()];
-        for flow in flows {
-            by_place[usize::from(protocols.place(flow.traffic, flow.class))].push(*flow);
-        }
-        let received =
-            |of: &[FlowRecord]| of.iter().map(|flow| flow.received.get()).sum::<u64>() as f64;
-        let all = received(flows);
-        let each = |(name, own): (String, Vec<FlowRecord>)| {
-            let counted = || own.iter().filter(|flow| flow.counts_since(since));
-            let ended = counted().filter(|flow| flow.size.is_some());
-            let ended = ended.map(|flow| times(simulation, flow)).filter(|(fct, _)| !fct.is_nan());
-            let (fcts, slowdowns): (Vec<f64>, Vec<f64>) =
-                ended.map(|(fct, slowdown)| (fct * 1e6, slowdown)).unzip();
-            let sum =
-                |f: fn(&FlowRecord) -> u32| own.iter().map(|flow| u64::from(f(flow))).sum::<u64>();
-            let bytes = received(&own);
-            TransportTimes {
-                transport: name,
-                flows: counted().count() as u64,
-                fct: Fct::of(fcts),
-                slowdown: Slowdown::of(slowdowns),
-                goodput_bps: if elapsed_s > 0.0 { bytes * 8.0 / elapsed_s } else { 0.0 },
-                share: if all > 0.0 { bytes / all } else { 0.0 },
-                endless: Endless::of(&own, since),
-                timeouts: sum(|flow| flow.timeouts),
-                retransmissions: sum(|flow| flow.retransmissions),
-                ecn_cuts: sum(|flow| flow.ecn_cuts),
-            }
-        };
-        protocols.names().into_iter().zip(by_place).map(each).collect()
     }
 }
 
@@ -671,14 +600,14 @@ impl Fct {
         }
     }
 
-    fn of(values_us: Vec<f64>) -> Fct {
+    pub(super) fn of(values_us: Vec<f64>) -> Fct {
         let (n, [mean_us, p50_us, p95_us, p99_us, p999_us]) = statistics(values_us);
         Fct { n, mean_us, p50_us, p95_us, p99_us, p999_us }
     }
 }
 
 impl Slowdown {
-    fn of(values: Vec<f64>) -> Slowdown {
+    pub(super) fn of(values: Vec<f64>) -> Slowdown {
         let (n, [mean, p50, p95, p99, p999]) = statistics(values);
         Slowdown { n, mean, p50, p95, p99, p999 }
     }

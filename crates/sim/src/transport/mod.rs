@@ -102,6 +102,18 @@ pub enum Sending {
     Roce(Box<roce::Sender>),
 }
 
+/// A sender's window, round trip and rate at a time; `None` where it has none.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Snapshot {
+    pub(crate) cwnd_packets: Option<f64>,
+    pub(crate) ssthresh_packets: Option<f64>,
+    /// Payload thought to be in the network.
+    pub(crate) in_flight_bytes: u64,
+    pub(crate) srtt: Option<Span>,
+    pub(crate) pacing_bps: Option<f64>,
+    pub(crate) alpha: Option<f64>,
+}
+
 /// The half that takes in what arrives.
 #[derive(Clone, Debug)]
 pub enum Receiving {
@@ -247,6 +259,27 @@ impl Sending {
         match self {
             Sending::Tcp(sender) => sender.alpha(),
             Sending::Datagrams(_) | Sending::Roce(_) => None,
+        }
+    }
+
+    /// Its window, round trip and rate as they stand.
+    pub(crate) fn snapshot(&self, kind: &Kind) -> Snapshot {
+        match (self, kind) {
+            (Sending::Tcp(sender), Kind::Tcp(config)) => Snapshot {
+                cwnd_packets: Some(sender.cwnd()),
+                ssthresh_packets: Some(sender.ssthresh()),
+                in_flight_bytes: sender.in_flight(config),
+                srtt: sender.srtt(),
+                pacing_bps: sender.paces_at(config).map(|rate| rate as f64 * 8.0),
+                alpha: sender.alpha(),
+            },
+            (Sending::Roce(sender), _) => Snapshot {
+                in_flight_bytes: (sender.written() - sender.unsent())
+                    .saturating_sub(sender.acked()),
+                pacing_bps: Some(sender.rate().as_bps() as f64),
+                ..Snapshot::default()
+            },
+            _ => Snapshot::default(),
         }
     }
 

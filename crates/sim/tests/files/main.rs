@@ -6,6 +6,7 @@ mod division;
 mod ends;
 mod every_scheme;
 mod failures;
+mod flow_series;
 mod interference;
 mod lazy;
 mod limits;

@@ -1,8 +1,9 @@
 //! Transports by traffic entry: equal bytes where nothing differs, shares by hand where something does.
 
 use std::path::Path;
+use switchbed_scenario::build::Nothing;
 use switchbed_scenario::plans_of;
-use switchbed_sim::{Progress, Results};
+use switchbed_sim::{Division, Progress, Results, run_with};
 
 /// Two senders at 1 Gbps to host 2, with what the entries and sections are to have.
 fn scenario(sections: &str, entries: [&str; 2]) -> String {
@@ -115,6 +116,64 @@ fn each_transport_is_told_apart_and_counted() {
     assert!((first.share + second.share - 1.0).abs() < 1e-12);
     assert!(first.ecn_cuts > 0 && second.ecn_cuts == 0);
     assert_eq!(first.retransmissions + second.retransmissions, summary.retransmissions);
+}
+
+/// CUBIC without ECN beside DCTCP, with losses and marks.
+fn lossy() -> String {
+    scenario(
+        "[transport]\nkind = \"cubic\"\necn = false\n[measure]\nqueues = [\"switch:2\"]\nwarmup = \"20ms\"",
+        ["", "transport = { kind = \"dctcp\", ecn = true }"],
+    )
+}
+
+#[test]
+fn marks_and_drops_of_all_transports_are_those_of_the_ports() {
+    let results = run(&lossy());
+    let summary = &results.summary;
+    let [cubic, dctcp] = &summary.by_transport[..] else { panic!("two transports") };
+    assert!(cubic.drops > 0 && cubic.marks == 0 && dctcp.marks > 0);
+    assert_eq!(cubic.marks + dctcp.marks, summary.marks);
+    assert_eq!(cubic.drops + dctcp.drops, summary.drops);
+    let (_, table) =
+        results.monitors.iter().find(|(name, _)| *name == "transports").expect("a table");
+    assert!(format!("{table:?}").contains("wait_p99_us"));
+}
+
+#[test]
+fn counts_of_transports_do_not_depend_on_how_a_run_is_divided() {
+    let text = lossy();
+    let plans = plans_of("mixed.toml", &text, Path::new(""), &[], None);
+    let scenario = &plans.unwrap_or_else(|mistake| panic!("{mistake}"))[0].scenario;
+    let divided = |threads, shards| {
+        let division = Division { threads, shards, worthwhile: 0 };
+        let results = run_with(scenario, &Progress::new(), &Nothing, division).expect("runs");
+        format!("{:?}", results.summary.by_transport)
+    };
+    let whole = divided(1, 1);
+    assert!(divided(1, 2) == whole && divided(2, 3) == whole);
+}
+
+#[test]
+fn waits_are_those_that_littles_law_has_for_the_queue() {
+    // Data of both transports is in packets of 1500 bytes and passes one switch: the queue's mean is the
+    // packets' rate times their mean wait. An idle port's packets wait 0.
+    let text = "[topology]\nkind = \"star\"\nhosts = 3\nrate = \"1Gbps\"\ndelay = \"100us\"\n\
+         [switch]\nbuffer = \"1MB\"\n[scheme]\nname = \"per-queue\"\nparams = { threshold = \"30KB\" }\n\
+         [transport]\nkind = \"dctcp\"\n[measure]\nqueues = [\"switch:2\"]\nwarmup = \"100ms\"\n\
+         [run]\nuntil = \"400ms\"\n[[traffic]]\nkind = \"long-lived\"\nfrom = \"0\"\nto = 2\n\
+         [[traffic]]\nkind = \"long-lived\"\nfrom = \"1\"\nto = 2\ntransport = \"reno\"\n";
+    let summary = run(text).summary;
+    let waited = |of: &[switchbed_sim::TransportTimes]| {
+        of.iter().map(|of| of.wait.n as f64 * of.wait.mean_us.unwrap_or(0.0)).sum::<f64>()
+    };
+    let by_packets = waited(&summary.by_transport) / 1e6 * 1500.0 / 0.3;
+    let port = summary.bottleneck.expect("a port");
+    let by_time = port.mean_bytes.expect("measured");
+    assert!((by_packets / by_time - 1.0).abs() < 0.01, "{by_packets} {by_time}");
+    for of in &summary.by_transport {
+        let wait = &of.wait;
+        assert!(wait.p50_us <= wait.p99_us && wait.p99_us <= wait.max_us, "{wait:?}");
+    }
 }
 
 #[test]

@@ -72,7 +72,7 @@ const SETS: [&str; 6] = [
 ];
 
 /// Each measurement alone, and none.
-const MEASURES: [&str; 9] = [
+const MEASURES: [&str; 10] = [
     "",
     "queues = \"all\"",
     "queues = \"all\"\nseries_every = \"5us\"",
@@ -81,6 +81,7 @@ const MEASURES: [&str; 9] = [
     "changes = { ports = [\"leaf0:0\"], from = \"0s\", until = \"1ms\" }",
     "bursts = { ports = [\"leaf0:0\"], apart = \"100us\" }",
     "convergence = { port = \"leaf0:0\", window = \"50us\" }",
+    "flow_series = { every = \"13us\", traffic = [0] }",
     "underflow = [\"leaf0:0\", \"spine0:1\"]",
 ];
 

@@ -303,3 +303,78 @@ proptest! {
         }
     }
 }
+
+/// The flows of a list, by row, or why it is refused.
+fn listed(rows: &str, more: &str) -> Result<Vec<FlowRecord>, String> {
+    let mut file = tempfile::Builder::new().suffix(".csv").tempfile().expect("a file");
+    file.write_all(rows.as_bytes()).expect("written");
+    let name = file.path().to_str().expect("UTF-8").to_owned();
+    let text = format!(
+        r#"
+        switch.buffer = "100MB"
+        scheme.name = "none"
+        [topology]
+        kind = "star"
+        hosts = 6
+        rate = "100Gbps"
+        delay = "1us"
+        [transport]
+        kind = "roce"
+        [[traffic]]
+        kind = "list"
+        file = "{name}"
+        {more}
+        "#
+    );
+    let plans = plans_of("test.toml", &text, Path::new("."), &[], None);
+    let plans = plans.map_err(|mistake| mistake.to_string().replace(&name, "x.csv"))?;
+    let mut simulation = Simulation::new(&plans[0].scenario).map_err(|error| error.to_string())?;
+    while simulation.advance(1 << 40) == Status::Running {}
+    let mut flows = simulation.take_finished();
+    flows.sort_by_key(|flow| flow.row);
+    assert!(simulation.jobs(&plans[0].scenario).iter().all(|job| job.done));
+    Ok(flows)
+}
+
+#[test]
+fn flows_of_a_list_wait_for_others_of_their_source() {
+    let rows = "id,start_s,src,dst,size_bytes,after,delay_s,class\n\
+                b,,2,3,5000,a,0.00002,0\n\
+                a,0.0001,1,2,5000,,,0\n\
+                ,0.0005,2,4,5000,a b,,0\n\
+                d,,1,5,5000,a,0.000001,0\n";
+    for connections in ["fresh", "single"] {
+        let flows = listed(rows, &format!("connections = \"{connections}\"")).unwrap();
+        let order: Vec<(u64, u32)> = flows.iter().map(|flow| (flow.row, flow.src.0)).collect();
+        assert_eq!(order, [(0, 2), (1, 1), (2, 2), (3, 1)]);
+        let [b, a, c, d] = flows[..] else { panic!("four flows") };
+        let us = Span::from_us;
+        assert_eq!(a.start, Time::ZERO + us(100));
+        // At host 2 a has arrived before its ACK is back; host 1 goes by the ACK.
+        let end = a.end.unwrap();
+        assert!(a.start + us(20) < b.start && b.start < end + us(20), "{a:?} {b:?}");
+        assert_eq!(d.start, end + us(1));
+        assert_eq!(c.start, Time::ZERO + us(500));
+    }
+}
+
+#[test]
+fn waits_that_cannot_be_are_named_with_their_line() {
+    let head = "id,start_s,src,dst,size_bytes,after,delay_s\n";
+    for (rows, expected) in [
+        (
+            "a,0,1,2,5,,\nb,,3,1,5,a,\n",
+            "x.csv:3: column after: `a` goes from host 1 to host 2: a flow of host 3 waits",
+        ),
+        ("a,0,1,2,5,x,\n", "x.csv:2: column after: no flow has the id `x`"),
+        ("a,0,1,2,5,,\n\na,0,1,2,5,,\n", "x.csv:4: column id: `a` is there twice"),
+        ("a,0,1,2,5,,soon\n", "x.csv:2: column delay_s: `soon` is not a time"),
+        ("a,,1,2,5,,\n", "x.csv:2: column start_s: `` is not a time"),
+        ("a,0,1,2,5,b,\nb,0,2,1,5,a,\n", "x.csv: column after: deadlock: host "),
+    ] {
+        let message = listed(&format!("{head}{rows}"), "").unwrap_err();
+        assert!(message.starts_with(expected), "{message}");
+    }
+    let message = listed("start_s,src,dst,size_bytes,delay_s\n0,1,2,3,1\n", "").unwrap_err();
+    assert!(message.starts_with("x.csv:1: column delay_s: means nothing without"), "{message}");
+}

@@ -1,7 +1,7 @@
 //! The messages of collectives and what each waits for.
 
 use super::{Algorithm, Collective, Operation};
-use crate::traffic::program::{Draft, Step};
+use crate::traffic::program::{Draft, Envelope, Step};
 use switchbed_units::{Bytes, PS_PER_S, Rate, Span};
 
 /// The messages of a collective, each part of its data by the algorithm on its own.
@@ -14,8 +14,9 @@ pub(super) fn draft(collective: &Collective) -> Draft {
         let channel = part % collective.channels;
         let ready = vec![Vec::new(); ranks as usize];
         let reduction = collective.reduction;
+        let class = collective.class;
         let mut sketch =
-            Sketch { draft: &mut draft, ranks, bytes, tag: part, channel, reduction, ready };
+            Sketch { draft: &mut draft, ranks, bytes, tag: part, channel, class, reduction, ready };
         sketch.operation(collective.operation, collective.schedule());
     }
     draft
@@ -38,6 +39,7 @@ struct Sketch<'a> {
     bytes: Bytes,
     tag: u32,
     channel: u32,
+    class: u8,
     reduction: Option<Rate>,
     /// Steps that each rank's next message waits for.
     ready: Vec<Vec<Step>>,
@@ -89,8 +91,9 @@ impl Sketch<'_> {
 
     /// A message from what is ready at a rank: the operations that send and receive it.
     fn message(&mut self, from: u32, to: u32, bytes: Bytes) -> (Step, Step) {
-        let of = (self.tag, self.channel);
-        let sent = self.draft.send((from, to), bytes, of, &self.ready[from as usize]);
+        let Sketch { tag, channel, class, .. } = *self;
+        let envelope = Envelope { to, tag, bytes, channel, class, path: None };
+        let sent = self.draft.send(from, envelope, &self.ready[from as usize]);
         (sent, self.draft.receive((to, from), self.tag, &[]))
     }
 

@@ -49,7 +49,7 @@ impl Goal {
         };
         let text = std::fs::read_to_string(&self.file).map_err(unreadable)?;
         let (ranks, draft) =
-            text::read(&text).map_err(|(line, what)| self.wrong(Some(line), what))?;
+            text::read(&text, self.class).map_err(|(line, what)| self.wrong(Some(line), what))?;
         let there = self.ranks.len();
         if ranks as usize > there {
             let what = format!("{ranks} ranks, and traffic.ranks are {there} hosts");
@@ -57,7 +57,7 @@ impl Goal {
         }
         let hosts = self.placement.deal(&self.ranks, (seed, place));
         let hosts: Vec<HostId> = hosts.into_iter().take(ranks as usize).collect();
-        let program = draft.finish(hosts, self.class, Time::ZERO + self.start);
+        let program = draft.finish(hosts, Time::ZERO + self.start);
         program.map_err(|fault| self.wrong(None, fault.to_string()))
     }
 }
@@ -75,7 +75,7 @@ impl Source for Goal {
         Ok(Begun::new(Vec::new().into_iter(), 0))
     }
 
-    fn program(&self, seed: u64, place: usize) -> Result<Option<Program>, Wrong> {
+    fn program(&self, _: &Hosts, seed: u64, place: usize) -> Result<Option<Program>, Wrong> {
         self.read(seed, place).map(Some).map_err(Wrong::List)
     }
 

@@ -9,7 +9,7 @@
 //! }
 //! ```
 
-use crate::traffic::program::{Draft, Step};
+use crate::traffic::program::{Draft, Envelope, Step};
 use std::collections::HashMap;
 use std::iter::Peekable;
 use std::str::Chars;
@@ -44,6 +44,8 @@ struct Lexer<'a> {
     chars: Peekable<Chars<'a>>,
     line: u64,
     next: Option<Token>,
+    /// The class of messages.
+    class: u8,
 }
 
 impl Lexer<'_> {
@@ -182,9 +184,9 @@ struct Labels {
 ///
 /// # Errors
 /// What is wrong, and in which line.
-pub(super) fn read(text: &str) -> Result<(u32, Draft), Wrong> {
+pub(super) fn read(text: &str, class: u8) -> Result<(u32, Draft), Wrong> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut lexer = Lexer { chars: text.chars().peekable(), line: 1, next: None };
+    let mut lexer = Lexer { chars: text.chars().peekable(), line: 1, next: None, class };
     let mut begun: Option<(u32, Draft)> = None;
     let mut seen = Vec::new();
     while let Some(token) = lexer.read()? {
@@ -299,7 +301,13 @@ fn read_operation(
             }
             let options = read_options(lexer, &["tag", "cpu", "nic"])?;
             Ok(match word {
-                "send" => draft.send((rank, peer), size, (options.tag, options.nic.into()), &[]),
+                "send" => {
+                    let (tag, channel) = (options.tag, options.nic.into());
+                    let class = lexer.class;
+                    let envelope =
+                        Envelope { to: peer, tag, bytes: size, channel, class, path: None };
+                    draft.send(rank, envelope, &[])
+                }
                 _ => draft.receive((rank, peer), options.tag, &[]),
             })
         }
@@ -347,9 +355,9 @@ mod tests {
     use switchbed_units::ids::HostId;
 
     fn program(text: &str) -> Result<Program, String> {
-        let (ranks, draft) = read(text).map_err(|(line, what)| format!("{line}: {what}"))?;
+        let (ranks, draft) = read(text, 0).map_err(|(line, what)| format!("{line}: {what}"))?;
         let hosts = (0..ranks).map(HostId).collect();
-        draft.finish(hosts, 0, Time::ZERO).map_err(|fault| fault.to_string())
+        draft.finish(hosts, Time::ZERO).map_err(|fault| fault.to_string())
     }
 
     #[test]
@@ -388,6 +396,26 @@ mod tests {
         assert_eq!(program.followers(5), [2, 3]);
         let circle = "num_ranks 1\nrank 0 {\na: calc 1\nb: calc 2\nb irequires a\na irequires b\n}";
         assert!(self::program(circle).unwrap_err().starts_with("deadlock: rank 0 `"), "{circle}");
+    }
+
+    #[test]
+    fn what_is_printed_is_read_as_the_same() {
+        let text = "num_ranks 3\nrank 2 {\na: recv 9b from 0\nb: calc 4 cpu 2\nb requires a\nc: send 7b to 1 nic 3\n\
+                    c irequires b\n}\nrank 0 {\nsend 9b to 2\nsend 5b to 2 tag 1\n}\nrank 1 {\nrecv 7b from 2\n}\n";
+        let text = text.replace("}\nrank 0", "recv 5b from 0 tag 1\n}\nrank 0");
+        let one = program(&text).unwrap();
+        let other = program(&one.goal()).unwrap();
+        assert_eq!(one.goal().lines().filter(|line| line.contains(" requires ")).count(), 3);
+        assert_eq!(one.operations(), other.operations());
+        for number in 0..one.operations() {
+            assert_eq!(one.operation(number), other.operation(number));
+            assert_eq!(one.followers(number), other.followers(number));
+        }
+        let of = |program: &Program| -> Vec<_> {
+            let messages = program.messages.iter();
+            messages.map(|of| (of.sent_by, of.received_by, of.bytes, of.channel)).collect()
+        };
+        assert_eq!(of(&one), of(&other));
     }
 
     #[test]

@@ -9,9 +9,9 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use switchbed_config::near::near;
 use switchbed_config::text;
-use switchbed_units::Bytes;
 use switchbed_units::ids::HostId;
 use switchbed_units::quantity::MAX_SIZE;
+use switchbed_units::{Bytes, Span, Time};
 
 /// Reads a list row by row.
 #[derive(Debug)]
@@ -39,13 +39,27 @@ struct Columns {
     class: Option<usize>,
     connection: Option<usize>,
     path: Option<usize>,
+    id: Option<usize>,
+    after: Option<usize>,
+    delay: Option<usize>,
 }
 
 /// Description of a mistake, with the index of the column at fault if there is one.
 type Wrong = (Option<usize>, String);
 
-const COLUMNS: [&str; 8] =
-    ["start_s", "src", "dst", "size_bytes", "packets", "class", "connection", "path"];
+const COLUMNS: [&str; 11] = [
+    "start_s",
+    "src",
+    "dst",
+    "size_bytes",
+    "packets",
+    "class",
+    "connection",
+    "path",
+    "id",
+    "after",
+    "delay_s",
+];
 
 /// Message about a missing column. Lists of other programs call them `size` or `start`.
 fn no_such(name: &str) -> String {
@@ -106,6 +120,10 @@ impl Columns {
                 (Some(name), "missing; a flow list has at least start_s,src,dst,size_bytes".into())
             })
         };
+        let alone = ["id", "delay_s"].into_iter().find(|&name| place(name).is_some());
+        if let Some(name) = alone.filter(|_| place("after").is_none()) {
+            return Err((Some(name), "means nothing without the column after".into()));
+        }
         let packets = place("packets");
         if packets.is_some() && place("size_bytes").is_some() {
             return Err((Some("packets"), "size_bytes is there too; give one of them".into()));
@@ -119,6 +137,9 @@ impl Columns {
             class: place("class"),
             connection: place("connection"),
             path: place("path"),
+            id: place("id"),
+            after: place("after"),
+            delay: place("delay_s"),
         })
     }
 }
@@ -155,6 +176,43 @@ impl Reader {
         })?;
         let (file, record) = (path.into(), StringRecord::new());
         Ok(Reader { file, csv, header, record, columns, hosts, connection, rows: 0 })
+    }
+
+    /// Whether flows wait for others.
+    pub(super) fn waits(&self) -> bool {
+        self.columns.after.is_some()
+    }
+
+    /// The last row's line.
+    pub(super) fn line(&self) -> Option<u64> {
+        line_at(&self.file, self.record.position())
+    }
+
+    /// A column's place.
+    pub(super) fn place(&self, name: &str) -> Option<usize> {
+        self.header.iter().position(|column| column == name)
+    }
+
+    /// The last row's id; empty without one.
+    pub(super) fn id(&self) -> &str {
+        self.columns.id.map_or("", |at| &self.record[at])
+    }
+
+    /// The ids that the last row's flow waits for, with blanks or semicolons between them.
+    pub(super) fn after(&self) -> Vec<String> {
+        let after = self.columns.after.map_or("", |at| &self.record[at]);
+        let ids = after.split(|sign: char| sign == ';' || sign.is_whitespace());
+        ids.filter(|id| !id.is_empty()).map(str::to_owned).collect()
+    }
+
+    /// How long after these it starts.
+    pub(super) fn delay(&self) -> Result<Span, ListError> {
+        let field = self.columns.delay.map_or("", |at| &self.record[at]);
+        if field.is_empty() {
+            return Ok(Span::ZERO);
+        }
+        let delay = seconds::parse(field).map(|delay| delay.since(Time::ZERO));
+        delay.map_err(|what| self.wrong(self.line(), self.columns.delay, what))
     }
 
     /// The error of this file.
@@ -199,7 +257,11 @@ impl Reader {
             let (fields, names) = (record.len(), self.header.len());
             return Err((None, format!("{fields} fields; the header names {names} columns")));
         }
-        let start = seconds::parse(&record[columns.start]);
+        let waits = !self.after().is_empty();
+        let start = match &record[columns.start] {
+            "" if waits => Ok(Time::ZERO),
+            start => seconds::parse(start),
+        };
         let start = start.map_err(|what| (Some(columns.start), what))?;
         let last_host = u64::from(self.hosts.count.saturating_sub(1));
         let src = self.number("host", columns.src, 0..=last_host)? as u32;

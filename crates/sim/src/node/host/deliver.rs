@@ -3,7 +3,7 @@
 use super::halves::{Expected, append};
 use super::intake::{BUDGET, Frame, GRO_MAX, Merged};
 use super::program::is_programs;
-use super::{Cx, Host, Net, Settings, Timer, probes, through};
+use super::{Cx, Host, Net, Settings, Timer, Toward, probes, through};
 use crate::flow::FlowRecord;
 use crate::ids::{ConnId, Maybe};
 use crate::node::notice::{Answers, Notice, What};
@@ -301,7 +301,7 @@ impl Host {
             let (packet, payload, hop) =
                 probes::echo(&cx.settings.probes[source as usize], number, source);
             if !cx.net.full(now) {
-                cx.net.send(packet, payload, hop, now);
+                cx.net.send(packet, payload, Toward::loose(hop), now);
             }
             return;
         }

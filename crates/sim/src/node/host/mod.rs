@@ -30,8 +30,9 @@ use crate::engine::prefetch::prefetch_lines;
 use crate::flow::{ENDLESS, FlowRecord};
 use crate::ids::{ConnId, HostId, Rank};
 use crate::node::notice::{What, Written};
+use crate::observe::flow_series::SenderState;
 use crate::observe::underflow::Unsent;
-use crate::packet::{Body, Payload};
+use crate::packet::{Body, Label, Payload};
 use crate::topology::Hop;
 use crate::transport::Half;
 use halves::{Expected, ReceiveHalf, Running, SendHalf, Table, append};
@@ -46,12 +47,33 @@ use switchbed_scenario::traffic::FlowStart;
 use switchbed_units::{Bytes, Rate, Time};
 use timers::{Timer, Timers};
 
+/// Where a packet goes, and whose it is.
+#[derive(Clone, Copy)]
+pub(crate) struct Toward {
+    pub(crate) hop: Hop,
+    pub(crate) label: Label,
+}
+
+impl Toward {
+    /// Of a packet of no transport.
+    fn loose(hop: Hop) -> Toward {
+        Toward { hop, label: Label::NONE }
+    }
+}
+
 /// The way out of a host: its card's port, and word to other hosts.
 pub(crate) trait Net {
     /// A packet for the card's port.
-    fn send(&mut self, packet: Packet, payload: Payload, hop: Hop, now: Time);
+    fn send(&mut self, packet: Packet, payload: Payload, toward: Toward, now: Time);
     /// Sends a packet whose sender sets terms for its departure.
-    fn send_on(&mut self, packet: Packet, payload: Payload, hop: Hop, terms: Terms, now: Time);
+    fn send_on(
+        &mut self,
+        packet: Packet,
+        payload: Payload,
+        toward: Toward,
+        terms: Terms,
+        now: Time,
+    );
     /// When the card's line is next without a packet of the port's; [`Time::NEVER`] while it is down.
     fn line_free(&mut self, now: Time) -> Time;
     /// When the card's line is free, or has something to send again; [`Time::NEVER`] if it has
@@ -377,7 +399,7 @@ impl Host {
         match probes.send(source, now) {
             Some((packet, payload, hop, again)) => {
                 if !cx.net.full(now) {
-                    cx.net.send(packet, payload, hop, now);
+                    cx.net.send(packet, payload, Toward::loose(hop), now);
                 }
                 self.wake(again, Timer::Probe(nth));
             }
@@ -408,10 +430,10 @@ impl Host {
                 silent.push(conn);
                 return None;
             };
-            let (packet, payload, hop) = half.packet(&out, conn);
+            let (packet, payload, toward) = half.packet(&out, conn);
             match half.sending.terms().filter(|_| kind.shapes()) {
-                Some(terms) => cx.net.send_on(packet, payload, hop, terms, now),
-                None => cx.net.send(packet, payload, hop, now),
+                Some(terms) => cx.net.send_on(packet, payload, toward, terms, now),
+                None => cx.net.send(packet, payload, toward, now),
             }
             sent = Some(conn);
             let mut polled = Polled::packet(packet.len_bytes);
@@ -508,8 +530,8 @@ impl Host {
             self.pump_shaped(conn, cx, now);
         } else {
             while let Some(out) = half.sending.poll_transmit(kind, now) {
-                let (packet, payload, hop) = half.packet(&out, conn);
-                cx.net.send(packet, payload, hop, now);
+                let (packet, payload, toward) = half.packet(&out, conn);
+                cx.net.send(packet, payload, toward, now);
             }
         }
         self.arm_sender(conn);
@@ -524,10 +546,10 @@ impl Host {
         let half = &mut self.senders[conn];
         let kind = cx.settings.transport(half.kind);
         while let Some(out) = half.sending.poll_transmit(kind, now) {
-            let (packet, payload, hop) = half.packet(&out, conn);
+            let (packet, payload, toward) = half.packet(&out, conn);
             match half.sending.terms() {
-                Some(terms) => cx.net.send_on(packet, payload, hop, terms, now),
-                None => cx.net.send(packet, payload, hop, now),
+                Some(terms) => cx.net.send_on(packet, payload, toward, terms, now),
+                None => cx.net.send(packet, payload, toward, now),
             }
         }
         self.arm_pace(conn);
@@ -603,7 +625,9 @@ impl Host {
             let (flow, len_bytes, ecn) = (half.flow, out.len_bytes, out.ecn);
             let packet = Packet { flow, len_bytes, ingress: 0, class, ecn };
             let payload = Payload { to: half.peer, from: conn.into(), body: out.body };
-            cx.net.send(packet, payload, Hop { dst: half.src, key: half.key }, now);
+            let hop = Hop { dst: half.src, key: half.key };
+            let toward = Toward { hop, label: Label::answer(half.kind) };
+            cx.net.send(packet, payload, toward, now);
         }
         if let Some(due) = half.receiving.next_timeout()
             && due < half.armed
@@ -731,6 +755,18 @@ impl Host {
                 until: flow.until,
                 acked: (self.ends_acked || is_programs(flow.number)) && !half.sending.unanswered(),
             })
+        })
+    }
+
+    /// The senders of flows under way, requests apart. Of several flows on a connection its first is sent.
+    pub(crate) fn states(&self, settings: &Settings) -> impl Iterator<Item = SenderState> {
+        let halves = self.senders.iter().filter(|half| half.open && !half.asks);
+        halves.filter_map(|half| {
+            let flow = half.running.front()?;
+            let FlowRecord { row, traffic, class, start, .. } = flow.record;
+            let acked = half.sending.acked().clamp(flow.from, flow.until) - flow.from;
+            let snapshot = half.sending.snapshot(settings.transport(half.kind));
+            Some(SenderState { number: flow.number, row, traffic, class, start, acked, snapshot })
         })
     }
 

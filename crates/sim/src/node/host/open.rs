@@ -2,11 +2,11 @@
 
 use super::halves::{ReceiveHalf, SendHalf};
 use super::settings::Carrier;
-use super::{Cx, Host, Net, Settings, through};
+use super::{Cx, Host, Net, Settings, Toward, through};
 use crate::flow::FlowRecord;
 use crate::ids::{ConnId, GroupId, HostId, Maybe};
 use crate::node::notice::{Answers, What};
-use crate::packet::{LAST_ROW, Payload, flow_id};
+use crate::packet::{LAST_ROW, Label, Payload, flow_id};
 use crate::topology::Hop;
 use crate::transport::{Opening, Outgoing, Receiving, Sending};
 use std::collections::VecDeque;
@@ -47,11 +47,12 @@ impl SendHalf {
 
     /// Makes the packet of a segment, with the connection's number here.
     #[inline]
-    pub(super) fn packet(&self, out: &Outgoing, conn: ConnId) -> (Packet, Payload, Hop) {
+    pub(super) fn packet(&self, out: &Outgoing, conn: ConnId) -> (Packet, Payload, Toward) {
         let Outgoing { body, len_bytes, ecn, class } = *out;
         let class = class.unwrap_or(self.class);
         let packet = Packet { flow: self.flow, len_bytes, ingress: 0, class, ecn };
-        (packet, Payload { to: self.peer, from: conn.into(), body }, self.hop())
+        let toward = Toward { hop: self.hop(), label: Label::data(self.kind) };
+        (packet, Payload { to: self.peer, from: conn.into(), body }, toward)
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{Cx, Host, Net, Timer};
 use crate::course::Course;
 use crate::ids::HostId;
+use std::collections::HashMap;
 use switchbed_scenario::traffic::program::{Program, Work};
 use switchbed_scenario::traffic::{ConnectionUse, FlowStart};
 use switchbed_units::{Span, Time};
@@ -23,18 +24,31 @@ pub(super) fn is_programs(number: u64) -> bool {
 pub(crate) struct Programs {
     /// Each with the number of its first connection.
     of: Vec<Option<(Program, u32)>>,
+    /// The ranks of hosts by entry.
+    ranks: HashMap<(u32, HostId), u32>,
 }
 
 impl Programs {
     pub(crate) fn new(programs: Vec<Option<Program>>) -> Programs {
         let mut connections = 0;
-        let numbered = |program: Program| {
-            let first = connections;
-            connections += program.connections;
-            (program, first)
-        };
-        let mut numbered = numbered;
-        Programs { of: programs.into_iter().map(|of| of.map(&mut numbered)).collect() }
+        let mut ranks = HashMap::new();
+        let mut of = Vec::new();
+        for (entry, program) in (0..).zip(programs) {
+            of.push(program.map(|program| {
+                let first = connections;
+                connections += program.connections;
+                ranks.extend(
+                    program.hosts.iter().zip(0..).map(|(&host, rank)| ((entry, host), rank)),
+                );
+                (program, first)
+            }));
+        }
+        Programs { of, ranks }
+    }
+
+    /// A host's rank in an entry's program.
+    fn rank(&self, entry: u32, host: HostId) -> Option<u32> {
+        self.ranks.get(&(entry, host)).copied()
     }
 
     /// With their entries.
@@ -83,12 +97,10 @@ impl Host {
     /// Takes up its parts of programs.
     pub(super) fn join(&mut self, programs: &Programs, running: &mut u64) {
         for (entry, program) in programs.each() {
-            let Some(rank) = program.hosts.iter().position(|&host| host == self.id) else {
-                continue;
-            };
+            let Some(rank) = programs.rank(entry, self.id) else { continue };
             *running += 1;
             self.wake(program.start, Timer::Begin(self.parts.len() as u32));
-            self.parts.push(Part { entry, course: Course::new(program, rank as u32) });
+            self.parts.push(Part { entry, course: Course::new(program, rank) });
         }
     }
 
@@ -182,14 +194,14 @@ fn flow(
     now: Time,
 ) -> FlowStart {
     let message = &program.messages[nth as usize];
-    let row = u64::from(round) * program.messages.len() as u64 + u64::from(nth);
+    let before = u64::from(round) * program.messages.len() as u64;
     FlowStart {
-        row: MARK | u64::from(entry) << ENTRY | row,
+        row: MARK | u64::from(entry) << ENTRY | (before + u64::from(nth)),
         traffic: entry,
         start: now,
         src,
         dst: program.hosts[message.to as usize],
-        class: program.class,
+        class: message.class,
         size: Some(message.bytes),
         request: None,
         stop: None,
@@ -197,7 +209,7 @@ fn flow(
             number: first + message.connection,
             channel: message.channel,
         },
-        path: None,
-        list_row: Some(row),
+        path: message.path,
+        list_row: Some(before + u64::from(message.row)),
     }
 }

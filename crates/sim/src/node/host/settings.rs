@@ -93,6 +93,11 @@ impl Settings {
         self.protocols.place(flow.traffic, flow.class)
     }
 
+    /// How many there are.
+    pub(crate) fn kinds(&self) -> usize {
+        1 + self.others.len()
+    }
+
     /// The transport of this number, as hosts have it.
     #[inline]
     pub(super) fn kind(&self, number: u8) -> &Carrier {

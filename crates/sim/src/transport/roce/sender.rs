@@ -117,6 +117,11 @@ impl Sender {
         self.waits
     }
 
+    /// The rate of its packets, headers included.
+    pub(crate) fn rate(&self) -> Rate {
+        self.memory.rate()
+    }
+
     /// When the rate allows the next packet.
     #[inline]
     pub(crate) fn not_before(&self) -> Time {

@@ -102,6 +102,11 @@ impl Sender {
         u64::try_from(per_second / (100 * u128::from(srtt))).ok()
     }
 
+    /// The same of a sender whose packets it holds back.
+    pub fn paces_at(&self, config: &Config) -> Option<u64> {
+        self.pacing_rate(config).filter(|_| config.paced)
+    }
+
     /// The largest segment in bytes of payload, in whole packets.
     pub(super) fn largest_segment(&self, config: &Config) -> u64 {
         let (most, mss) = (config.lso_max, u64::from(config.mss));

@@ -1,0 +1,146 @@
+//! Windows, round trips and rates of flows' senders at even times, as `ss -i` shows them.
+
+use super::monitors::{Ahead, Monitor};
+use super::observer::{Asked, Observed, Observer, Site, View};
+use super::room::Room;
+use crate::ports::PortInfo;
+use crate::table::{Table, Values};
+use crate::transport::Snapshot;
+use std::collections::BTreeMap;
+use switchbed_scenario::measure::FlowSeries;
+use switchbed_units::{Span, Time};
+
+impl Monitor for FlowSeries {
+    const TABLES: &'static [&'static str] = &["flow_series"];
+
+    fn rows(&self, run: &Ahead) -> Option<(&'static str, f64, u64)> {
+        let samples = run.lasts_s / self.every.as_secs_f64();
+        Some(("rows of flow_series", samples * run.open, size_of::<Sample>() as u64))
+    }
+    fn observe(&self, site: &mut Site) -> Asked {
+        Ok(Some(Box::new(Sampling {
+            asked: self.clone(),
+            next: Time::ZERO + self.every,
+            acked: BTreeMap::new(),
+            samples: Vec::new(),
+            room: Room::new(site.scenario.measure.samples),
+        })))
+    }
+}
+
+/// A flow under way, as its sender has it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SenderState {
+    /// The number of the flow among all of the run, and its row.
+    pub(crate) number: u64,
+    pub(crate) row: u64,
+    /// The place of its entry among the traffic.
+    pub(crate) traffic: u32,
+    pub(crate) class: u8,
+    pub(crate) start: Time,
+    /// Bytes of the flow that are acknowledged.
+    pub(crate) acked: u64,
+    pub(crate) snapshot: Snapshot,
+}
+
+/// A row of the table.
+#[derive(Clone, Copy, Debug)]
+struct Sample {
+    at: Time,
+    row: u64,
+    delivered_bps: f64,
+    snapshot: Snapshot,
+}
+
+/// Samples the senders of a run.
+struct Sampling {
+    asked: FlowSeries,
+    next: Time,
+    /// Bytes acknowledged at the last sample, by flow.
+    acked: BTreeMap<u64, (Time, u64)>,
+    samples: Vec<Sample>,
+    room: Room,
+}
+
+impl Observer for Sampling {
+    fn next(&self) -> Time {
+        self.next
+    }
+
+    fn look(&mut self, view: &mut View) -> u64 {
+        let now = view.now;
+        let mut states = view.network.senders();
+        let work = view.graph.hosts.len() as u64 + states.len() as u64;
+        states.retain(|of| self.asked.has(of.row, of.traffic, of.class));
+        states.sort_unstable_by_key(|of| of.number);
+        self.next = now + self.asked.every;
+        if !self.room.take(states.len() as u64, now) {
+            self.next = Time::NEVER;
+            return work;
+        }
+        let before = std::mem::take(&mut self.acked);
+        for SenderState { number, row, start, acked, snapshot, .. } in states {
+            let (since, had) = before.get(&number).copied().unwrap_or((start, 0));
+            let bits = acked.saturating_sub(had) as f64 * 8.0;
+            let over = now.since(since);
+            let delivered_bps = if over > Span::ZERO { bits / over.as_secs_f64() } else { 0.0 };
+            self.acked.insert(number, (now, acked));
+            self.samples.push(Sample { at: now, row, delivered_bps, snapshot });
+        }
+        work
+    }
+
+    fn tables(&mut self, _: &mut View, _: &[PortInfo]) -> Vec<Table> {
+        let samples = std::mem::take(&mut self.samples);
+        let f64s = |f: fn(&Sample) -> Option<f64>| {
+            Values::F64(samples.iter().map(|of| f(of).unwrap_or(f64::NAN)).collect())
+        };
+        let rows = Values::U64(samples.iter().map(|of| of.row).collect());
+        let bytes = Values::U64(samples.iter().map(|of| of.snapshot.in_flight_bytes).collect());
+        vec![Table::new([
+            ("time_s", "s", "when", f64s(|of| Some(of.at.as_secs_f64()))),
+            ("row", "", "the flow's row in the table flows", rows),
+            (
+                "cwnd_packets",
+                "packets",
+                "congestion window; null: it has none",
+                f64s(|of| of.snapshot.cwnd_packets),
+            ),
+            (
+                "ssthresh_packets",
+                "packets",
+                "threshold of slow start; null: it has none",
+                f64s(|of| of.snapshot.ssthresh_packets),
+            ),
+            ("in_flight_bytes", "bytes", "payload thought to be in the network", bytes),
+            (
+                "srtt_s",
+                "s",
+                "smoothed round-trip time; null before the first sample",
+                f64s(|of| of.snapshot.srtt.map(Span::as_secs_f64)),
+            ),
+            (
+                "pacing_bps",
+                "bit/s",
+                "rate at which it may send, headers of TCP not counted; null: it is not paced",
+                f64s(|of| of.snapshot.pacing_bps),
+            ),
+            (
+                "alpha",
+                "",
+                "marked fraction, smoothed; null: it has none",
+                f64s(|of| of.snapshot.alpha),
+            ),
+            (
+                "delivered_bps",
+                "bit/s",
+                "payload acknowledged since the sample before, or the flow's start",
+                f64s(|of| Some(of.delivered_bps)),
+            ),
+        ])]
+    }
+
+    fn full(&self, _: &dyn Observed) -> Option<(&'static str, Time)> {
+        Some(("flow_series", self.room.full_at()?))
+    }
+}

@@ -1,0 +1,40 @@
+"""What senders of flows did over time: a panel a quantity, a line a flow."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from switchbed._native import Mistake
+from switchbed.plots import style
+from switchbed.plots.style import MOST
+from switchbed.series import flows
+from switchbed.series.runs import Line
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def figure(
+    drawn: Sequence[Line],
+    quantities: Sequence[str],
+    rows: Sequence[int],
+    window_ms: tuple[float, float] | None,
+    title: str,
+) -> "Figure":
+    """Of one run. Without `rows` its first flows, as many as have colours of their own."""
+    found = [run for line in drawn for run in line.runs]
+    if len(found) > 1:
+        raise Mistake(f"{len(found)} runs are too many: give one")
+    sampled = flows.rows(found[0])
+    if missing := [row for row in rows if row not in sampled]:
+        few = ", ".join(map(str, sampled[:MOST]))
+        raise Mistake(f"--flow {missing[0]}: was not sampled in {found[0]}; flows are {few}")
+    chosen = list(rows) or sampled[:MOST]
+    made, panels = style.over_time(len(quantities), title, flows.TIME, "", sharey=False)
+    for axes, quantity in zip(panels, quantities, strict=True):
+        for each in flows.of(found[0], quantity, chosen, window_ms):
+            look = style.numbered(chosen.index(each.row))
+            style.line(axes, each.times_ms, each.values, look, each.name, 1)
+        axes.set_ylabel(flows.axis(quantity), fontsize="small")
+        axes.set_ylim(bottom=0)
+    style.legend_below(made, 6)
+    return made
