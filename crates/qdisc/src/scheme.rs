@@ -1,5 +1,9 @@
 //! The umbrella trait: all hooks of all seats, as the port calls them. Five seats compose
 //! into it ([`Seats`]); a policy over classifier and scheduler sits in both ([`Same`]).
+//!
+//! Each hook is declared twice: on its seat's trait (`hooks`), with a default, and on [`Scheme`], without one.
+//! A call of [`Scheme`] may reach several seats and gathers what they answer, so neither follows from the
+//! other. [`Scheme`] has no defaults so that a wrapper which forgets to pass a call on does not compile.
 
 use crate::hooks::{
     Admission, Buffer, Classifier, Departure, Expulsion, Feedback, Intent, Marker, Notifier,

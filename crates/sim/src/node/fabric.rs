@@ -17,7 +17,7 @@ use crate::observe::watch::Watch;
 use crate::packet::Payload;
 use crate::packet::losses::{Errors, Pattern};
 use crate::routing::{self, Live, Router};
-use crate::topology::{Hop, Route};
+use crate::topology::Route;
 use std::collections::{BTreeMap, VecDeque};
 use std::hint::select_unpredictable;
 use std::sync::Arc;

@@ -1,4 +1,7 @@
 //! The halves of connections at a host, and the table that numbers them.
+//!
+//! A number is used again after its half has closed. Packets therefore carry the numbers of both halves and
+//! the flow's identifier: a late packet reaches no other connection and is not answered.
 
 use crate::flow::FlowRecord;
 use crate::ids::{ConnId, GroupId, HostId, Maybe};
