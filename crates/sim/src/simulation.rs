@@ -825,6 +825,11 @@ impl Simulation {
         stall::refuses(&self.network, &[], self.now)
     }
 
+    /// The network.
+    pub(crate) fn graph(&self) -> &Graph {
+        &self.paths.graph
+    }
+
     /// Packets that switches dropped since the warm-up, since no port was left that led on.
     pub fn no_route(&self) -> u64 {
         self.network.no_route()
