@@ -841,7 +841,8 @@ impl Simulation {
         captures.map_or_else(Vec::new, |captures| captures.files(&self.network))
     }
 
-    /// What packets of each transport have met since the warm-up; none where there is one transport.
+    /// Marks, drops and waits of each transport's packets since the warm-up; none where there is
+    /// one transport.
     pub(crate) fn met(&self) -> Vec<Met> {
         self.network.met()
     }

@@ -317,7 +317,8 @@ impl Fabric {
         }
     }
 
-    /// What packets of each transport have met since the warm-up, where there are several.
+    /// Marks, drops and waits of each transport's packets since the warm-up, where there are
+    /// several transports.
     pub(crate) fn met(&self) -> &[Met] {
         self.packets.met.as_deref().unwrap_or_default()
     }
