@@ -1,8 +1,8 @@
 //! `[routing]`: how switches choose among the ports that lead to a destination over as few links.
 
 use crate::topology::choice::Choice;
-use crate::topology::graph::Graph;
-use crate::topology::ways::Alike;
+use crate::topology::graph::{Graph, hashed};
+use crate::topology::ways::ByHash;
 use crate::topology::weighted::Weighted;
 use crate::{Measure, Scenario, Switch};
 use std::sync::Arc;
@@ -40,6 +40,24 @@ params! {
         /// Input of the hash beside the flow. switch: the switch, so that tiers choose differently. same:
         /// nothing, so that switches one behind the other choose alike and leave ports unused (polarisation).
         salt: Salt = "switch";
+        /// Entries of the table of a set of ports, to which the hash leads; its ports stand there in turn, so that some
+        /// have one entry more than others where the ports do not divide them; at least one a port. Default: no table, equal
+        /// parts.
+        buckets: Option<u32> as count(1, 65_536);
+    }
+}
+
+impl Ecmp {
+    /// The place of a flow's port among so many.
+    pub fn place(&self, key: u32, switch: SwitchId, ports: u32) -> u32 {
+        let salt = match self.salt {
+            Salt::Switch => switch,
+            Salt::Same => SwitchId(0),
+        };
+        match self.buckets {
+            None => hashed(key, salt, ports),
+            Some(buckets) => hashed(key, salt, buckets.max(ports)) % ports,
+        }
     }
 }
 
@@ -125,9 +143,12 @@ pub const SECTION: SectionSpec = SectionSpec {
     keys: Routing::TABLE,
 };
 
+/// The rule of a file without the section.
+const PLAIN: Ecmp = Ecmp { salt: Salt::Switch, buckets: None };
+
 impl Default for Routing {
     fn default() -> Self {
-        Routing::Ecmp(Ecmp { salt: Salt::Switch })
+        Routing::Ecmp(PLAIN)
     }
 }
 
@@ -137,11 +158,11 @@ impl Routing {
         *self == Routing::default()
     }
 
-    /// The salt of a switch's hash.
-    pub fn salt(&self, switch: SwitchId) -> SwitchId {
+    /// The rule by which flows are hashed.
+    pub fn hash(&self) -> &Ecmp {
         match self {
-            Routing::Ecmp(Ecmp { salt: Salt::Same }) => SwitchId(0),
-            _ => switch,
+            Routing::Ecmp(ecmp) => ecmp,
+            _ => &PLAIN,
         }
     }
 
@@ -158,7 +179,9 @@ impl Routing {
     pub fn on(&self, mut graph: Graph) -> Graph {
         graph.choice = self.choice();
         match self {
-            Routing::Ecmp(Ecmp { salt: Salt::Same }) => graph.route = Arc::new(Alike(graph.route)),
+            Routing::Ecmp(hash) if *hash != PLAIN => {
+                graph.route = Arc::new(ByHash { sets: graph.route, hash: *hash });
+            }
             Routing::Wcmp => graph.route = Arc::new(Weighted::new(&graph)),
             _ => {}
         }
@@ -249,4 +272,26 @@ fn check_paths(
     }
     let at = node.map_or(At::Unwritten, |node| node.at);
     Err(origin.mistake(at, key, format!("needs the path of each flow, and {why}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_of_finite_size_give_some_ports_an_entry_more() {
+        let counts = |buckets, ports: u32| {
+            let mut counts = vec![0u32; ports as usize];
+            let hash = Ecmp { salt: Salt::Switch, buckets };
+            (0..80_000).for_each(|key| counts[hash.place(key, SwitchId(5), ports) as usize] += 1);
+            counts.into_iter().map(|count| f64::from(count) / 80_000.0).collect::<Vec<_>>()
+        };
+        let near = |found: Vec<f64>, wanted: &[f64]| {
+            let off = found.iter().zip(wanted).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(found.len() == wanted.len() && off < 0.01, "{found:?} {wanted:?}");
+        };
+        near(counts(Some(8), 3), &[3.0 / 8.0, 3.0 / 8.0, 2.0 / 8.0]);
+        near(counts(Some(2), 4), &[0.25; 4]);
+        near(counts(None, 3), &[1.0 / 3.0; 3]);
+    }
 }

@@ -418,7 +418,8 @@ impl Network {
         self.hosts().map(Host::numbered).sum()
     }
 
-    /// What packets of each transport have met since the warm-up, where there are several.
+    /// Marks, drops and waits of each transport's packets since the warm-up, where there are
+    /// several transports.
     pub(crate) fn met(&self) -> Vec<Met> {
         let mut all: Vec<Met> = Vec::new();
         for met in self.worlds().map(Fabric::met) {

@@ -825,6 +825,11 @@ impl Simulation {
         stall::refuses(&self.network, &[], self.now)
     }
 
+    /// The network.
+    pub(crate) fn graph(&self) -> &Graph {
+        &self.paths.graph
+    }
+
     /// Packets that switches dropped since the warm-up, since no port was left that led on.
     pub fn no_route(&self) -> u64 {
         self.network.no_route()
@@ -836,7 +841,8 @@ impl Simulation {
         captures.map_or_else(Vec::new, |captures| captures.files(&self.network))
     }
 
-    /// What packets of each transport have met since the warm-up; none where there is one transport.
+    /// Marks, drops and waits of each transport's packets since the warm-up; none where there is
+    /// one transport.
     pub(crate) fn met(&self) -> Vec<Met> {
         self.network.met()
     }

@@ -1,4 +1,4 @@
-"""What senders of flows did over time: a panel a quantity, a line a flow."""
+"""Flows over time, as their senders see them: a panel a quantity, a line a flow."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""What senders of flows did over time in one run: window, round trip, rates."""
+"""Flows of one run over time, as their senders see them: window, round trip, rates."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING

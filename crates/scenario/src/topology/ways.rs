@@ -2,25 +2,29 @@
 //! ideal FCT ask here, and nowhere else; where the path is not known beforehand, they get no answer.
 
 use super::choice::{Choice, Set};
-use super::graph::{Cable, Graph, Hop, Node, Route, spread};
+use super::graph::{Cable, Graph, Hop, Node, Route};
+use crate::routing::Ecmp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use switchbed_units::Span;
 use switchbed_units::ids::{HostId, LinkId, PortId, SwitchId};
 
-/// Choice by a hash that is the same at all switches.
-pub(crate) struct Alike(pub(crate) Arc<dyn Route>);
+/// Choice by a hash, in a way of its own, over the sets of other routes.
+pub(crate) struct ByHash {
+    pub(crate) sets: Arc<dyn Route>,
+    pub(crate) hash: Ecmp,
+}
 
-impl Route for Alike {
+impl Route for ByHash {
     fn route(&self, hop: Hop, switch: SwitchId) -> PortId {
         if hop.key & Hop::PINNED != 0 {
-            return self.0.route(hop, switch);
+            return self.sets.route(hop, switch);
         }
-        let set = self.0.ways(hop.dst, switch);
-        set.at(spread(hop.key, SwitchId(0), (1, set.len())))
+        let set = self.sets.ways(hop.dst, switch);
+        set.at(self.hash.place(hop.key, switch, set.len()))
     }
     fn ways(&self, dst: HostId, switch: SwitchId) -> Set<'_> {
-        self.0.ways(dst, switch)
+        self.sets.ways(dst, switch)
     }
 }
 

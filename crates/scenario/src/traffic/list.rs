@@ -148,7 +148,7 @@ impl std::error::Error for ListError {}
 pub struct Rows {
     order: Order,
     flows: u64,
-    /// They wait for each other.
+    /// Flows that wait for each other.
     wait: bool,
     failure: Option<ListError>,
 }

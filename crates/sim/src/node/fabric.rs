@@ -17,7 +17,7 @@ use crate::observe::watch::Watch;
 use crate::packet::Payload;
 use crate::packet::losses::{Errors, Pattern};
 use crate::routing::{self, Live, Router};
-use crate::topology::{Hop, Route};
+use crate::topology::Route;
 use std::collections::{BTreeMap, VecDeque};
 use std::hint::select_unpredictable;
 use std::sync::Arc;
@@ -317,7 +317,8 @@ impl Fabric {
         }
     }
 
-    /// What packets of each transport have met since the warm-up, where there are several.
+    /// Marks, drops and waits of each transport's packets since the warm-up, where there are
+    /// several transports.
     pub(crate) fn met(&self) -> &[Met] {
         self.packets.met.as_deref().unwrap_or_default()
     }

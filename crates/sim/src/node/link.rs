@@ -71,7 +71,7 @@ pub(super) mod transit {
         (host != HOST).then_some(HostId(host))
     }
 
-    /// Whose it is.
+    /// Transport that the packet belongs to.
     #[inline]
     pub(crate) fn label(cargo: &Cargo) -> Label {
         Label::of(cargo.words[FROM] >> HOST_BITS)
@@ -163,12 +163,12 @@ pub(super) struct Packets {
     pub(super) hops: u64,
     /// Changes of measured queues.
     pub(super) lengths: lengths::Log,
-    /// What packets of each transport met, where there are several.
+    /// Marks, drops and waits by transport, where there are several.
     pub(super) met: Option<Box<[Met]>>,
 }
 
 impl Packets {
-    /// What packets of the same transport met, where that is counted.
+    /// Marks, drops and waits of the same transport, where they are counted.
     fn met(&mut self, slot: SlotId) -> Option<&mut Met> {
         let met = self.met.as_mut()?;
         met.get_mut(transit::label(self.arena.cargo(slot)).kind())

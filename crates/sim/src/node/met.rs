@@ -48,7 +48,7 @@ impl Met {
         self.bins.iter().sum()
     }
 
-    /// Their mean wait in microseconds.
+    /// Mean wait of its packets in microseconds.
     pub(crate) fn mean_us(&self) -> Option<f64> {
         let n = self.waited();
         (n > 0).then(|| self.sum_ps as f64 / n as f64 / 1e6)

@@ -12,7 +12,6 @@ use crate::topology::{Hop, Route};
 use std::collections::VecDeque;
 use switchbed_qdisc::hooks::{Expulsion, Feedback};
 use switchbed_qdisc::{Driver, Packet, Pool, SlotId};
-use switchbed_scenario::topology::graph::hashed;
 use switchbed_units::Time;
 
 /// A message that is to be sent: when, to which host, what.
@@ -279,7 +278,7 @@ impl AtWork<'_, '_> {
         }
         // Taken out for the same reason, and put back below.
         let Some(router) = self.router.take() else {
-            return Some(set.at(hashed(hop.key, shared.routing.salt(self.id), set.len())));
+            return Some(set.at(shared.routing.hash().place(hop.key, self.id, set.len())));
         };
         // One switch's flows by destination, too: a hash of connections alone would join both ends' packets.
         let header = Header { flow: hop.key ^ hop.dst.0.wrapping_mul(0x85eb_ca6b), bytes };

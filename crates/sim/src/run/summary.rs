@@ -12,6 +12,7 @@ use crate::run::transports::TransportTimes;
 use crate::run::waits::WaitCounts;
 use crate::run::warnings::warnings;
 use crate::simulation::{PortReport, Simulation};
+use crate::topology::{Graph, Node};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -127,6 +128,49 @@ pub struct Bottleneck {
     pub p99_bytes: Option<f64>,
     /// Greatest length since the warm-up.
     pub max_bytes: Option<u64>,
+}
+
+/// Evenness of the use of the links from one tier to another since the warm-up.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
+pub struct PathUse {
+    /// Links, parallel ones counted each.
+    pub links: u64,
+    /// Links that sent nothing.
+    pub unused: u64,
+    /// Jain's index of the parts of their rates that they sent: 1 is even.
+    pub jain: f64,
+    /// The largest part over the mean.
+    pub busiest_over_mean: f64,
+}
+
+impl PathUse {
+    /// By tiers, where more than one link leads from one to another and anything was sent.
+    fn of(graph: &Graph, reports: &[PortReport]) -> BTreeMap<String, PathUse> {
+        let mut tiers = vec![""; graph.switches.len()];
+        for tier in &graph.tiers {
+            tier.switches.iter().for_each(|switch| tiers[switch.index()] = &tier.name);
+        }
+        let mut parts: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        for PortReport { info, counters, .. } in reports {
+            let (Node::Switch(from), Node::Switch(to)) = (info.cable.from, info.cable.to) else {
+                continue;
+            };
+            let name = format!("{}-{}", tiers[from.index()], tiers[to.index()]);
+            let part = counters.sent_bytes as f64 / info.cable.rate.as_bps() as f64;
+            parts.entry(name).or_default().push(part);
+        }
+        let each = |(name, parts): (String, Vec<f64>)| {
+            let (n, sum) = (parts.len() as f64, parts.iter().sum::<f64>());
+            let squares: f64 = parts.iter().map(|part| part * part).sum();
+            let busiest = parts.iter().copied().fold(0.0, f64::max);
+            (parts.len() > 1 && sum > 0.0).then(|| {
+                let unused = parts.iter().filter(|&&part| part == 0.0).count() as u64;
+                let (jain, over) = (sum * sum / (n * squares), busiest * n / sum);
+                (name, PathUse { links: parts.len() as u64, unused, jain, busiest_over_mean: over })
+            })
+        };
+        parts.into_iter().filter_map(each).collect()
+    }
 }
 
 /// Flows that send as long as they run.
@@ -374,6 +418,10 @@ pub struct Summary {
     /// Counts of flow control, where there is any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pauses: Option<PauseCounts>,
+    /// Use of the links between two tiers, by their names, such as `leaf-spine` and `spine-leaf`; older summaries
+    /// lack it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub paths: BTreeMap<String, PathUse>,
     /// Busiest port of a switch.
     pub bottleneck: Option<Bottleneck>,
     /// Load that each Poisson source offers.
@@ -541,6 +589,7 @@ impl Summary {
             retransmissions: sum(&|flow| flow.retransmissions),
             ecn_cuts: sum(&|flow| flow.ecn_cuts),
             pauses: None,
+            paths: PathUse::of(simulation.graph(), reports),
             bottleneck: bottleneck(reports),
             offered: offered
                 .map(|o| OfferedLoad {

@@ -33,11 +33,11 @@ pub struct TransportTimes {
     pub retransmissions: u64,
     /// Window cuts for marks since the warm-up, of all its flows.
     pub ecn_cuts: u64,
-    /// Its packets that left a port with a mark of that port since the warm-up; older summaries lack
-    /// this and the following.
+    /// Packets of it that left a port with a mark of that port since the warm-up. Older summaries
+    /// lack this and the following.
     #[serde(default)]
     pub marks: u64,
-    /// Its packets that a port dropped since the warm-up.
+    /// Packets of it that a port dropped since the warm-up.
     #[serde(default)]
     pub drops: u64,
     /// Waits of its data in switches' queues since the warm-up.

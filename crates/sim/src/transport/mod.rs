@@ -262,7 +262,7 @@ impl Sending {
         }
     }
 
-    /// Its window, round trip and rate as they stand.
+    /// Window, round trip and rate of the sender as they stand.
     pub(crate) fn snapshot(&self, kind: &Kind) -> Snapshot {
         match (self, kind) {
             (Sending::Tcp(sender), Kind::Tcp(config)) => Snapshot {

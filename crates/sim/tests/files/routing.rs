@@ -4,13 +4,13 @@ use crate::division::divided;
 use std::collections::BTreeMap;
 use std::path::Path;
 use switchbed_scenario::{Scenario, plans_of};
-use switchbed_sim::{FlowRecord, Simulation, Status};
+use switchbed_sim::{FlowRecord, Progress, Simulation, Status};
 
 /// Four leaves under four spines at 10 Gbps, two hosts on each.
 const FABRIC: &str = "topology = { kind = \"leaf-spine\", leaves = 4, spines = 4, hosts_per_leaf = 2, \
                       host_rate = \"10Gbps\", host_delay = \"1us\" }\n\
                       host.profile = \"switchbed-0.1\"\nswitch.buffer = \"3MB\"\nscheme.name = \"none\"\n";
-const ALL: [&str; 8] = [
+const ALL: [&str; 9] = [
     "{ kind = \"wcmp\" }",
     "{ kind = \"ecmp\", salt = \"same\" }",
     "{ kind = \"spray\" }",
@@ -19,6 +19,7 @@ const ALL: [&str; 8] = [
     "{ kind = \"adaptive\" }",
     "{ kind = \"adaptive\", bands = [], past = 0 }",
     "{ kind = \"adaptive\", each = \"flowlet\", gap = \"5us\", flowlets = 16 }",
+    "{ kind = \"ecmp\", buckets = 7 }",
 ];
 const ONE: &str = "traffic = [{ kind = \"incast\", from = 0, to = 7, sizes = \"5MB\", \
                    connections = \"fresh-no-handshake\" }]\n\
@@ -109,6 +110,22 @@ fn switches_that_hash_alike_leave_ports_unused() {
     assert_eq!(used("switch"), [2; 8]);
     // The bit that led to the aggregation leads to its core, too.
     assert_eq!(used("same"), [1; 8]);
+    let paths = |salt: &str| {
+        let text = format!("{tree}routing = {{ kind = \"ecmp\", salt = \"{salt}\" }}\n");
+        let plans = plans_of("f.toml", &text, Path::new(""), &[], None).expect("reads");
+        let results = switchbed_sim::run(&plans[0].scenario, &Progress::new()).expect("runs");
+        let up = results.summary.paths["aggregation-core"];
+        let named: Vec<String> = results.summary.paths.into_keys().collect();
+        assert_eq!(
+            named,
+            ["aggregation-core", "aggregation-edge", "core-aggregation", "edge-aggregation"]
+        );
+        (up.links, up.unused, up.jain, up.busiest_over_mean)
+    };
+    let (links, unused, jain, over) = paths("same");
+    assert!((links, unused) == (16, 8) && jain < 0.5 && over > 2.0, "{jain} {over}");
+    let (_, unused, jain, over) = paths("switch");
+    assert!(unused == 0 && jain > 0.9 && over < 1.6, "{jain} {over}");
 }
 
 #[test]
@@ -139,7 +156,7 @@ fn what_needs_a_path_is_refused_by_name() {
         (convergence, "measure.convergence"),
         (underflow, "measure.underflow"),
     ] {
-        for routing in &ALL[2..] {
+        for routing in &ALL[2..8] {
             let why = read(routing, &format!("{MANY}{more}")).expect_err(key);
             assert!(
                 why.starts_with(&format!("f.toml:7: {key} needs the path of each flow")),
