@@ -341,7 +341,7 @@ fn port_table(reports: &[PortReport]) -> Table {
             "sent packets that the line lost, as an `[[event]]` said",
             u64s(&|r| r.lost),
         ),
-        ("drops_full", "", "arrivals refused for want of room", drops(DropReason::Full)),
+        ("drops_full", "", "arrivals refused because the buffer was full", drops(DropReason::Full)),
         (
             "drops_not_ecn_capable",
             "",
