@@ -99,7 +99,7 @@ def sentences() -> Iterator[Place]:
     """Sentences of pages, without blocks and tables; a link counts by its text, code as a word."""
     for file in pages():
         text = re.sub(
-            r"^```.*?^```",
+            r"^ *```.*?^ *```",
             lambda block: "\n" * block[0].count("\n"),
             file.read_text(),
             flags=re.S | re.M,
