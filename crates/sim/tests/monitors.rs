@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use std::io::Write;
-use switchbed_scenario::measure::{Bursts, Changes, Convergence, Monitors};
+use switchbed_scenario::measure::{Bursts, Changes, Convergence, FlowSeries, Monitors};
 use switchbed_scenario::*;
 use switchbed_scenario::{PortNames, QueueProbe, Scenario};
 use switchbed_sim::table::{Table, Values};
@@ -211,6 +211,12 @@ fn monitors_change_nothing_and_see_the_same_however_ports_are_settled() {
             window: Span::from_us(50),
             within: 0.2,
             windows: 1,
+        }),
+        flow_series: Some(FlowSeries {
+            every: Span::from_us(200),
+            rows: None,
+            traffic: None,
+            classes: None,
         }),
         underflow: PortNames(ports()),
     };

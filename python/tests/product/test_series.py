@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from conftest import SWEEP
@@ -374,8 +375,8 @@ def test_flows_are_drawn_as_they_were_sampled(tmp_path: Path) -> None:
     for row, (name, line) in enumerate(zip(("dctcp", "reno"), windows.get_lines(), strict=True)):
         own = table.filter(pl.col("row") == row)
         assert line.get_label() == f"flow {row}, {name}"
-        assert list(line.get_xdata()) == list(own["time_s"] * 1e3)
-        assert list(line.get_ydata()) == list(own["cwnd_packets"])
+        assert np.array_equal(line.get_xdata(), own["time_s"] * 1e3)
+        assert np.array_equal(line.get_ydata(), own["cwnd_packets"])
     # Reno has no α.
     assert [line.get_label() for line in alphas.get_lines()] == ["flow 0, dctcp"]
     with pytest.raises(sb.Mistake, match=r"--flow 7: was not sampled in .*; flows are 0, 1"):

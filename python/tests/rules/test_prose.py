@@ -1,0 +1,29 @@
+"""How we write, as far as it can be counted: `python python/tests/support/prose.py --list` has the
+places."""
+
+import prose
+
+
+def test_comments_open_with_a_noun_or_a_verb_and_say_more_than_the_name() -> None:
+    count = sum(1 for _ in prose.documented())
+    assert len(prose.pronouns()) <= 0.01 * count
+    assert len(prose.short()) <= 0.12 * count
+
+
+def test_pages_have_short_sentences_and_the_fields_words() -> None:
+    assert prose.long() == []
+    assert prose.house() == []
+
+
+def test_subjects_of_commits_name_a_part_and_an_action() -> None:
+    assert prose.subjects() == []
+
+
+def test_what_is_counted_is_seen() -> None:
+    # Each count must be able to fail.
+    assert prose.SUBJECT.fullmatch("sim: Sample the RTT from the SYN-ACK's ACK")
+    assert not prose.SUBJECT.fullmatch("sim: what is numbered is no place.")
+    assert prose.HOUSE.search("the outlet of a port")
+    texts = [it.text for it in prose.sentences()]
+    assert max(len(text.split()) for text in texts) > 20
+    assert sum(1 for _ in prose.documented()) > 5000

@@ -1,0 +1,177 @@
+"""Counts what can be counted of how we write: openings and lengths of comments, sentences and table
+cells of pages, words that are not the field's, and subjects of commits.
+
+    python python/tests/support/prose.py    prints the table, and with `--list` each place
+"""
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[3]
+PYTHON = ("python/switchbed", "papers/switchbed_papers")
+PRONOUNS = re.compile(r"(What|Who|Whose|Those|That|Its|Their|Likewise|So|They|It)\b")
+HOUSE = re.compile(
+    r"\b(intake|outlet|stations|holdings|elsewhere|room|yard|witness|aside|patience|tidy)\b"
+)
+"""Words that pages once had in place of the field's."""
+CODE = re.compile(r"`[^`]+`")
+LONGEST = 30
+"""Words of a sentence or a table cell."""
+BASE = "e36b29b2"
+"""The last commit before subjects had a rule."""
+SUBJECT = re.compile(r"[\w./, -]+: [A-Z].{3,}[^.]")
+
+
+class Place(NamedTuple):
+    """A text and where it begins."""
+
+    file: str
+    line: int
+    text: str
+
+
+def documented() -> Iterator[Place]:
+    """The first paragraph of each doc comment and docstring."""
+    for file in sorted(ROOT.glob("crates/*/src/**/*.rs")):
+        found: list[str] = []
+        for number, line in enumerate([*file.read_text().split("\n"), ""], 1):
+            text = line.strip()
+            if text.startswith(("///", "//!")):
+                found.append(text[3:].strip())
+            elif found:
+                yield Place(_name(file), number - len(found), _paragraph("\n".join(found)))
+                found = []
+    for file in python():
+        for node in ast.walk(ast.parse(file.read_text())):
+            body = getattr(node, "body", None)
+            for before, each in (
+                zip([node, *body], body, strict=False) if isinstance(body, list) else ()
+            ):
+                if (
+                    isinstance(each, ast.Expr)
+                    and isinstance(each.value, ast.Constant)
+                    and isinstance(each.value.value, str)
+                    and isinstance(before, ast.Assign | ast.AnnAssign | type(node))
+                ):
+                    yield Place(_name(file), each.lineno, _paragraph(each.value.value))
+
+
+def python() -> list[Path]:
+    """The product's and the papers' modules."""
+    return sorted(file for folder in PYTHON for file in (ROOT / folder).rglob("*.py"))
+
+
+def pronouns() -> list[Place]:
+    """Comments that open with a pronoun or a riddle."""
+    return [it for it in documented() if PRONOUNS.match(it.text)]
+
+
+def short() -> list[Place]:
+    """Comments of four words or fewer."""
+    return [it for it in documented() if len(it.text.split()) <= 4]
+
+
+def why() -> float:
+    """Plain comments a line of code."""
+    plain = code = 0
+    for file in (*ROOT.glob("crates/*/src/**/*.rs"), *python()):
+        mark = "#" if file.suffix == ".py" else "//"
+        for line in map(str.strip, file.read_text().split("\n")):
+            if line.startswith(mark):
+                plain += not line.startswith(("///", "//!"))
+            else:
+                code += bool(line)
+    return plain / code
+
+
+def pages() -> list[Path]:
+    """Pages that are written by hand; CHANGELOG tells of the past in its own form."""
+    named = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")]
+    return [*named, *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def sentences() -> Iterator[Place]:
+    """Sentences of pages, without blocks and tables; a link counts by its text, code as a word."""
+    for file in pages():
+        text = re.sub(
+            r"^ *```.*?^ *```",
+            lambda block: "\n" * block[0].count("\n"),
+            file.read_text(),
+            flags=re.S | re.M,
+        )
+        line = 1
+        for paragraph in re.split(r"(\n\s*\n|\n(?=[-*] |\d+\. |#|\|))", text):
+            if not paragraph.lstrip().startswith("|"):
+                plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", paragraph)
+                plain = " ".join(CODE.sub("`code`", plain).split())
+                for each in re.split(r"(?<=[.!?:;])\s+(?=[A-Z`])", plain):
+                    yield Place(_name(file), line, each)
+            line += paragraph.count("\n")
+
+
+def cells() -> Iterator[Place]:
+    """Cells of pages' tables."""
+    for file in pages():
+        for number, line in enumerate(file.read_text().split("\n"), 1):
+            if line.startswith("|"):
+                for cell in line.strip("|").split("|"):
+                    yield Place(_name(file), number, CODE.sub("`code`", cell).strip())
+
+
+def long() -> list[Place]:
+    """Sentences and cells of over 30 words."""
+    return [it for of in (sentences(), cells()) for it in of if len(it.text.split()) > LONGEST]
+
+
+def house() -> list[Place]:
+    """Sentences with words that are not the field's."""
+    return [it for it in sentences() if HOUSE.search(it.text)]
+
+
+def subjects() -> list[Place]:
+    """Subjects since the rule that break it: `part: Verb object`, at most 65 characters."""
+    log = subprocess.run(
+        ["git", "log", "--no-merges", "--format=%h %s", f"{BASE}..HEAD"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    lines = (line.partition(" ") for line in log.stdout.splitlines())
+    bad = ((name, text) for name, _, text in lines if len(text) > 65 or not SUBJECT.fullmatch(text))
+    return [Place(name, 0, text) for name, text in bad]
+
+
+def _name(file: Path) -> str:
+    return file.relative_to(ROOT).as_posix()
+
+
+def _paragraph(text: str) -> str:
+    return " ".join(text.strip().split("\n\n", 1)[0].split()) or "-"
+
+
+def main() -> None:
+    """Prints the table."""
+    count = sum(1 for _ in documented())
+    listed = {"long sentences and cells": long(), "house words": house(), "subjects": subjects()}
+    shares = {"pronoun openings": pronouns(), "four words or fewer": short()}
+    if "--list" in sys.argv[1:]:
+        for what, places in (shares | listed).items():
+            for it in places:
+                print(f"{it.file}:{it.line}: {what}: {it.text[:120]}")
+    for what, places in shares.items():
+        print(f"{what}: {len(places)} of {count}, {len(places) / count:.1%}")
+    print(f"plain comments a line of code: {why():.4f}")
+    for what, places in listed.items():
+        print(f"{what}: {len(places)}")
+    for page in pages():
+        print(f"{len(page.read_text().split()):6} words: {_name(page)}")
+
+
+if __name__ == "__main__":
+    main()
