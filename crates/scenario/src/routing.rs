@@ -1,17 +1,17 @@
 //! `[routing]`: how switches choose among the ports that lead to a destination over as few links.
 
-use crate::topology::choice::Choice;
-use crate::topology::graph::{Graph, hashed};
-use crate::topology::ways::ByHash;
+use crate::measure::Measure;
+use crate::topology::choice::{Choice, Set};
+use crate::topology::graph::{Graph, Hop, Route, hashed};
 use crate::topology::weighted::Weighted;
-use crate::{Measure, Scenario, Switch};
 use std::sync::Arc;
 use switchbed_config::mistake::{Mistake, Origin};
 use switchbed_config::param::{Params, SectionSpec, Unfit};
 use switchbed_config::section::Section;
 use switchbed_config::tree::{At, Node, Table};
 use switchbed_config::{kinds, params, words};
-use switchbed_units::ids::SwitchId;
+use switchbed_qdisc::switch::Switch;
+use switchbed_units::ids::{HostId, PortId, SwitchId};
 use switchbed_units::{Bytes, Span};
 
 kinds! {
@@ -146,6 +146,25 @@ pub const SECTION: SectionSpec = SectionSpec {
 /// The rule of a file without the section.
 const PLAIN: Ecmp = Ecmp { salt: Salt::Switch, buckets: None };
 
+/// Choice by a hash, in a way of its own, over the sets of other routes.
+struct ByHash {
+    sets: Arc<dyn Route>,
+    hash: Ecmp,
+}
+
+impl Route for ByHash {
+    fn route(&self, hop: Hop, switch: SwitchId) -> PortId {
+        if hop.key & Hop::PINNED != 0 {
+            return self.sets.route(hop, switch);
+        }
+        let set = self.sets.ways(hop.dst, switch);
+        set.at(self.hash.place(hop.key, switch, set.len()))
+    }
+    fn ways(&self, dst: HostId, switch: SwitchId) -> Set<'_> {
+        self.sets.ways(dst, switch)
+    }
+}
+
 impl Default for Routing {
     fn default() -> Self {
         Routing::Ecmp(PLAIN)
@@ -232,12 +251,9 @@ pub(crate) fn check(
 pub(crate) fn check_events(
     origin: &Origin,
     root: &Table,
-    scenario: &Scenario,
+    routing: &Routing,
+    (measure, switch): (&Measure, &Switch),
 ) -> Result<(), Mistake> {
-    if !crate::event::reroute(&scenario.event) {
-        return Ok(());
-    }
-    let Scenario { measure, switch, routing, .. } = scenario;
     if *routing == Routing::Wcmp {
         let at = root.get(SECTION.name).map_or(At::Unwritten, |node| node.at);
         let why = "is not supported with links that go down or are drained ([[event]] link): choose another kind";

@@ -87,7 +87,7 @@ fn what_makes_no_sense_is_refused() {
         (
             "class = 0\nmax",
             "max",
-            "f.toml:20: event.0.port is missing: write port = \"left:0\", or class = 0",
+            "f.toml:20: event.0.port is missing: write port = \"left:0\", or a link, or class = 0",
         ),
         (
             "class = 0\nmax",
@@ -145,7 +145,7 @@ fn a_line_may_lose_packets_of_a_flow() {
         ("lose = [0]", "event.1.lose.0 is 0: "),
         (
             "lose = [3]\nrate = \"1Gbps\"",
-            "event.1.rate does not apply to a line that loses packets, which takes at, port, lose or flow",
+            "event.1.rate does not apply to a line that loses packets, which takes at, port, link, lose or flow",
         ),
         (
             "flow = 0",

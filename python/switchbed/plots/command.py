@@ -222,7 +222,14 @@ def queue(
 
 
 @kind
-@click.option("--flow", "flows", type=int, multiple=True, help="A row of the table flows.")
+@click.option(
+    "--flow",
+    "flows",
+    type=options.Whole(0, 2**63 - 1),
+    multiple=True,
+    metavar="ROW",
+    help="A row of the table flows.",
+)
 @click.option(
     "--show",
     default="window,rtt,rate",

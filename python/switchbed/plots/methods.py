@@ -166,8 +166,17 @@ class Plots:
         window: tuple[float, float] | None = None,
         title: str = "",
     ) -> "Figure":
-        """Window, round trip and rate of flows over time in one run, a panel a quantity (`window`,
-        `rtt`, `flight`, `pacing`, `rate`, `alpha`); `flows` are rows, `window` is in ms."""
+        """Draw window, round trip and rate of flows over time. Needs `measure.flow_series`.
+
+        Args:
+            quantities: A panel each: `window`, `rtt`, `flight`, `pacing`, `rate` or `alpha`.
+            flows: Rows of the table `flows`; the first that were sampled if none is given.
+            window: Only this time, from and to in ms.
+            title: Title of the figure.
+
+        Returns:
+            The figure.
+        """
         from switchbed.plots import flow
 
         return flow.figure(self._lines(None, None), quantities, flows, window, title)

@@ -34,6 +34,7 @@ LONG = {
     f"docs/{name}.md"
     for name in (
         "choosing",
+        "coexistence",
         "plots",
         "prototyping",
         "python",
@@ -94,7 +95,7 @@ def small(commands: str) -> str:
     commands = commands.replace("--precision 5%", "--precision 50%")
     commands = re.sub(r"(compare\.load=\[)[^,\]]+, *(?=[^,\]]+,)", r"\1", commands)
     commands = re.sub(
-        r"switchbed sweep (?!scenarios/)", "switchbed sweep --set flows=20 ", commands
+        r"switchbed sweep (?!scenarios/|@l4s-)", "switchbed sweep --set flows=20 ", commands
     )
     commands = re.sub(
         r"switchbed tune (\S+)",

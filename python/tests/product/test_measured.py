@@ -146,7 +146,10 @@ def test_utilisation_is_of_switches_ports(results: list[sb.Result]) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("fct[clas=1].mean_us", "'clas=1' chooses nothing: fct has traffic, class, src, dst, size"),
+        (
+            "fct[clas=1].mean_us",
+            "'clas=1' chooses nothing: fct has traffic, transport, class, src, dst, size",
+        ),
         ("fct[class=x].mean_us", "class is 'x'"),
         ("fct[size<=x].mean_us", "size is 'x'"),
         ("fct.mean_ns", "fct is in no ns; units are us, ms, s"),

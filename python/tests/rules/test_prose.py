@@ -2,6 +2,10 @@
 places."""
 
 import prose
+import pytest
+
+WORDS = {"README.md": 800, "ARCHITECTURE.md": 1500, "docs/performance.md": 1000}
+"""The most that pages have which are read first."""
 
 
 def test_comments_open_with_a_noun_or_a_verb_and_say_more_than_the_name() -> None:
@@ -13,6 +17,11 @@ def test_comments_open_with_a_noun_or_a_verb_and_say_more_than_the_name() -> Non
 def test_pages_have_short_sentences_and_the_fields_words() -> None:
     assert prose.long() == []
     assert prose.house() == []
+
+
+@pytest.mark.parametrize(("name", "most"), WORDS.items())
+def test_a_page_that_is_read_first_is_short(name: str, most: int) -> None:
+    assert 0 < len((prose.ROOT / name).read_text().split()) <= most
 
 
 def test_subjects_of_commits_name_a_part_and_an_action() -> None:

@@ -162,7 +162,10 @@ pub(crate) fn resolve(
         run,
     };
     fields::check(origin, root, &scenario, &graph)?;
-    crate::routing::check_events(origin, root, &scenario)?;
+    if crate::event::reroute(&scenario.event) {
+        let asked = (&scenario.measure, &scenario.switch);
+        crate::routing::check_events(origin, root, &scenario.routing, asked)?;
+    }
     let transports = Protocols::of(&scenario).all().len();
     if transports > protocols::MOST {
         let at = root.get("traffic").map_or(At::Unwritten, |node| node.at);

@@ -1,32 +1,11 @@
 //! The links that a flow's packets take. Fair shares, convergence, interference, idle time, pauses and the
 //! ideal FCT ask here, and nowhere else; where the path is not known beforehand, they get no answer.
 
-use super::choice::{Choice, Set};
-use super::graph::{Cable, Graph, Hop, Node, Route};
-use crate::routing::Ecmp;
+use super::choice::Choice;
+use super::graph::{Cable, Graph, Hop, Node};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use switchbed_units::Span;
-use switchbed_units::ids::{HostId, LinkId, PortId, SwitchId};
-
-/// Choice by a hash, in a way of its own, over the sets of other routes.
-pub(crate) struct ByHash {
-    pub(crate) sets: Arc<dyn Route>,
-    pub(crate) hash: Ecmp,
-}
-
-impl Route for ByHash {
-    fn route(&self, hop: Hop, switch: SwitchId) -> PortId {
-        if hop.key & Hop::PINNED != 0 {
-            return self.sets.route(hop, switch);
-        }
-        let set = self.sets.ways(hop.dst, switch);
-        set.at(self.hash.place(hop.key, switch, set.len()))
-    }
-    fn ways(&self, dst: HostId, switch: SwitchId) -> Set<'_> {
-        self.sets.ways(dst, switch)
-    }
-}
+use switchbed_units::ids::{HostId, LinkId, SwitchId};
 
 /// Links that a flow takes.
 #[derive(Clone, Debug, PartialEq)]
