@@ -115,11 +115,12 @@ lint-rust:
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
 
+# The module may not be built yet.
 lint-python: .venv/.stamp-papers
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --quiet --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports --no-logo
+	PYTHONPATH=python $(BIN)/lint-imports --no-logo
 
 lint-ci: lint-module lint-fuzz instructions ## Check the module without the live switch, the fuzz targets, instructions a packet-hop
 
