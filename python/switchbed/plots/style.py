@@ -152,13 +152,16 @@ def plain(text: str) -> str:
 
 
 def legend_below(made: "Figure", columns: int = 4) -> None:
-    """One legend for all panels."""
-    columns = max(1, min(columns, round(made.get_figwidth() / 1.6)))
+    """One legend for all panels, as wide as the figure at most."""
     found: dict[str, Any] = {}
     for axes in made.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
     if found:
+        # Inches of the line with its gaps, and of a letter.
+        widest = 0.65 + 0.085 * max(len(plain(label)) for label in found)
+        wide = made.get_figwidth()
+        columns = max(1, min(columns, round(wide / 1.6), int(wide / widest)))
         made.legend(
             list(found.values()),
             list(map(plain, found)),

@@ -338,3 +338,15 @@ def test_colours_have_one_place() -> None:
         if file != Path(looks.__file__):
             text = file.read_text().upper()
             assert not [colour for colour in known if colour.upper() in text], file
+
+
+@pytest.mark.parametrize("letters", [3, 13, 20, 28])
+def test_a_legend_is_no_wider_than_its_figure(letters: int) -> None:
+    figure = style.figure(6.4, 3, "")
+    axes = figure.subplots()
+    for nth in range(9):
+        axes.plot([0, 1], [nth, nth], label=f"{nth}".ljust(letters, "m" if letters < 5 else "e"))
+    style.legend_below(figure, 6)
+    figure.canvas.draw()
+    box = figure.legends[0].get_window_extent()
+    assert 0 <= box.x0 < box.x1 <= figure.bbox.width
