@@ -22,7 +22,7 @@ HOUSE = re.compile(
 CODE = re.compile(r"`[^`]+`")
 LONGEST = 30
 """Words of a sentence or a table cell."""
-BASE = "e36b29b2"
+BASE = "333dcdc80d32"
 """The last commit before subjects had a rule."""
 SUBJECT = re.compile(r"[\w./, -]+: [A-Z].{3,}[^.]")
 
@@ -134,7 +134,8 @@ def house() -> list[Place]:
 
 
 def subjects() -> list[Place]:
-    """Subjects since the rule that break it: `part: Verb object`, at most 65 characters."""
+    """Subjects since the rule that break it: `part: Verb object`, at most 65 characters; none where
+    the history does not reach so far back."""
     log = subprocess.run(
         ["git", "log", "--no-merges", "--format=%h %s", f"{BASE}..HEAD"],
         cwd=ROOT,
