@@ -19,6 +19,7 @@
 #![deny(unsafe_code)]
 #![deny(unreachable_pub)]
 
+mod build_error;
 mod course;
 mod deadlock;
 mod deployed;
@@ -46,6 +47,7 @@ mod timeline;
 pub mod topology;
 pub mod transport;
 
+pub use build_error::BuildError;
 pub use deadlock::Deadlock;
 pub use flow::FlowRecord;
 pub use jobs::Job;
@@ -65,7 +67,7 @@ pub use run::summary::{BUILD, SCHEMA_VERSION, Summary};
 pub use run::transports::TransportTimes;
 pub use run::watchdog::Excess;
 pub use run::{Progress, Unfinished, run, run_on, run_with};
-pub use simulation::{BuildError, PortReport, Simulation, Status};
+pub use simulation::{PortReport, Simulation, Status};
 pub use stall::{Refusal, Stall};
 pub use transport::{Wait, Waits, tcp};
 

@@ -6,6 +6,7 @@
 //! have done when its last flow's end is known is done everywhere: up to sixteen windows later, a
 //! window being less than what a packet needs from one node to the next.
 
+use crate::build_error::BuildError;
 use crate::deadlock::{Deadlock, Deadlocks};
 use crate::deployed::Deployed;
 use crate::empty_network::Paths;
@@ -35,17 +36,16 @@ use crate::stall::{self, Refusal, Stall, Stalls};
 use crate::table::{Table, Values};
 use crate::timeline::{Action, Timeline};
 use crate::topology::{Cable, Graph, Node};
-use crate::transport::tcp::{BadSetting, Config};
+use crate::transport::tcp::Config;
 use crate::transport::{Kind, datagram, roce};
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 use switchbed_qdisc::memory::pfc::Input;
 use switchbed_qdisc::port::view::Counters;
 use switchbed_qdisc::{PauseFrames, PortState, QueueId};
 use switchbed_scenario::Scenario;
 use switchbed_scenario::build;
-use switchbed_scenario::build::{AllHeadroom, Inputs, Outside, Place};
+use switchbed_scenario::build::{Inputs, Outside, Place};
 use switchbed_scenario::event;
 use switchbed_scenario::protocol::Protocol;
 use switchbed_scenario::protocols::Protocols;
@@ -56,60 +56,6 @@ use switchbed_scenario::traffic::{FlowStart, Flows, TrafficError};
 use switchbed_scenario::{FctEnd, Host, SchemeChoice};
 use switchbed_units::random::OnDemand;
 use switchbed_units::{Bytes, Rate, Span, Time};
-
-/// Why a scenario cannot be built, or its run not be finished.
-#[derive(Clone, Debug, PartialEq)]
-pub enum BuildError {
-    /// The traffic does not fit.
-    Traffic(TrafficError),
-    /// The transport does not fit.
-    Transport(BadSetting),
-    /// The hosts do not fit.
-    Host(BadSetting),
-    /// The headroom of lossless groups leaves no memory for anything else.
-    Headroom(AllHeadroom),
-    /// A port that it measures does not exist.
-    Port(String),
-    /// A port that an event names does not exist.
-    Event(String),
-    /// Fewer connections than needed can exist.
-    Connections(usize),
-    /// The scheme is not compiled in, and the caller brings none.
-    Outside,
-}
-
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            BuildError::Traffic(error) => error.fmt(f),
-            BuildError::Transport(error) => write!(f, "transport.{error}"),
-            BuildError::Host(error) => write!(f, "host.{error}"),
-            BuildError::Headroom(AllHeadroom { headroom, memory }) => write!(
-                f,
-                "switch.pfc needs {headroom} of headroom, and a switch has {memory} of memory: give it \
-                 more (switch.pool), or the groups less (switch.pfc.headroom, headroom_pool)"
-            ),
-            BuildError::Event(name) => {
-                write!(f, "event names the port `{name}`, which there is not")
-            }
-            BuildError::Connections(most) => write!(
-                f,
-                "more than {most} connections are open at a time; let flows share some \
-                 (connections = \"persistent\"), or offer less"
-            ),
-            BuildError::Outside => f.write_str(
-                "scheme.name is \"python\": its classes run in Python, which this program has not; \
-                 run it by `switchbed`",
-            ),
-            BuildError::Port(name) => write!(
-                f,
-                "measure names the port `{name}`; ports are called by switch and number \
-                 (`leaf0:3`, `switch:1`) or by host (`host2`)"
-            ),
-        }
-    }
-}
-impl std::error::Error for BuildError {}
 
 /// One port's figures at the end of a run; counts and queues since the warm-up.
 #[derive(Clone, Debug)]

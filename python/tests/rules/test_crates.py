@@ -32,6 +32,7 @@ ORDER = (
     "jobs",
     "lookahead",
     "network",
+    "build_error",
     "pauses",
     "deadlock",
     "stall",

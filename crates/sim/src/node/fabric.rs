@@ -1,12 +1,13 @@
 //! The nodes of a shard: hosts first, then switches.
 
-use super::host::{self, Host, Left, Log, Toward};
+use super::host::{self, Host, Log};
 use super::lengths::Measured;
 use super::link::{Channel, ColdLink, Line, Link, Packets, Telemetry, transit};
 use super::met::Met;
-use super::notice::{Notice, What};
+use super::notice::Notice;
 use super::pausing::{self, Cause, Pausing};
 use super::switch::Switch;
+use super::uplink::{Card, Silent};
 use super::{NOTICE, Parcel, START, Shared, class, index};
 use crate::engine::prefetch::{prefetch, prefetch_lines};
 use crate::engine::{Event, Outbox, Stage, WAKE, World};
@@ -14,18 +15,13 @@ use crate::ids::{HostId, LocalLink, NodeId, PortId, Rank, ShardId, SwitchId};
 use crate::observe::flow_series::SenderState;
 use crate::observe::queue_stats::Lengths;
 use crate::observe::watch::Watch;
-use crate::packet::Payload;
-use crate::packet::losses::{Errors, Pattern};
 use crate::routing::{self, Live, Router};
 use crate::topology::Route;
 use std::collections::{BTreeMap, VecDeque};
 use std::hint::select_unpredictable;
 use std::sync::Arc;
-use switchbed_qdisc::fq::Terms;
-use switchbed_qdisc::hooks::End;
 use switchbed_qdisc::memory::pfc;
-use switchbed_qdisc::schemes::fairness::Share;
-use switchbed_qdisc::{Driver, FlowId, Packet, Pool, Qdisc, SlotId};
+use switchbed_qdisc::{Driver, Pool, Qdisc, SlotId};
 use switchbed_scenario::traffic::FlowStart;
 use switchbed_units::random::OnDemand;
 use switchbed_units::{Bytes, Rate, Span, Time};
@@ -36,7 +32,7 @@ pub(crate) struct Fabric {
     pub(super) shared: Arc<Shared>,
     pub(super) hosts: Vec<Host>,
     /// Each host's card's memory.
-    pools: Vec<Pool>,
+    pub(super) pools: Vec<Pool>,
     pub(super) switches: Vec<Switch>,
     /// Each switch's part in flow control, where there is any.
     pub(super) pausing: Vec<Pausing>,
@@ -63,7 +59,7 @@ pub(crate) struct Fabric {
 }
 
 /// Values by numbers that are used again.
-struct Slab<T> {
+pub(super) struct Slab<T> {
     values: Vec<Option<T>>,
     free: Vec<u32>,
 }
@@ -72,7 +68,7 @@ impl<T> Slab<T> {
     fn new() -> Self {
         Slab { values: Vec::new(), free: Vec::new() }
     }
-    fn put(&mut self, value: T) -> u32 {
+    pub(super) fn put(&mut self, value: T) -> u32 {
         let number = self.free.pop().unwrap_or_else(|| {
             self.values.push(None);
             self.values.len() as u32 - 1
@@ -380,7 +376,7 @@ impl Fabric {
     }
 
     /// The switch of a link; `None`: it is a host's.
-    fn switch_of(&self, link: LocalLink) -> Option<usize> {
+    pub(super) fn switch_of(&self, link: LocalLink) -> Option<usize> {
         // Links are numbered hosts first, then switch by switch in rising order.
         self.switches.partition_point(|switch| switch.first <= link).checked_sub(1)
     }
@@ -389,193 +385,6 @@ impl Fabric {
     pub(crate) fn node_of(&self, link: LocalLink) -> NodeId {
         let host = link.index();
         NodeId::at(self.switch_of(link).map_or(host, |switch| self.hosts.len() + switch))
-    }
-
-    /// Changes a link's rate; a transmission under way keeps its end.
-    pub(crate) fn set_rate(
-        &mut self,
-        link: LocalLink,
-        rate: Rate,
-        now: Time,
-        out: &mut Outbox<Parcel>,
-    ) {
-        if self.switch_of(link).is_none() {
-            self.hosts[link.index()].set_rate(rate);
-        }
-        self.with_line(link, now, out, |driver, line| driver.set_rate(rate, line, now));
-    }
-
-    /// Changes a class's share at every port.
-    pub(crate) fn set_share(
-        &mut self,
-        class: u8,
-        share: Share,
-        now: Time,
-        out: &mut Outbox<Parcel>,
-    ) {
-        for link in (0..self.links.len()).map(LocalLink::at) {
-            self.with_line(link, now, out, |driver, line| {
-                driver.set_share(class, share, line, now);
-            });
-        }
-    }
-
-    /// Whether a link is up.
-    pub(crate) fn is_up(&self, link: LocalLink) -> bool {
-        self.links[link.index()].driver.is_up()
-    }
-
-    /// Takes a link down (its port sends no more) or up again.
-    pub(crate) fn set_up(
-        &mut self,
-        link: LocalLink,
-        up: bool,
-        now: Time,
-        out: &mut Outbox<Parcel>,
-    ) {
-        if self.switch_of(link).is_none() {
-            self.hosts[link.index()].set_up(up, &self.shared.settings, now);
-        }
-        self.with_line(link, now, out, |driver, _| driver.set_up(up, now));
-    }
-
-    /// Makes a link lose or mark packets by a pattern, counted from now on.
-    pub(crate) fn lose(
-        &mut self,
-        link: LocalLink,
-        pattern: Pattern,
-        now: Time,
-        out: &mut Outbox<Parcel>,
-    ) {
-        self.with_line(link, now, out, |driver, line| {
-            driver.watch();
-            line.cold().losses.get_or_insert_default().patterns.push(pattern);
-        });
-    }
-
-    /// Cuts a link, which carries nothing from now on, or mends it. Packets that left its port
-    /// before are still delivered.
-    pub(crate) fn cut(&mut self, link: LocalLink, dead: bool, now: Time, out: &mut Outbox<Parcel>) {
-        self.with_line(link, now, out, |driver, line| {
-            driver.watch();
-            line.cold().losses.get_or_insert_default().dead = dead;
-        });
-    }
-
-    /// Whether an event is a packet's arrival over a link of this rank; the packet is gone then.
-    pub(crate) fn lose_arrival(&mut self, event: &Event, rank: Rank) -> bool {
-        let slot = SlotId::at(event.what());
-        // Class 0 is a packet's arrival; the others have no slot.
-        let gone =
-            class(event.what()) == 0 && transit::link(self.packets.arena.cargo(slot)) == rank;
-        if gone {
-            self.packets.arena.free(slot);
-        }
-        gone
-    }
-
-    /// The shard at a link's other end, and the rank of its packets.
-    pub(crate) fn far_end(&self, link: LocalLink) -> (ShardId, Rank) {
-        let channel = &self.links[link.index()].channel;
-        (channel.shard, channel.rank)
-    }
-
-    /// Notes packets that were on a link as it was cut.
-    pub(crate) fn note_lost(&mut self, link: LocalLink, packets: u64) {
-        self.cold_links[link.index()].losses.get_or_insert_default().lost += packets;
-    }
-
-    /// Lets a switch use the port of a link, or not; a host has no other.
-    pub(crate) fn set_live(&mut self, link: LocalLink, up: bool) {
-        if let Some(switch) = self.switch_of(link) {
-            let port = PortId(link.0 - self.switches[switch].first.0);
-            self.lives[switch].set(port, up);
-        }
-    }
-
-    /// Drops what waits at a switch's port.
-    pub(crate) fn flush(&mut self, link: LocalLink, now: Time, out: &mut Outbox<Parcel>) {
-        if self.switch_of(link).is_none() {
-            return;
-        }
-        self.with_line(link, now, out, |driver, line| {
-            for queue in 0..driver.port().state().queues() as u8 {
-                while driver.port().state().queue_bytes(queue) > Bytes::ZERO {
-                    let before = driver.queued();
-                    driver.expel(queue, End::Head, line, now);
-                    // Not every scheme lets a packet be expelled: without this the loop would not end.
-                    if driver.queued() == before {
-                        break;
-                    }
-                }
-            }
-        });
-    }
-
-    /// Other tables at all switches.
-    pub(crate) fn reroute(&mut self, table: Arc<dyn Route>) {
-        self.table = Some(table);
-    }
-
-    /// Packets dropped, since no port was left that leads on.
-    pub(crate) fn no_route(&self) -> u64 {
-        self.lives.iter().map(|live| live.no_route).sum()
-    }
-
-    /// Changes a link's propagation for what leaves from now on.
-    pub(crate) fn set_delay(
-        &mut self,
-        link: LocalLink,
-        delay: Span,
-        now: Time,
-        out: &mut Outbox<Parcel>,
-    ) {
-        // Departures due by now still have the old delay.
-        self.with_line(link, now, out, |_, _| {});
-        self.links[link.index()].channel.delay = delay;
-    }
-
-    /// Makes a link lose at random from now on, or no more.
-    pub(crate) fn set_errors(
-        &mut self,
-        link: LocalLink,
-        errors: Option<Errors>,
-        now: Time,
-        out: &mut Outbox<Parcel>,
-    ) {
-        self.with_line(link, now, out, |driver, line| {
-            driver.watch();
-            line.cold().losses.get_or_insert_default().errors = errors;
-        });
-    }
-
-    /// How many packets a link has lost so.
-    pub(crate) fn lost(&self, link: LocalLink) -> u64 {
-        self.cold_links[link.index()].losses.as_ref().map_or(0, |losses| losses.lost)
-    }
-
-    /// Does something to a settled link.
-    fn with_line(
-        &mut self,
-        link: LocalLink,
-        now: Time,
-        out: &mut Outbox<Parcel>,
-        act: impl FnOnce(&mut Driver, &mut Line),
-    ) {
-        let settled = |driver: &mut Driver, line: &mut Line| {
-            driver.settle(line, now);
-            act(driver, line);
-        };
-        if let Some(switch) = self.switch_of(link) {
-            let port = PortId(link.0 - self.switches[switch].first.0);
-            return self.switch(switch, out).at(port, settled);
-        }
-        let Fabric { pools, links, cold_links, packets, shared, me, .. } = self;
-        let Link { driver, channel } = &mut links[link.index()];
-        let cold = (link, std::slice::from_mut(&mut cold_links[link.index()]));
-        let pool = &mut pools[link.index()];
-        let mut line = Line::new(cold, pool, packets, (shared, *me), out, None);
-        settled(driver, line.at(0, channel));
     }
 
     /// All that happens to a host before `end`; its events are in order.
@@ -817,158 +626,6 @@ impl Fabric {
                 prefetch(link.driver.port().state().queue_like(class));
             }
             Stage::Packet | Stage::First => {}
-        }
-    }
-}
-
-/// A card that holds so many packets takes no answers of queue pairs and no probes: as many as Linux's `fq` holds
-/// (`limit`, net/sched/sch_fq.c). Other senders have windows.
-const CARD_HOLDS: u32 = 10_000;
-
-/// A host's way out.
-struct Card<'a, 'b> {
-    id: HostId,
-    link: &'a mut Link,
-    line: Line<'a, 'b>,
-    notices: &'a mut Slab<Notice>,
-    posted: &'a mut u64,
-}
-
-impl Card<'_, '_> {
-    #[inline]
-    fn settle(&mut self, now: Time) {
-        if self.link.driver.backlogged() {
-            self.act(|driver, line| driver.settle(line, now));
-        }
-    }
-
-    #[inline(always)]
-    fn act(&mut self, act: impl FnOnce(&mut Driver, &mut Line)) {
-        let Link { driver, channel } = &mut *self.link;
-        act(driver, self.line.at(0, channel));
-    }
-}
-
-impl host::Net for Card<'_, '_> {
-    #[inline]
-    fn send(&mut self, packet: Packet, payload: Payload, toward: Toward, now: Time) {
-        let slot = self.line.packets.put(
-            packet,
-            payload,
-            transit::new(toward.hop, Some(self.id), toward.label),
-        );
-        self.act(|driver, line| {
-            driver.settle(line, now);
-            driver.arrive(slot, line, now);
-        });
-    }
-
-    fn send_on(
-        &mut self,
-        packet: Packet,
-        payload: Payload,
-        toward: Toward,
-        terms: Terms,
-        now: Time,
-    ) {
-        let mut cargo = transit::new(toward.hop, Some(self.id), toward.label);
-        transit::set_terms(&mut cargo, terms);
-        let slot = self.line.packets.put(packet, payload, cargo);
-        self.act(|driver, line| {
-            driver.settle(line, now);
-            driver.arrive(slot, line, now);
-        });
-    }
-
-    fn line_free(&mut self, now: Time) -> Time {
-        self.settle(now);
-        let driver = &self.link.driver;
-        if driver.is_up() { driver.busy_until().max(now) } else { Time::NEVER }
-    }
-
-    fn line_next(&mut self, now: Time) -> Time {
-        self.settle(now);
-        let driver = &self.link.driver;
-        let busy = driver.busy_until();
-        if busy > now { busy } else { driver.due() }
-    }
-
-    #[inline]
-    fn full(&mut self, now: Time) -> bool {
-        if self.link.driver.queued() < CARD_HOLDS {
-            return false;
-        }
-        self.settle(now);
-        self.link.driver.queued() >= CARD_HOLDS
-    }
-
-    fn left(&mut self, now: Time) -> Option<Left> {
-        self.settle(now);
-        let left = self.line.cold().left.as_mut()?;
-        if left.front()?.at > now {
-            return None;
-        }
-        left.pop_front()
-    }
-
-    fn pause(&mut self, class: u8, quanta: u16, now: Time) -> Option<(Time, Time)> {
-        let pfc = self.line.shared.pfc.as_ref()?;
-        let rate = self.link.driver.port().state().rate();
-        let from = now + pfc.response(rate);
-        let until = from + pfc::quanta(quanta.into(), rate);
-        self.settle(now);
-        self.act(|driver, _| driver.pause(class, from, until, now));
-        Some((from, until))
-    }
-
-    fn post(&mut self, to: HostId, flow: FlowId, what: What, now: Time) {
-        let Line { shared, me, out, .. } = &mut self.line;
-        let (shard, node) = shared.hosts[to.index()];
-        let at = now + shared.settings.lookahead;
-        *self.posted += 1;
-        let notice = Notice { at, to, nth: *self.posted, flow, what };
-        if shard == *me {
-            out.event(Event::new(at, node, NOTICE | self.notices.put(notice)));
-        } else {
-            out.post(shard, at, Parcel::Notice { node, notice: Box::new(notice) });
-        }
-    }
-}
-
-/// The way out of a host when the run is over: it leads nowhere, but for word of an answer.
-struct Silent {
-    at: Time,
-    said: Option<Notice>,
-}
-
-impl host::Net for Silent {
-    fn send(&mut self, _: Packet, _: Payload, _: Toward, _: Time) {}
-
-    fn send_on(&mut self, _: Packet, _: Payload, _: Toward, _: Terms, _: Time) {}
-
-    fn line_free(&mut self, _: Time) -> Time {
-        Time::NEVER
-    }
-
-    fn line_next(&mut self, _: Time) -> Time {
-        Time::NEVER
-    }
-
-    fn full(&mut self, _: Time) -> bool {
-        false
-    }
-
-    fn left(&mut self, _: Time) -> Option<Left> {
-        None
-    }
-
-    fn pause(&mut self, _: u8, _: u16, _: Time) -> Option<(Time, Time)> {
-        None
-    }
-
-    fn post(&mut self, to: HostId, flow: FlowId, what: What, _: Time) {
-        if matches!(what, What::Answered(_)) {
-            self.said = Some(Notice { at: self.at, to, nth: 0, flow, what });
         }
     }
 }

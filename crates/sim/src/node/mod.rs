@@ -6,20 +6,24 @@
 //! | `fabric` | the nodes of a shard, as the engine moves them |
 //! | `lengths` | changes of measured queues on their way into statistics |
 //! | `link` | a port with its line, and the way behind it |
+//! | `links` | changes of links during a run |
 //! | `met` | marks, drops and waits of each transport's packets |
 //! | `switch` | a switch |
 //! | `pausing` | its part in priority-based flow control |
 //! | `host` | a host |
+//! | `uplink` | the way out of a host |
 //! | `notice` | what the applications at both ends of a connection know of each other |
 
 pub(crate) mod fabric;
 pub(crate) mod host;
 mod lengths;
 mod link;
+mod links;
 pub(crate) mod met;
 pub(crate) mod notice;
 mod pausing;
 mod switch;
+mod uplink;
 
 pub(crate) use link::transit::terms;
 pub(crate) use pausing::Cause;

@@ -11,11 +11,12 @@ mod waits;
 mod warnings;
 pub(crate) mod watchdog;
 
+use crate::build_error::BuildError;
 use crate::network::Division;
 use crate::run::impossible::Impossible;
 use crate::run::results::Results;
 use crate::run::watchdog::{Excess, Watchdog};
-use crate::simulation::{BuildError, Simulation, Status};
+use crate::simulation::{Simulation, Status};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use switchbed_scenario::Scenario;
