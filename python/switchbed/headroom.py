@@ -73,7 +73,7 @@ def nvidia(link: Link, cell: int, small: float = 1.0) -> Need:
     """The rule of sonic-swss's buffer_headroom_mellanox.lua, where `small` of the lossless packets
     are of 64 bytes."""
     occupancy = 1 - small + small * _spread(cell)
-    # Its cable is of the speed in Mbps times 10^9, in units of 1024 bytes.
+    # The script counts the cable by the speed in Mbps times 10^9, in units of 1024 bytes.
     cable = 2 * link.metres * (link.bps / 1e6) * 1e9 / LIGHT / (8 * 1024)
     response = ieee(link).terms["response"]
     return _in_kib(

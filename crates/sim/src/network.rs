@@ -472,7 +472,7 @@ impl Network {
     /// Cuts a link: it carries nothing from now on, and what is on it is lost.
     pub(crate) fn cut(&mut self, id: LinkId, now: Time) {
         self.at_link(id, now, |world, local, out| world.cut(local, true, now, out));
-        // What is on it is an arrival to come, at its other end's shard.
+        // Packets on the link are arrivals to come, in the calendar of its other end's shard.
         self.engine.exchange();
         let (shard, local) = self.links[id.index()];
         let (far, rank) = self.engine.shards[shard.index()].world.far_end(local);

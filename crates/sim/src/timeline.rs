@@ -97,7 +97,7 @@ impl Timeline {
             };
             actions.push((Time::ZERO + *at, action));
         }
-        // What follows later from an event comes among others; those of a time stay in their order.
+        // Actions that an event brings later are sorted in among others; actions of one time keep their order.
         actions.sort_by_key(|&(at, _)| at);
         actions.reverse();
         Ok(Timeline { actions, rates: Vec::new() })

@@ -5,6 +5,7 @@ import os
 import select
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -112,7 +113,8 @@ def runtime_folder() -> Path:
     """Where sockets and the state of labs are: gone after a reboot."""
     if os.geteuid() == 0:
         return Path("/run/switchbed")
-    return Path(os.environ.get("XDG_RUNTIME_DIR", f"/tmp/switchbed-{os.getuid()}")) / "switchbed"
+    own = Path(tempfile.gettempdir(), f"switchbed-{os.getuid()}")
+    return Path(os.environ.get("XDG_RUNTIME_DIR", own)) / "switchbed"
 
 
 def make_runtime_folder() -> Path:

@@ -18,7 +18,7 @@ LOSSY, ALPHAS = 600e3, (1.0, 0.5, 0.25)
 """Lossy queues share so much: each holds α times what is left, S/(1 + Σα)."""
 LENGTHS = [alpha * LOSSY / (1 + sum(ALPHAS)) for alpha in ALPHAS]
 INPUTS = 1780e3 - 600e3 - sum(LENGTHS)
-"""What four lossless groups share by α = 1/4: an eighth each, and each queue has two."""
+"""Shares of four lossless groups by α = 1/4: an eighth each, and each queue has two."""
 LENGTHS += 2 * [2 * INPUTS * 0.25 / (1 + 4 * 0.25)]
 MARKS = [
     0.5 * (LENGTHS[0] - 100e3) / 200e3,

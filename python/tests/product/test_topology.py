@@ -71,7 +71,7 @@ def test_a_converted_network_comes_to_the_same(
         first["rtt_ps"] = again["rtt_ps"]  # of host.mtu
         first["packet_bytes"] = again["packet_bytes"]
         assert first == again
-    # What htsim's form was made of, it makes again.
+    # A file that is converted to its own form stays as it is.
     before = (tmp_path / "t").read_text()
     switchbed("topology", "convert", "t", "--to", form, "--out", "t2")
     assert (tmp_path / "t2").read_text() == before

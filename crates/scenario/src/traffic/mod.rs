@@ -145,7 +145,7 @@ pub trait Source {
     /// the seed and the source's index among the scenario's.
     ///
     /// # Errors
-    /// What is wrong, and what would be right.
+    /// The mistake, with a value that would be right.
     fn flows(&self, hosts: Hosts, seed: u64, place: usize) -> Result<Begun, Wrong>;
 
     /// Makes the program of its hosts: messages that are sent after others have arrived. `flows`

@@ -90,7 +90,7 @@ impl Calendar {
         let far = self
             .far
             .peek()
-            // Its window is the earliest phase that may handle it: one too early does no harm.
+            // The event goes into the earliest phase that may handle it: one too early does no harm.
             .map_or(u64::MAX, |Reverse((event, _))| self.phases.window(event.at).max(from));
         let from = from.max(self.first);
         if from - self.first >= self.ring.len() as u64 {

@@ -182,7 +182,7 @@ fn pairs_of_an_all_to_all_wait_for_both_ends_of_a_step() {
     }
 }
 
-/// What every rank sends in all, in bytes: all data cross the network once, whatever the order.
+/// Bytes that all ranks send together: all data cross the network once, whatever the order.
 #[test]
 fn every_algorithm_moves_as_much_as_it_must() {
     let bytes = 1_000_003;

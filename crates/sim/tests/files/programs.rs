@@ -236,7 +236,7 @@ impl Random {
                         Op::Receive { .. } => {
                             let (from, send) = self.partner(rank, nth).expect("a send");
                             let flow = sent[from][send].expect("a send");
-                            // It is there after it was sent and before its ACK is back.
+                            // A message arrives after it was sent and before its ACK is back.
                             (low.max(flow.start), high.max(flow.end.expect("ended")))
                         }
                     });

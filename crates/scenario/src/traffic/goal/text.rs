@@ -93,7 +93,7 @@ impl Lexer<'_> {
     }
 
     fn put_back(&mut self, token: Token) {
-        // What ended a line is in the line before.
+        // A newline token belongs to the line that it ends.
         self.next = Some(token);
     }
 
@@ -183,7 +183,7 @@ struct Labels {
 /// Reads a schedule: how many ranks it has, and what they do.
 ///
 /// # Errors
-/// What is wrong, and in which line.
+/// The mistake with its line.
 pub(super) fn read(text: &str, class: u8) -> Result<(u32, Draft), Wrong> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lexer = Lexer { chars: text.chars().peekable(), line: 1, next: None, class };
