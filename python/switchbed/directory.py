@@ -182,8 +182,8 @@ def remove_stale(path: Path) -> None:
     for draft, named in found:
         if named is None:
             continue
-        # What lives may have made its draft and not have locked it yet. One of our own number is
-        # of somebody dead: in containers all have the same.
+        # A process that lives may have made its draft and not have locked it yet. One of our own
+        # number is of somebody dead: in containers all have the same.
         if int(named[1]) != os.getpid() and lives(int(named[1])):
             continue
         if not (_is_ours(draft) if named[2] == "old" else (draft / SIGN).is_file()):

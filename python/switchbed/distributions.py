@@ -21,7 +21,7 @@ def student(freedom: int, p: float) -> float:
     """The quantile p, above a half, of Student's t."""
     if freedom > MANY:
         return _student_of_many(freedom, p)
-    # Its CDF in the angle θ, t = √ν·tan θ, is a sum of ν/2 terms; θ by bisection.
+    # The CDF in the angle θ, t = √ν·tan θ, is a sum of ν/2 terms; θ by bisection.
     low, high = 0.0, math.pi / 2
     while low < (half := (low + high) / 2) < high:
         low, high = (half, high) if _within(freedom, half) < 2 * p - 1 else (low, half)

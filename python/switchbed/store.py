@@ -210,7 +210,7 @@ COLUMNS = ("run", "settings", "status", "message")
 
 def write(folder: Path, plan: Plan, results: Results, outcome: Outcome) -> None:
     """A run's files, into a directory that is there."""
-    # What a sweep calls the run is the sweep's, not the run's.
+    # A sweep's name for the run is the sweep's, not the run's.
     alone = Outcome(0, {}, outcome.scheme, outcome.summary, outcome.wall_s)
     directory.write_run(folder, plan, results, alone, "parquet")
     took = {"wall_s": outcome.wall_s}

@@ -256,7 +256,7 @@ impl ParamKind {
     /// Whether a value is one that this takes.
     ///
     /// # Errors
-    /// What would be right.
+    /// A description of what would be right.
     pub fn holds(&self, value: &Value) -> Result<(), String> {
         match (*self, value) {
             (ParamKind::Number { .. }, &Value::Number(x)) if !x.is_finite() => {
@@ -287,7 +287,7 @@ impl ParamKind {
     /// A text as the key's value.
     ///
     /// # Errors
-    /// What would be right.
+    /// A description of what would be right.
     pub fn parse(&self, text: &str) -> Result<Value, String> {
         let value = self.parse_any(text)?;
         self.holds(&value).map(|()| value)

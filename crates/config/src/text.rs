@@ -25,7 +25,7 @@ const MOST: u64 = 64 << 20;
 /// Reads the text of a file.
 ///
 /// # Errors
-/// It cannot be read; it is larger than anybody writes them; it is a pipe or a device, which might
+/// The file cannot be read; it is larger than anybody writes them; it is a pipe or a device, which might
 /// never end.
 pub fn read(path: &Path) -> Result<String> {
     let file = std::fs::metadata(path)?;

@@ -13,7 +13,7 @@ pub trait Clock {
     /// whether it has.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// Errors of the operating system.
     fn wait(
         &mut self,
         fds: &[BorrowedFd<'_>],

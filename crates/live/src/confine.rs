@@ -234,7 +234,7 @@ const REMOVER_CALLS: &[libc::c_long] = &[
     libc::SYS_statx,
     libc::SYS_unlinkat,
     libc::SYS_close,
-    // Its interpreter's memory, locks and signals.
+    // Memory, locks and signals of the interpreter.
     libc::SYS_brk,
     libc::SYS_munmap,
     libc::SYS_mremap,

@@ -8,7 +8,7 @@
 //! | `{"set": ["key=value", …]}` | `{"ok": …, "notes": […]}`: what it is set to now, and what to say |
 //! | `{"stop": null}` | `{"ok": null}` |
 //!
-//! What cannot be done is answered by `{"error": "…"}`.
+//! A request that cannot be done is answered by `{"error": "…"}`.
 
 use crate::clock::Clock;
 use crate::forward::Forwarder;
@@ -84,7 +84,7 @@ impl Control {
                 return Err(io::Error::new(ErrorKind::AddrInUse, message));
             }
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
-                // So does a plain file answer, which is not ours to remove.
+                // A plain file refuses connections too, and is not ours to remove.
                 if std::fs::symlink_metadata(path)?.file_type().is_socket() {
                     std::fs::remove_file(path)?;
                 }

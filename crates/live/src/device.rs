@@ -64,13 +64,13 @@ pub trait Device {
     /// wait.
     ///
     /// # Errors
-    /// What the operating system says; the device may recover.
+    /// Errors of the operating system; the device may recover.
     fn receive(&mut self, now: Time, frame: &mut Vec<u8>) -> io::Result<Received>;
 
     /// Writes a frame. Does not wait.
     ///
     /// # Errors
-    /// What the operating system says; the frame is lost, the device may recover.
+    /// Errors of the operating system; the frame is lost, the device may recover.
     fn send(&mut self, now: Time, frame: &[u8]) -> io::Result<()>;
 
     /// Descriptor that becomes readable when a frame waits; `None`: ask at [`Device::due`].

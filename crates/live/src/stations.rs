@@ -48,7 +48,7 @@ impl Stations {
                 *heard = now;
                 return;
             }
-            // It has moved: to a port whose share is full it is as unknown as a new one.
+            // The address has moved: to a port whose share is full it is as unknown as a new one.
             Some(_) => self.forget(source),
             None => {}
         }

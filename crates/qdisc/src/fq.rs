@@ -2,7 +2,7 @@
 //! take turns of two packets, a new one's first turn is ten and comes before the others', and a
 //! packet waits for the time that its sender gives it (pacing).
 //!
-//! It is no scheme of a switch: it knows flows, has one queue in the port's books, and marks
+//! This is no scheme of a switch: it knows flows, has one queue in the port's books, and marks
 //! nothing. What is handed over as one segment takes one place of the limits and leaves in one
 //! piece. Not modelled: the three bands of 6.7 and later, the horizon, the timer's slack.
 

@@ -72,6 +72,6 @@ pub use port::{Cx, Dequeued, Enqueued, Outcome, Passed, Port, Qdisc};
 pub use reaction::{ReactionPoint, ReactionSettings};
 pub use scheme::{Needs, Scheme, Seats};
 
-// So that a scheme of one's own needs this crate alone.
+// A scheme of one's own then needs this crate alone.
 pub use switchbed_config::{kinds, param, params, words};
 pub use switchbed_units::{self as units, random, random::Random};

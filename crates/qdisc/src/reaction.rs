@@ -8,7 +8,7 @@
 //! them, i the lesser count (hyper-active increase), else R_AI (active increase). At the first
 //! cycle of either a target over ten times the rate is divided by 8 instead.
 //!
-//! It stands with the host, not at a port: in the simulator's network cards and in the live
+//! Reaction stands with the host, not at a port: in the simulator's network cards and in the live
 //! one. Sans-IO: called with times, draws its jitter itself. The timer needs no event: expiries that
 //! are due are made up for in their order before the rate is next used, which is all that can
 //! be seen of them.

@@ -109,7 +109,7 @@ impl Source {
     /// The file at `path`, under the overrides `key=value` (`--set`) and the seed (`--seed`).
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The file cannot be read.
     pub fn read(path: &Path, sets: &[String], seed: Option<u64>) -> Result<Source, Mistake> {
         let file = path.display().to_string();
         let text = text::read(path).map_err(|error| {
@@ -212,7 +212,7 @@ impl<'a> Expansion<'a> {
         let same = |axis: &Axis| places(&self.root, &axis.key).is_ok_and(|other| other == targets);
         let axis = self.axes.iter().position(same);
         if compared.is_none() && key == "scheme" && has_params(&value) {
-            // Its parameters are those of the file from here on, as if it had been edited:
+            // The scheme's parameters are those of the file from here on, as if it had been edited:
             // comparisons and later overrides of a parameter are of it.
             self.fixed.retain(|(key, _)| !key.starts_with("scheme"));
             if let Data::Table(scheme) = &mut self.root.get_or_insert("scheme", at).data {

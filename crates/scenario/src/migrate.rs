@@ -23,7 +23,7 @@ const RENAMED: (&str, [&str; 2]) = ("ecn_control", ["ecn_syn", "ecn_retransmits"
 /// today's names, all else as it is; `None` where there is nothing to do.
 ///
 /// # Errors
-/// It is no scenario.
+/// The text is no scenario.
 pub fn migrated(file: &str, text: &str) -> Result<Option<String>, Mistake> {
     let origin =
         Origin { file: file.to_owned(), folder: PathBuf::new(), overrides: Vec::new(), home };

@@ -85,7 +85,7 @@ impl Roce {
     /// The queue pairs that were read, over links that carry packets of `mtu`.
     ///
     /// # Errors
-    /// What does not fit the rest.
+    /// The key that does not fit the rest.
     pub fn of(mut values: Values, mtu: Bytes) -> Result<Roce, Unfit> {
         let roce = Roce::from_values(&mut values);
         roce.check(mtu).map(|()| roce)

@@ -390,7 +390,7 @@ impl Transport {
     /// The transport that was read, over links that carry packets of `mtu`.
     ///
     /// # Errors
-    /// What does not fit the rest.
+    /// The key that does not fit the rest.
     pub fn of(mut values: Values, mtu: Bytes) -> Result<Transport, Unfit> {
         let key = Transport::KEY;
         let read = &mut values.clone();

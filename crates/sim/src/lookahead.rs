@@ -124,7 +124,7 @@ fn beats(graph: &Graph, least: Span, word: Span, each: (&[Span], &[Span])) -> Be
     let windows = |span: Span| span.as_ps() / least.as_ps();
     let colours = colours(graph);
     let beat = |ahead: u64, colour: Option<u64>, nth: usize| match colour {
-        // Those of a colour take turns too, where they can.
+        // Groups of one colour take turns too, where they can.
         Some(colour) => Beat::new(ahead.max(2), 2 * nth as u64 + colour),
         None => Beat::new(ahead, nth as u64),
     };

@@ -585,7 +585,7 @@ impl Observed for Network {
             let receiver = &self.engine.shards[shard.index()].world.hosts()[node.index()];
             let received = match arriving.get(&sent.number) {
                 Some(bytes) => bytes.get(),
-                // It is there, and its sender has not heard of it.
+                // The data is there, and its sender has not heard of it.
                 None if receiver.reached(sent.flow) >= Some(sent.until) => sent.all()?,
                 None => 0,
             };

@@ -208,7 +208,7 @@ mod tests {
             (at(3), LinkId(8), gbps(0)),
             (at(4), LinkId(7), gbps(0)),
             (at(5), LinkId(8), gbps(5)),
-            // It went down at 6, when a packet was on the line until 8, and up again at 7.
+            // The line went down at 6, when a packet was on it until 8, and up again at 7.
             (at(8), LinkId(8), gbps(0)),
             (at(7), LinkId(8), gbps(5)),
         ];

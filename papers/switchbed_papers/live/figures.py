@@ -104,5 +104,5 @@ def _made(what: "type[T]", where: str, values: dict[str, Any]) -> "T":
     try:
         return what(**values)
     except TypeError as error:
-        # It names the key that is missing or unknown.
+        # The error names the key that is missing or unknown.
         raise Mistake(f"{where}: {str(error).partition(') ')[2]}") from error

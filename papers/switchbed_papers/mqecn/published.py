@@ -125,7 +125,7 @@ def packets(chances: Floats, table: Table) -> Ints:
     step = cumulative[above] - cumulative[above - 1]
     part = (chances - cumulative[above - 1]) / np.where(step > 0, step, 1)
     exact = sizes[above - 1] + part * (sizes[above] - sizes[above - 1])
-    # So that rounding does not lift a whole number by one.
+    # Rounding must not lift a whole number by one.
     found: Ints = np.ceil(exact - 1e-9).astype(np.int64)
     return found
 

@@ -232,7 +232,7 @@ def _send_until(stream: socket.socket, until: float) -> None:
             stream.send(CHUNK)
         except TimeoutError:
             continue
-    # What is queued behind a full link would otherwise outlive the run.
+    # Data queued behind a full link would otherwise outlive the run.
     stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     stream.close()
 

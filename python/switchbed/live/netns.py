@@ -188,7 +188,7 @@ def _remove(lab: Lab) -> None:
             (NAMED / netns).unlink()
     if lab.link.is_symlink() and lab.link.readlink() == lab.socket:
         lab.link.unlink()
-    # What says that the folder is a lab's goes last.
+    # The file that says that the folder is a lab's goes last.
     for path in lab.folder.iterdir():
         if path.name != "lab.json":
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(True)

@@ -59,7 +59,7 @@ def _switch(card: Card, mtu: int) -> dict[str, Any]:
     optional = {"netns": card.netns, "address": card.address}
     host = {
         "name": card.host,
-        # What comes in is on the host's side of the line already.
+        # Frames that come in are on the host's side of the line already.
         "rate": "100Gbps",
         "host_rate": card.rate,
         "reaction": True,

@@ -94,7 +94,7 @@ def curve(axes: "Axes", drawn: Curve, place: tuple[int, int], places: Places | N
         label=drawn.name,
         transform=_aside(axes, *place),
     )
-    # What is drawn aside tells the axes nothing of its place.
+    # Points drawn aside do not tell the axes their place.
     values = [(point.value.low, point.value.estimate, point.value.high) for point in drawn.points]
     ends = [(x, end) for x, of_it in zip(xs, values, strict=True) for end in of_it]
     axes.update_datalim([(x, end) for x, end in ends if end is not None])

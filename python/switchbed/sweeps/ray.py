@@ -173,7 +173,7 @@ def _reach(address: str) -> None:
 def _ray() -> ModuleType:
     """Ray, which phones home unless told not to before it is imported."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    # It warns of what it will do with GPUs one day; there are none in a run.
+    # Ray warns of what it will do with GPUs one day; there are none in a run.
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:
         import ray

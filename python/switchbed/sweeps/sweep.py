@@ -227,7 +227,7 @@ def run(
             while todo and found.stopped_by is None:
                 enter(todo, found, engine, meter, retry)
                 todo = [] if rule is None else list(_more(plans, found, rule))
-        # What stopped it is what to say: a disk that is full has no room for the table either.
+        # The cause of the stop is what to say: a full disk has no space for the table either.
         if found.entries and not isinstance(found.stopped_by, Mistake):
             store.write_sweep(name, rows(found))
     finally:

@@ -152,7 +152,7 @@ class _Export:
         if discipline == "fifo":
             self.said.refused("switch.discipline", "fifo over several queues: queues = 1, or dwrr")
             return False
-        # What no filter knows goes last.
+        # Packets that no filter knows go last.
         priomap = " ".join([str(self.count - 1)] * 16)
         if self.strict == self.count - 1:
             self.add(parent, f"handle {TREE} prio bands {self.count} priomap {priomap}")

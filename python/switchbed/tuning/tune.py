@@ -319,7 +319,7 @@ class _Tuning:
                     f"{self.points[best].label}, has {has:.4g}"
                 )
 
-    # What it costs.
+    # The price of the race.
 
     def _price_of_pilot(self) -> None:
         """One run of each scene tells what a run takes, and whether it has flows enough."""

@@ -66,9 +66,25 @@ def python() -> list[Path]:
     return sorted(file for folder in PYTHON for file in (ROOT / folder).rglob("*.py"))
 
 
+def openings() -> Iterator[Place]:
+    """First lines of comments and of their paragraphs, where one that is no comment or empty goes
+    before; of docstrings the first paragraph."""
+    for file in (*sorted(ROOT.glob("crates/*/src/**/*.rs")), *python()):
+        comment = re.compile(r"# ?" if file.suffix == ".py" else r"//[/!]? ?")
+        open_ = True
+        for number, line in enumerate(file.read_text().split("\n"), 1):
+            mark = comment.match(line.strip())
+            text = line.strip()[mark.end() :] if mark else ""
+            if text and open_:
+                yield Place(_name(file), number, text)
+            # A heading such as `# Errors` stands for no paragraph.
+            open_ = not text or text.startswith("# ")
+    yield from (it for it in documented() if it.file.endswith(".py"))
+
+
 def pronouns() -> list[Place]:
-    """Comments that open with a pronoun or a riddle."""
-    return [it for it in documented() if PRONOUNS.match(it.text)]
+    """Openings with a pronoun or a riddle."""
+    return [it for it in openings() if PRONOUNS.match(it.text)]
 
 
 def short() -> list[Place]:
@@ -158,14 +174,14 @@ def _paragraph(text: str) -> str:
 
 def main() -> None:
     """Prints the table."""
-    count = sum(1 for _ in documented())
+    counts = sum(1 for _ in openings()), sum(1 for _ in documented())
     listed = {"long sentences and cells": long(), "house words": house(), "subjects": subjects()}
     shares = {"pronoun openings": pronouns(), "four words or fewer": short()}
     if "--list" in sys.argv[1:]:
         for what, places in (shares | listed).items():
             for it in places:
                 print(f"{it.file}:{it.line}: {what}: {it.text[:120]}")
-    for what, places in shares.items():
+    for count, (what, places) in zip(counts, shares.items(), strict=True):
         print(f"{what}: {len(places)} of {count}, {len(places) / count:.1%}")
     print(f"plain comments a line of code: {why():.4f}")
     for what, places in listed.items():

@@ -12,7 +12,7 @@ const BACK: u64 = 49;
 
 pub(super) const PATH: Path = Path {
     line: Rate::from_gbps(100),
-    // Its own slot and the way back: 4.192 us, 52,400 bytes.
+    // The pair's own slot and the way back: 4.192 us, 52,400 bytes.
     base_rtt: Span::from_ps(83_840 * (BACK + 1)),
     hops: 1,
     mss: 1_000,

@@ -131,7 +131,7 @@ mod tests {
         while faulty.receive(Time::ZERO, &mut frame).unwrap() == Received::Frame {
             came.push((frame[34], frame[15]));
         }
-        // What is not ECN-capable is not marked.
+        // Frames that are not ECN-capable are not marked.
         assert_eq!(came, [(2, 2), (3, 2), (5, 3), (6, 2), (7, 0), (8, 2)]);
         assert_eq!(faulty.condition().lost, 2);
     }

@@ -2,7 +2,7 @@
 //! to the host end here, and what they are about is sent at the rate that its reaction point
 //! ([`ReactionPoint`], the simulator's) allows; the rest passes.
 //!
-//! What comes faster waits in its limiter's queue, and is lost where that is full. An operating
+//! Faster frames wait in their limiter's queue, and are lost where that is full. An operating
 //! system behind a TAP interface or a veth cannot be held back as by a card's own queue (BQL):
 //! the interface has let go of the packet when it comes here. So a limiter's queue is as short as
 //! BQL would keep it, in time rather than in packets, and losses tell TCP to slow down.
@@ -174,7 +174,7 @@ impl<D: Device> Reacting<D> {
                 return true;
             }
             if limiter.next <= now {
-                // It was idle, which saves nothing up.
+                // An idle limiter saves nothing up.
                 limiter.sent(&self.settings, frame.len(), now, Span::ZERO);
                 return true;
             }

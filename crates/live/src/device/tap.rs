@@ -22,12 +22,12 @@ impl Tap {
     /// Makes the interface, down and without addresses.
     ///
     /// # Errors
-    /// It exists, `/dev/net/tun` cannot be opened, or `CAP_NET_ADMIN` is missing.
+    /// The interface exists, `/dev/net/tun` cannot be opened, or `CAP_NET_ADMIN` is missing.
     pub fn create(name: &str) -> io::Result<Tap> {
         let builder = DeviceBuilder::new().name(name).layer(Layer::L2).enable(false);
         let device = builder.build_sync()?;
         device.set_nonblocking(true)?;
-        // What finds the interface's queue full has left its host.
+        // Frames that find the interface's queue full have left their host.
         let overruns = Overruns::of(name, &["tx_dropped"]);
         Ok(Tap { device, buffer: vec![0; LONGEST + 1], overruns, gone: false })
     }
@@ -44,7 +44,7 @@ impl Device for Tap {
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(Received::Nothing),
             Err(error) => {
-                // It went with its namespace, or was deleted.
+                // The interface went with its namespace, or was deleted.
                 self.gone |= error.raw_os_error() == Some(Errno::EBADFD as i32);
                 Err(error)
             }

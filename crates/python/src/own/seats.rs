@@ -301,7 +301,7 @@ impl Scheduler for OwnScheduler {
     }
     fn select(&mut self, view: &View, ends: &mut dyn FnMut(ServiceEnd)) -> Selection {
         let eligible = view.port.backlogged();
-        // What a class that keeps no books would trip over.
+        // A class that keeps no books would fail where nothing is eligible.
         let Some(first) = eligible.first() else { return Selection::Empty };
         let wanted = || {
             let eligible: Vec<String> = eligible.iter().map(|queue| queue.to_string()).collect();

@@ -8,7 +8,7 @@
 //! that is less than one of the port's queues would have, or more than there is. Theirs counts a queue at its
 //! own arrivals and n once an interval; here both are as they are when the arrival comes.
 //!
-//! Their hosts tag the packets of a flow's first round trip, which have a larger α. Packets carry no such
+//! Hosts in the paper tag the packets of a flow's first round trip, which have a larger α. Packets carry no such
 //! tag here: flows that have sent little yet may have it instead ([`Young`]).
 
 use super::dynamic_threshold;

@@ -360,7 +360,7 @@ impl Cells {
         let group = self.place.pools().group(input, after);
         let used = self.place.pools().groups(part, change(&self.group, group));
         if !came {
-            // What lossy traffic leaves, lossless groups may take.
+            // Lossless groups may take the memory that lossy traffic leaves.
             self.place.with_all_lossless(|lossless| {
                 lossless.resume(part, used, |input| part_of(input.into(), parts, ports));
             });
@@ -598,7 +598,7 @@ mod tests {
             {
                 held += 1;
             }
-            // What crossed the threshold is in the headroom, to which nothing is added here.
+            // Bytes beyond the threshold are in the headroom, to which nothing is added here.
             held
         };
         let held: Vec<u64> = (0..5).map(|input| fill(&mut switch, input)).collect();

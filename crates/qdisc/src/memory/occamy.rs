@@ -64,7 +64,7 @@ impl<A: Alpha> Buffer for Occamy<A> {
         }
         let free = view.pool.capacity.get().saturating_sub(view.pool.used.get());
         let Some(of) = self.place.next_over(|queue| self.alpha.of(queue) * free as f64) else {
-            // What was not needed is not saved up.
+            // Expulsions that were not needed are not saved up.
             next.store(now, Relaxed);
             return None;
         };

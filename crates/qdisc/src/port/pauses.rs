@@ -349,7 +349,7 @@ mod tests {
         let seen = pauses.storms(3, at(900));
         assert_eq!((seen.count, seen.first, seen.total), (1, Some(at(270)), Span::from_ns(450)));
         assert_eq!(pauses.holds(3, at(900)), [(at(10), at(60)), (at(70), at(270))]);
-        // It is paused as ever afterwards.
+        // Later pauses hold as ever.
         pauses.pause(3, at(1000), at(1100), Time::ZERO);
         assert!(pauses.held(at(1000)).contains(3) && !pauses.held(at(1100)).contains(3));
     }

@@ -294,7 +294,7 @@ impl PortState {
     }
     /// How long the line has been sending, MAC control frames included, up to `now`.
     pub fn busy(&self, now: Time) -> Span {
-        // What is given to a line follows without a gap, so that it is busy until the end of all.
+        // Packets given to a line follow without a gap, so that it is busy until the end of all.
         Span::from_ps(self.begun().as_ps().saturating_sub(self.busy_until.since(now).as_ps()))
     }
     /// Pause frames (IEEE 802.1Q, clause 36) up to `now`, which no other count has. One that waits for

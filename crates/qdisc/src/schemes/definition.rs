@@ -80,7 +80,7 @@ pub trait Definition: 'static {
 
     /// Fills in what follows from the parameters that are given, and refuses what does not go
     /// together. `limit` is the most that the length a threshold is compared with can reach.
-    /// What is complete stays as it is.
+    /// Complete parameters stay as they are.
     fn complete(_params: &mut Self::Params, _limit: Bytes) -> Result<(), Unfit> {
         Ok(())
     }

@@ -464,7 +464,7 @@ mod tests {
         Red::complete(&mut paper, Bytes::MAX).expect("nothing stands against it");
         assert_eq!((paper.kmin(), paper.kmax()), (Bytes::new(5_000), Bytes::new(200_000)));
         assert_eq!((paper.pmax, paper.weight, paper.spacing), (0.01, 1.0, Spacing::Geometric));
-        // What it has come to may be read again.
+        // Completed parameters may be read again.
         Red::complete(&mut paper, Bytes::MAX).expect("it is the same");
         for (key, params) in [
             ("kmax", RedParams { kmax: Some(Bytes::new(1)), ..with(Curve::Hpcc) }),

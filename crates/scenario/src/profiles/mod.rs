@@ -8,7 +8,7 @@
 //! rto_min = "5ms"            # ip route … rto_min 5ms
 //! ```
 //!
-//! What stands behind `#` on a key's line is its source, which `switchbed host show` prints. A key
+//! Text behind `#` on a key's line is its source, which `switchbed host show` prints. A key
 //! that is "follows" is not given, though the profile's base gives it: it follows others.
 
 mod behaviours;
@@ -231,7 +231,7 @@ impl Profile {
             Ok(section.over(&self.tables[place]))
         };
         let (host, ..) = hosts_of(|packet| open(0, packet), |packet| open(1, packet))?;
-        // Those, too, that apply to other choices than its own.
+        // Keys that apply to other choices than the profile's own are checked as well.
         for (place, table) in self.tables.iter().enumerate() {
             let section = open(place, Some(host.mtu))?;
             for Entry { key, value, .. } in &table.entries {

@@ -67,7 +67,7 @@ fn alone(
     let limit = switch.pool.filter(|_| scheme.needs_pool).unwrap_or(switch.buffer);
     let label = section.maybe(key!(label))?;
     let given = section.given(key!(params));
-    // What a scheme lacks is the fault of the override that chose it.
+    // The override that chose a scheme is at fault for the parameters that it lacks.
     let chosen = section.given(key!(name)).map(|node| node.at);
     let chosen = chosen.filter(|at| matches!(at, At::Override(_)));
     let at = chosen.unwrap_or(given.map_or(section.at, |node| node.at));

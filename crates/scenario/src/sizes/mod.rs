@@ -92,7 +92,7 @@ impl Sizes {
         let mut mean = 0.0;
         let (mut a, mut pa) = (Bytes::ZERO, 0.0);
         for (i, &(b, pb)) in self.points.iter().enumerate() {
-            // What lies at the first point already is there, not spread below it.
+            // The share at the first point lies there, not spread below it.
             mean += (pb - pa)
                 * if i == 0 || a == b {
                     b.get().div_ceil(unit) as f64

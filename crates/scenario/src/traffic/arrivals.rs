@@ -333,7 +333,7 @@ impl Iterator for Flows {
             shares => pick(sender.services.unit(), shares.iter().copied()) as u8,
         };
         let table = &self.sizes[usize::from(service) % self.sizes.len()];
-        // Who asks is at the flow's other end.
+        // The client is at the flow's other end.
         let (src, dst) = if self.request.is_some() { (dst, src) } else { (src, dst) };
         Some(FlowStart {
             class: service,

@@ -1,7 +1,7 @@
 //! The flows of a run: every [`Traffic`] entry of a scenario as a lazy source, and
 //! all of them merged into one sequence in canonical order.
 //!
-//! What a flow is depends on the seed, on its entry's place among the scenario's
+//! A flow depends on the seed, on its entry's place among the scenario's
 //! traffic and on its sender, and on nothing else: not on the scheme, the transport or
 //! the other entries. Loads share flows too: at twice the load the same flows, with the
 //! same sizes and receivers in the same rows, start at half the time (but for two that

@@ -113,7 +113,7 @@ impl<'g> Links<'g> {
         demand.to.iter().for_each(|&(host, of)| y[host as usize] += of);
         let (all_x, all_y): (f64, f64) = (x.iter().sum(), y.iter().sum());
         let switches = self.graph.switches.len();
-        // What each switch's hosts send, and what they take.
+        // Rates that each switch's hosts send and receive.
         let (mut sent, mut taken) = (vec![0.0; switches], vec![0.0; switches]);
         let mut last_host = vec![None; switches];
         for (host, cable) in self.graph.hosts.iter().enumerate() {

@@ -152,7 +152,7 @@ pub trait Source {
     /// has those that start at a time. `seed` and `place` as for [`Source::flows`].
     ///
     /// # Errors
-    /// What is wrong, and what would be right.
+    /// The mistake, with a value that would be right.
     fn program(&self, hosts: &Hosts, seed: u64, place: usize) -> Result<Option<Program>, Wrong> {
         let _ = (hosts, seed, place);
         Ok(None)

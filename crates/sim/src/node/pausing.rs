@@ -68,7 +68,7 @@ impl Pausing {
 pub(super) fn frame(packets: &mut Packets, class: u8, quanta: u16) -> SlotId {
     let packet = Packet { flow: PAUSES, len_bytes: FRAME_BYTES, ..Packet::default() };
     let payload = Payload::loose(Body::Pause { class, quanta });
-    // It goes no further than the next node: its way is nobody's.
+    // A pause frame goes no further than the next node, so it needs no path.
     packets.put(packet, payload, transit::new(Hop { dst: HostId(0), key: 0 }, None, Label::NONE))
 }
 
@@ -182,7 +182,7 @@ impl AtWork<'_, '_> {
         let driver = &self.links[port.index()].driver;
         let rate = driver.port().state().rate();
         if let Some(at) = later(driver, now) {
-            // What holds by then is said then, once.
+            // The pause that holds by then is sent then, once.
             pausing.again.insert((input, class), (at, pause));
             return;
         }

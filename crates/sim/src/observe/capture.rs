@@ -126,7 +126,7 @@ fn capture(name: &str, sends: &Tap, receives: Option<&Tap>) -> Capture {
     let arrived = arrived.map(|sent| (sent.arrives, INBOUND, sent));
     // Notifications between switches and cards are no IP packets.
     let of_hosts = |&(_, _, sent): &(Time, u32, &Sent)| sent.from.is_some();
-    // What arrives at an instant comes before what is sent in answer.
+    // Arrivals of an instant come before what is sent in answer.
     let mut frames: Vec<_> = arrived.chain(out).filter(of_hosts).collect();
     frames.sort_by_key(|&(at, ..)| at);
     Capture {

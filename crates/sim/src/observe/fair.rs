@@ -31,7 +31,7 @@ pub struct Claim {
 /// reached, which fixes those that it concerns. In bits per second, as `capacity` is.
 pub(crate) fn max_min(capacity: impl Fn(LinkId) -> f64, claims: &[Claim]) -> Vec<f64> {
     let mut shares = vec![f64::NAN; claims.len()];
-    // What is left of each link, and the weights of those that still rise.
+    // The rest of each link, and the weights of the claims that still rise.
     let mut links: BTreeMap<LinkId, (f64, f64)> = BTreeMap::new();
     for claim in claims {
         for &(link, part) in &claim.links {
@@ -46,7 +46,7 @@ pub(crate) fn max_min(capacity: impl Fn(LinkId) -> f64, claims: &[Claim]) -> Vec
         };
         let rising = || claims.iter().zip(&shares).filter(|(_, share)| share.is_nan());
         let level = rising().map(|(claim, _)| level_of(claim)).fold(f64::INFINITY, f64::min);
-        // Those whose own level that is; a little more, for the sums are not exact.
+        // Claims whose own level that is; a little more, for the sums are not exact.
         let fixed: Vec<bool> = claims
             .iter()
             .zip(&shares)

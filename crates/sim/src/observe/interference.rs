@@ -3,7 +3,7 @@
 //! same port and overlap in time, and for a path if they came in by the same port, too. Over
 //! several switches a flow contends where it does at any of them.
 //!
-//! It is worked out when the run is over, from the flows' times and paths, and so costs a run
+//! Interference is computed when the run is over, from the flows' times and paths, and so costs a run
 //! nothing. A flow under way at the end lasts to the end. Paths are those of the network as
 //! it was built: a link that was down meanwhile is not known here.
 

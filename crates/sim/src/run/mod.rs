@@ -130,7 +130,7 @@ impl From<Impossible> for Unfinished {
 /// Runs a scenario.
 ///
 /// # Errors
-/// It was cancelled; or what parsing could not judge: a flow list with a bad row or one that
+/// The run was cancelled; or what parsing could not judge: a flow list with a bad row or one that
 /// changes during the run, a port that does not exist.
 pub fn run(scenario: &Scenario, progress: &Progress) -> Result<Results, Unfinished> {
     run_with(scenario, progress, &Nothing, Division::ALONE)

@@ -124,7 +124,7 @@ impl Host {
         now: Time,
     ) {
         let lossy = match body {
-            // What is behind a flow's end says that no more of it comes.
+            // A datagram behind a flow's end says that no more of it comes.
             &Body::Datagram { offset, .. } => {
                 before = offset;
                 true

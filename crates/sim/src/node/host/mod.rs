@@ -482,7 +482,7 @@ impl Host {
         while !cx.net.full(now)
             && let Some(conn) = self.answering.pop_front()
         {
-            // Its number may be another's by now.
+            // The connection's number may be another's by now.
             if std::mem::take(&mut self.receivers[conn].answers) {
                 self.pump_receiver(conn, cx, now);
             }

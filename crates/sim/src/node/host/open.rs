@@ -272,7 +272,7 @@ impl Host {
         self.note_unsent(conn, cx, now);
         let half = &mut self.senders[conn];
         if half.joined {
-            // Its number is the card's, too, until that asks for a packet and gets none.
+            // The card knows the number too, until it asks for a packet and gets none.
             half.fresh = true;
         } else {
             self.close(conn, cx, now);

@@ -122,7 +122,7 @@ mod tests {
         ];
         assert_eq!(cuts, expected);
         assert_eq!(messages.cut(3_510, MTU), None);
-        // What is acknowledged is forgotten, and the rest cut as before.
+        // Acknowledged messages are forgotten, and the rest cut as before.
         messages.acked(2_500);
         assert_eq!(messages.cut(2_500, MTU), Some(of(10, 3, true, true)));
     }

@@ -7,7 +7,7 @@
 //! | `messages` | which packets a stream of messages is cut into |
 //! | `receiver` | the responder: ACKs, NACKs, CNPs |
 //!
-//! What controls the rate is in crate `congestion` ([`switchbed_congestion::roce`]); the network card sends a
+//! The control of the rate is in crate `congestion` ([`switchbed_congestion::roce`]); the network card sends a
 //! packet when that allows it. A queue pair is set up beforehand, without packets.
 
 mod config;

@@ -55,7 +55,7 @@ impl Receiver {
         if data.offset == self.expected {
             self.in_order(config, data, end);
         } else if data.offset < self.expected {
-            // It was sent again, though it had come: its sender is to know.
+            // A packet was sent again, though it had come: its sender must know.
             self.answer = Some((RdmaKind::Ack, 0));
         } else {
             self.out_of_order(config, data, end, now);

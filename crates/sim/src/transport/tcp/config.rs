@@ -167,7 +167,7 @@ impl Config {
         let receive_bytes = t.receive_window as u64 * t.mss.get();
         let receive_bytes = receive_bytes.min(t.send_buffer.map_or(u64::MAX, Bytes::get));
         let opens = t.initial_receive_window.get() < t.receive_window as u64 * t.mss.get();
-        // It holds a packet.
+        // The window holds at least a packet.
         let initial_receive_bytes =
             t.initial_receive_window.max(t.mss).get().min(u32::MAX.into()) as u32;
         let hystart = match t.control {

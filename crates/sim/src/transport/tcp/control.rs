@@ -183,7 +183,7 @@ impl Window {
         let base = if config.loss_halves_window {
             window
         } else {
-            // What limited transmit sent beyond the window does not count (RFC 5681).
+            // Segments of limited transmit beyond the window do not count (RFC 5681).
             window.min(flight as f64 / config.mss as f64)
         };
         let cut = whole(config, base * self.memory.kept(&config.control));

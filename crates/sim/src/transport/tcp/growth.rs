@@ -95,7 +95,7 @@ impl Sender {
         if cwnd >= self.window.ssthresh() {
             return;
         }
-        // What four of the largest segments take at the rate of pacing, in slow start twice the
+        // The time of four of the largest segments at the rate of pacing, in slow start twice the
         // window a round trip: at most a millisecond.
         let rate = 2.0 * cwnd * config.mss as f64 / srtt.as_secs_f64();
         let slack = Span::from_secs_f64(4.0 * OFFLOAD as f64 / rate).min(Span::from_ms(1));
@@ -205,7 +205,7 @@ mod tests {
         // Delayed ACKs halve growth by ACKs, not by segments.
         assert_eq!(acks(Avoidance::Acks, 2.0), 10);
         assert_eq!(acks(Avoidance::Segments, 2.0), 5);
-        // What is over counts for the next packet: 2 of 11.
+        // The rest counts for the next packet: 2 of 11.
         let whole = (0..4).fold(10.0, |cwnd, _| avoided(Avoidance::Segments, cwnd, 3.0));
         assert_eq!(whole, 11.0 + 2.0 / 11.0);
         // One ACK may be worth several.

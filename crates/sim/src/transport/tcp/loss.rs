@@ -186,7 +186,7 @@ impl Loss {
         if self.phase != Phase::Recovery || !config.sack() || config.rack() {
             return out.saturating_sub(self.sacked.bytes_below(next) + self.left);
         }
-        // Those taken for lost are no longer in the network, those sent again are there once more.
+        // Segments taken for lost are no longer in the network; segments sent again are there once more.
         let lost = match config.lost_in_flight {
             false => self.missing(una, self.lost_below(config).max(una)),
             true => 0,

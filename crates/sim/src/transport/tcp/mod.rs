@@ -30,7 +30,7 @@
 //! | `opening` | how it opens its window, as Linux does |
 //! | `accurate` | accurate ECN's counters (RFC 9768) |
 //!
-//! What is not modelled: FIN, Nagle, a closing receive window, the ACK that ends the
+//! Not modelled: FIN, Nagle, a closing receive window, the ACK that ends the
 //! handshake (it rides on the first data), DSACK, taking back spurious retransmissions (F-RTO,
 //! Eifel), RFC 6675's rescue retransmission.
 

@@ -151,7 +151,7 @@ impl Sender {
         let repairing = self.loss.is_some();
         if !repairing && self.unsent() == 0 {
             if let Some(outlet) = self.outlet_mut() {
-                // What waited was to be sent again, and has arrived by now.
+                // The waiting segment was to be sent again, and has arrived by now.
                 outlet.waits = Time::NEVER;
             }
             return false;

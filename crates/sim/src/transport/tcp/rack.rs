@@ -59,7 +59,7 @@ impl Rack {
     fn arrived(&mut self, segment: &Sent, first: bool, now: Time) {
         let rtt = now.since(segment.at);
         if segment.again {
-            // It is likely that the first sending has arrived (section 6.2, step 2).
+            // The first sending has probably arrived (section 6.2, step 2).
             if first || rtt < self.min_rtt {
                 return;
             }
@@ -151,7 +151,7 @@ impl Sender {
         let (mut wait, before) = (Span::ZERO, log.lost());
         log.lose(|segment| {
             if segment.nth >= latest {
-                // Those sent once are in the order of time; what follows was sent after it.
+                // Segments sent once are in the order of time; later ones were sent after it.
                 return if segment.again { Some(false) } else { None };
             }
             let age = now.since(segment.at);

@@ -93,7 +93,7 @@ impl Sender {
         }
         extras.reduction = None;
         let (cwnd, ssthresh) = (self.window.cwnd(), self.window.ssthresh());
-        // What rate halving has taken below the threshold stays away.
+        // The part that rate halving has taken below the threshold stays away.
         let below = config.reduction == transport::Reduction::RateHalving && cwnd < ssthresh;
         self.window.lower(if below { cwnd } else { ssthresh });
         false

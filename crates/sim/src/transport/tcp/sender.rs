@@ -1,6 +1,6 @@
 //! The sending half of a connection: the stream, the window, the timer, marks.
 //!
-//! What it does while segments are missing is in `repair`.
+//! Behaviour while segments are missing is in `repair`.
 
 use super::Config;
 use super::control::Window;
@@ -15,7 +15,7 @@ use switchbed_units::{Span, Time};
 
 /// The sending half of a connection.
 ///
-/// It cuts what is written into full segments; what is left over goes out short as soon
+/// Cuts what is written into full segments; the rest goes out short as soon
 /// as the window allows.
 #[derive(Clone, Debug)]
 pub struct Sender {
@@ -110,7 +110,7 @@ impl Sender {
         let mut sender = Sender::established(config);
         (sender.window, sender.rtt) = (Window::new(config, warm.cwnd), Rtt::of(warm.srtt));
         if let Some(extras) = &mut sender.extras {
-            // Its receiver's window has opened by now.
+            // The receiver's window has opened by now.
             extras.offered = config.receive_bytes;
         }
         sender
