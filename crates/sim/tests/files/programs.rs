@@ -9,8 +9,18 @@ use switchbed_units::{Span, Time};
 
 /// The jobs and flows of a schedule, or why it is refused.
 fn run(goal: &str, hosts: u32, more: &str) -> Result<(Vec<Job>, Vec<FlowRecord>), String> {
-    let mut file = tempfile::Builder::new().suffix(".goal").tempfile().expect("a file");
-    file.write_all(goal.as_bytes()).expect("written");
+    of_file("goal", goal, hosts, more)
+}
+
+/// The jobs and flows of traffic that a file of this kind describes, or why it is refused.
+fn of_file(
+    kind: &str,
+    content: &str,
+    hosts: u32,
+    more: &str,
+) -> Result<(Vec<Job>, Vec<FlowRecord>), String> {
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    file.write_all(content.as_bytes()).expect("written");
     let name = file.path().to_str().expect("UTF-8").to_owned();
     let text = format!(
         r#"
@@ -27,13 +37,14 @@ fn run(goal: &str, hosts: u32, more: &str) -> Result<(Vec<Job>, Vec<FlowRecord>)
         [transport]
         kind = "roce"
         [[traffic]]
-        kind = "goal"
+        kind = "{kind}"
         file = "{name}"
         {more}
         "#
     );
     let plans = plans_of("test.toml", &text, Path::new("."), &[], None);
-    let plans = plans.map_err(|mistake| mistake.to_string().replace(&name, "x.goal"))?;
+    let plans =
+        plans.map_err(|mistake| mistake.to_string().replace(&name, &format!("x.{kind}")))?;
     let scenario = &plans[0].scenario;
     let mut simulation = Simulation::new(scenario).map_err(|error| error.to_string())?;
     while simulation.advance(1 << 40) == Status::Running {}
@@ -306,33 +317,8 @@ proptest! {
 
 /// The flows of a list, by row, or why it is refused.
 fn listed(rows: &str, more: &str) -> Result<Vec<FlowRecord>, String> {
-    let mut file = tempfile::Builder::new().suffix(".csv").tempfile().expect("a file");
-    file.write_all(rows.as_bytes()).expect("written");
-    let name = file.path().to_str().expect("UTF-8").to_owned();
-    let text = format!(
-        r#"
-        switch.buffer = "100MB"
-        scheme.name = "none"
-        [topology]
-        kind = "star"
-        hosts = 6
-        rate = "100Gbps"
-        delay = "1us"
-        [transport]
-        kind = "roce"
-        [[traffic]]
-        kind = "list"
-        file = "{name}"
-        {more}
-        "#
-    );
-    let plans = plans_of("test.toml", &text, Path::new("."), &[], None);
-    let plans = plans.map_err(|mistake| mistake.to_string().replace(&name, "x.csv"))?;
-    let mut simulation = Simulation::new(&plans[0].scenario).map_err(|error| error.to_string())?;
-    while simulation.advance(1 << 40) == Status::Running {}
-    let mut flows = simulation.take_finished();
-    flows.sort_by_key(|flow| flow.row);
-    assert!(simulation.jobs(&plans[0].scenario).iter().all(|job| job.done));
+    let (jobs, flows) = of_file("list", rows, 6, more)?;
+    assert!(jobs.iter().all(|job| job.done));
     Ok(flows)
 }
 
@@ -364,17 +350,17 @@ fn waits_that_cannot_be_are_named_with_their_line() {
     for (rows, expected) in [
         (
             "a,0,1,2,5,,\nb,,3,1,5,a,\n",
-            "x.csv:3: column after: `a` goes from host 1 to host 2: a flow of host 3 waits",
+            "x.list:3: column after: `a` goes from host 1 to host 2: a flow of host 3 waits",
         ),
-        ("a,0,1,2,5,x,\n", "x.csv:2: column after: no flow has the id `x`"),
-        ("a,0,1,2,5,,\n\na,0,1,2,5,,\n", "x.csv:4: column id: `a` is there twice"),
-        ("a,0,1,2,5,,soon\n", "x.csv:2: column delay_s: `soon` is not a time"),
-        ("a,,1,2,5,,\n", "x.csv:2: column start_s: `` is not a time"),
-        ("a,0,1,2,5,b,\nb,0,2,1,5,a,\n", "x.csv: column after: deadlock: host "),
+        ("a,0,1,2,5,x,\n", "x.list:2: column after: no flow has the id `x`"),
+        ("a,0,1,2,5,,\n\na,0,1,2,5,,\n", "x.list:4: column id: `a` is there twice"),
+        ("a,0,1,2,5,,soon\n", "x.list:2: column delay_s: `soon` is not a time"),
+        ("a,,1,2,5,,\n", "x.list:2: column start_s: `` is not a time"),
+        ("a,0,1,2,5,b,\nb,0,2,1,5,a,\n", "x.list: column after: deadlock: host "),
     ] {
         let message = listed(&format!("{head}{rows}"), "").unwrap_err();
         assert!(message.starts_with(expected), "{message}");
     }
     let message = listed("start_s,src,dst,size_bytes,delay_s\n0,1,2,3,1\n", "").unwrap_err();
-    assert!(message.starts_with("x.csv:1: column delay_s: means nothing without"), "{message}");
+    assert!(message.starts_with("x.list:1: column delay_s: means nothing without"), "{message}");
 }
