@@ -74,20 +74,19 @@ def draw(site: Path) -> None:
     for paper in papers().values():
         for experiment in paper.experiments.values():
             _reproduction(site / "reproductions", paper, experiment)
-    tables = sorted(RESULTS.glob("*.csv"))
     cells = fabrics_page.committed(CELLS)
     plain = [f"{name}.png" for name in CONDITIONS]
-    _kept(site / "fabrics", plain, functools.partial(fabrics_page.draw, cells), *tables)
+    _kept(site / "fabrics", plain, functools.partial(fabrics_page.draw, cells), RESULTS)
     loads = [f"linux-{load}.png" for load in LOADS]
     of_linux = functools.partial(linux_page.draw, fabrics_page.committed(LINUX))
-    _kept(site / "fabrics", loads, of_linux, *tables)
+    _kept(site / "fabrics", loads, of_linux, RESULTS)
     advantages = functools.partial(synthesis.draw, fabrics_page.committed(LINUX))
     questions = FOLDER / "synthesis.toml"
     _one(
         site / "fabrics" / f"{synthesis.PICTURE}.png",
         lambda file: advantages(file.parent),
         questions,
-        *tables,
+        RESULTS,
     )
     for figure in live_figures.load():
         result = live_results.read()[figure.name]

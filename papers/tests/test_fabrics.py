@@ -211,7 +211,8 @@ def test_a_page_and_pictures_follow(
 def test_tables_are_kept_as_they_are(
     quick: tuple[Path, dict[Cell, pl.DataFrame]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(experiment, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(experiment, "RESULTS", tmp_path / "results.csv")
+    experiment.kept.cache_clear()
     for cell, table in quick[1].items():
         experiment.write(cell, table)
         kept = experiment.committed(cell)
@@ -220,6 +221,7 @@ def test_tables_are_kept_as_they_are(
         assert kept["small_p99_us"].to_list() == pytest.approx(
             table["small_p99_us"].to_list(), abs=0.1
         )
+    experiment.kept.cache_clear()
 
 
 QUICK = ("linux-25-100-web-search-plain-0.3", "linux-25-100-web-search-memory-0.3")

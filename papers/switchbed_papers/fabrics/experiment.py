@@ -1,6 +1,6 @@
 """Runs the cells, as sweeps that go on where they were stopped, and keeps a small table of each."""
 
-import io
+import functools
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,27 @@ from switchbed.result import Result
 from switchbed.sweeps.sweep import sweep
 from switchbed_papers.fabrics.cells import FOLDER, INCAST, Cell
 
-RESULTS = FOLDER / "results"
+RESULTS = FOLDER / "results.csv"
+"""Committed results of all cells."""
+
+COLUMNS = pl.Schema(
+    {
+        "label": pl.String,
+        "scheme": pl.String,
+        "seed": pl.Int64,
+        "small_flows": pl.Int64,
+        "small_mean_us": pl.Float64,
+        "small_p99_us": pl.Float64,
+        "large_flows": pl.Int64,
+        "large_mean_us": pl.Float64,
+        "all_mean_us": pl.Float64,
+        "incast_p99_us": pl.Float64,
+        "marks": pl.Int64,
+        "drops": pl.Int64,
+        "timeouts": pl.Int64,
+    }
+)
+"""Columns of a table of results. Times are in microseconds."""
 
 
 def run(
@@ -69,11 +89,22 @@ def _incast_p99(result: Result) -> float | None:
 
 def write(cell: Cell, table: pl.DataFrame) -> None:
     """Makes it the cell's committed table."""
-    RESULTS.mkdir(exist_ok=True)
-    table.write_csv(RESULTS / f"{cell.name}.csv", float_precision=1)
+    # A column without a value has no type until it is given one.
+    mine = table.cast(COLUMNS).select(pl.lit(cell.name).alias("cell"), *COLUMNS)
+    others = kept().filter(pl.col("cell") != cell.name)
+    every = pl.concat([others, mine]).sort("cell", maintain_order=True)
+    every.write_csv(RESULTS, float_precision=1)
+    kept.cache_clear()
 
 
 def committed(cell: Cell) -> pl.DataFrame | None:
     """Return the committed results of a cell."""
-    file = RESULTS / f"{cell.name}.csv"
-    return pl.read_csv(io.BytesIO(file.read_bytes())) if file.exists() else None
+    of_it = kept().filter(pl.col("cell") == cell.name).drop("cell")
+    return None if of_it.is_empty() else of_it
+
+
+@functools.cache
+def kept() -> pl.DataFrame:
+    """Results of all cells."""
+    schema = pl.Schema([("cell", pl.String()), *COLUMNS.items()])
+    return pl.read_csv(RESULTS, schema=schema) if RESULTS.exists() else pl.DataFrame(schema=schema)
