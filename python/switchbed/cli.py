@@ -671,11 +671,17 @@ def schema() -> None:
 
 
 @scenario.command()
-def keys() -> None:
-    """Print every key of scenario files, with unit, default and meaning."""
+@click.argument("of", nargs=-1, metavar="[SECTION|SECTION.KEY=WORD|SCHEME]...")
+def keys(of: tuple[str, ...]) -> None:
+    """Print every key of scenario files, with unit, default and meaning.
+
+    Of a section (`topology`), of what applies to a kind (`topology.kind=clos`) or of a scheme
+    (`mq-ecn`), its keys alone.
+    """
     from switchbed import _native
 
-    terminal.page(_native.reference())
+    parts = [_native.reference_of(part) for part in of]
+    terminal.page("\n".join(parts) if parts else _native.reference())
 
 
 @cli.group()

@@ -1,16 +1,24 @@
 //! The reference of a section, from the table of keys that it is read by.
 
 use crate::param::{Param, ParamKind};
+pub use crate::shown::Chosen;
 use crate::shown::{rows, takes};
 use std::fmt::Write;
 
 /// The default of a section's key whose table has none.
 pub type Usual = fn(&str, &str) -> Option<String>;
 
-/// A section's keys as a table in Markdown, headed so.
-pub fn keys(text: &mut String, head: &str, section: &str, keys: &'static [Param], usual: Usual) {
+/// A section's keys as a table in Markdown, headed so; of what is chosen, those that apply to it.
+pub fn keys(
+    text: &mut String,
+    head: &str,
+    section: &str,
+    keys: &'static [Param],
+    usual: Usual,
+    chosen: Chosen<'_>,
+) {
     let _ = writeln!(text, "| {head} | takes | default | meaning |\n| --- | --- | --- | --- |");
-    write_rows(text, section, "", keys, usual);
+    write_rows(text, section, "", keys, usual, chosen);
 }
 
 fn write_rows(
@@ -19,8 +27,9 @@ fn write_rows(
     within: &str,
     keys: &'static [Param],
     usual: Usual,
+    chosen: Chosen<'_>,
 ) {
-    for row in rows(keys) {
+    for row in rows(keys, chosen) {
         let Param { name, kind, default, required, .. } = row.key;
         let default = default.map(str::to_owned).or_else(|| usual(section, name));
         let default = match (default, required) {
@@ -32,7 +41,7 @@ fn write_rows(
         let (takes, doc) = (takes(kind).replace('|', "\\|"), row.doc().replace('|', "\\|"));
         let _ = writeln!(text, "| `{name}` | {takes} | {default} | {doc} |");
         if let ParamKind::Table(inner) | ParamKind::Tables(inner) = kind {
-            write_rows(text, "", &format!("{name}."), inner, usual);
+            write_rows(text, "", &format!("{name}."), inner, usual, None);
         }
     }
 }

@@ -16,7 +16,7 @@ pub struct Notes<'a> {
 /// A section's table of keys.
 pub fn table(section: &str, keys: &'static [Param], notes: &Notes<'_>) -> Json {
     let mut properties = Map::new();
-    for row in rows(keys) {
+    for row in rows(keys, None) {
         let (name, this) = (row.key.name.to_owned(), property(section, &row, notes));
         let joined = match properties.remove(&name) {
             Some(other) => either(other, this),

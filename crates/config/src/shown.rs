@@ -23,11 +23,22 @@ impl Row {
     }
 }
 
-/// The keys of a table; those of one name together.
-pub(crate) fn rows(keys: &'static [Param]) -> Vec<Row> {
+/// Keys of a table where one of its keys has a word: `("kind", "star")`.
+pub type Chosen<'a> = Option<(&'a str, &'a str)>;
+
+/// The keys of a table; those of one name together. Of what is chosen, those that apply to it.
+pub(crate) fn rows(keys: &'static [Param], chosen: Chosen<'_>) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for key in keys {
-        let kind = key.only.map(|(_, words)| words[0]);
+        let kind = match (key.only, chosen) {
+            (Some((on, words)), Some((key, word))) if on == key => {
+                if !words.contains(&word) {
+                    continue;
+                }
+                None
+            }
+            (only, _) => only.map(|(_, words)| words[0]),
+        };
         let same = |row: &&mut Row| Param { only: key.only, ..*row.key } == *key;
         if let Some(row) = rows.iter_mut().find(same) {
             row.kinds.extend(kind);

@@ -76,6 +76,12 @@ fn reference() -> String {
     scenario::reference()
 }
 
+/// The keys of a section, of what applies where one of its keys has a word, or of a scheme, as Markdown.
+#[pyfunction]
+fn reference_of(of: &str) -> PyResult<String> {
+    scenario::reference_of(of).map_err(Mistake::new_err)
+}
+
 /// Every scheme as JSON: name, paper, seats, parameters.
 #[pyfunction]
 fn schemes() -> String {
@@ -211,7 +217,7 @@ mod _native {
     use super::{
         Mistake, Plan, Progress, Results, Table, check_summary, chips, headroom, link_rates,
         migrated, monitored_tables, plans, plans_of, policies, profile, profiles, rate_bps,
-        reference, schema, schemes, size_bytes, sizes, time_ps, topology,
+        reference, reference_of, schema, schemes, size_bytes, sizes, time_ps, topology,
     };
     use pyo3::panic::PanicException;
     use pyo3::prelude::*;

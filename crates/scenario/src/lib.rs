@@ -57,7 +57,7 @@ pub use measure::{Measure, PortNames, QueueProbe};
 pub use migrate::migrated;
 pub use profiles::{Hosts, profile, profiles};
 pub use reaction::{CardReaction, Limiters, Reaction};
-pub use reference::{live_reference, reference};
+pub use reference::{live_reference, reference, reference_of};
 pub use roce::{Recovery, Roce};
 pub use routing::Routing;
 pub use run::{FctEnd, Run};

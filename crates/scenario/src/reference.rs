@@ -3,10 +3,13 @@
 
 use crate::live::{LIVE, PORT};
 use crate::profiles::usual;
-use crate::scheme::schemes;
+use crate::scheme::{SchemeInfo, schemes};
 use crate::sections::SECTIONS;
+use std::collections::BTreeSet;
 use std::fmt::Write;
-use switchbed_config::reference::keys;
+use switchbed_config::mistake::list_of;
+use switchbed_config::param::{ParamKind, SectionSpec};
+use switchbed_config::reference::{Chosen, keys};
 
 const HEAD: &str = "\
 # Scenario files
@@ -39,30 +42,87 @@ seed = [1, 2, 3]
 pub fn reference() -> String {
     let mut text = HEAD.to_owned();
     for section in SECTIONS {
-        let brackets = if section.repeated { ("[[", "]]") } else { ("[", "]") };
-        let _ = write!(
-            text,
-            "\n## `{}{}{}`\n\n{}\n\n",
-            brackets.0, section.name, brackets.1, section.doc
-        );
-        keys(&mut text, "key", section.name, section.keys, usual);
+        section_keys(&mut text, section, None);
     }
     text.push_str("\n## Schemes\n\nParameters go into `[scheme.params]`.\n");
     for scheme in schemes() {
-        let _ = write!(text, "\n### `{}`\n\n{}", scheme.name, scheme.summary);
-        let source: Vec<&str> =
-            [scheme.paper, scheme.source].into_iter().filter(|part| !part.is_empty()).collect();
-        if !source.is_empty() {
-            let _ = write!(text, " ({})", source.join("; "));
-        }
-        text.push_str("\n\n");
-        if !scheme.params.is_empty() {
-            keys(&mut text, "parameter", "", scheme.params, usual);
-        }
+        scheme_keys(&mut text, scheme);
     }
     text.truncate(text.trim_end().len());
     text.push('\n');
     text
+}
+
+/// A part of the reference: a section by name (`topology`), what applies where one of its keys has
+/// a word (`topology.kind=clos`), or a scheme by name.
+///
+/// # Errors
+///
+/// Message for the user where nothing of that name exists.
+pub fn reference_of(of: &str) -> Result<String, String> {
+    let mut text = String::new();
+    if let Some(scheme) = schemes().find(|scheme| scheme.name == of) {
+        scheme_keys(&mut text, scheme);
+        return Ok(text.trim().to_owned() + "\n");
+    }
+    let (place, word) = of.split_once('=').map_or((of, None), |(key, word)| (key, Some(word)));
+    let (name, key) = place.split_once('.').map_or((place, None), |(name, key)| (name, Some(key)));
+    let Some(section) = SECTIONS.iter().find(|section| section.name == name) else {
+        let names = SECTIONS.iter().map(|section| section.name);
+        return Err(format!(
+            "{of}: no section or scheme has that name; sections are {}; `switchbed scheme list` \
+             prints the schemes",
+            list_of(names)
+        ));
+    };
+    match (key, word) {
+        (None, None) => section_keys(&mut text, section, None),
+        (Some("name"), Some(word)) if name == "scheme" => return reference_of(word),
+        (Some(key), Some(word)) => {
+            let words = words_of(section, key);
+            if !words.contains(&word) {
+                return Err(match words.is_empty() {
+                    true => format!("{of}: no table stands for {name}.{key} alone; write {name}"),
+                    false => {
+                        format!("{of}: {name}.{key} must be {}", list_of(words.iter().copied()))
+                    }
+                });
+            }
+            section_keys(&mut text, section, Some((key, word)));
+        }
+        _ => return Err(format!("{of}: write SECTION, SECTION.KEY=WORD or a scheme's name")),
+    }
+    Ok(text.trim().to_owned() + "\n")
+}
+
+/// The words of a key on which others of its section depend.
+fn words_of(section: &SectionSpec, key: &str) -> Vec<&'static str> {
+    let of_keys = section.keys.iter().filter_map(|of| of.only);
+    let named: BTreeSet<&str> =
+        of_keys.filter(|(on, _)| *on == key).flat_map(|(_, words)| words).copied().collect();
+    match section.keys.iter().find(|of| of.name == key).map(|of| of.kind) {
+        Some(ParamKind::Word(words)) if !named.is_empty() => words.to_vec(),
+        _ => named.into_iter().collect(),
+    }
+}
+
+fn section_keys(text: &mut String, section: &SectionSpec, chosen: Chosen<'_>) {
+    let (open, close) = if section.repeated { ("[[", "]]") } else { ("[", "]") };
+    let _ = write!(text, "\n## `{open}{}{close}`\n\n{}\n\n", section.name, section.doc);
+    keys(text, "key", section.name, section.keys, usual, chosen);
+}
+
+fn scheme_keys(text: &mut String, scheme: &SchemeInfo) {
+    let _ = write!(text, "\n### `{}`\n\n{}", scheme.name, scheme.summary);
+    let source: Vec<&str> =
+        [scheme.paper, scheme.source].into_iter().filter(|part| !part.is_empty()).collect();
+    if !source.is_empty() {
+        let _ = write!(text, " ({})", source.join("; "));
+    }
+    text.push_str("\n\n");
+    if !scheme.params.is_empty() {
+        keys(text, "parameter", "", scheme.params, usual, None);
+    }
 }
 
 const LIVE_HEAD: &str = "\
@@ -78,14 +138,14 @@ pub fn live_reference() -> String {
     for section in [LIVE, PORT, crate::reaction::LIVE_SECTION] {
         let (open, close) = if section.repeated { ("[[", "]]") } else { ("[", "]") };
         let _ = write!(text, "\n## `{open}{}{close}`\n\n{}\n\n", section.name, section.doc);
-        keys(&mut text, "key", "", section.keys, usual);
+        keys(&mut text, "key", "", section.keys, usual, None);
     }
     text
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{SECTIONS, live_reference, reference, schemes};
+    use super::{SECTIONS, live_reference, reference, reference_of, schemes};
 
     #[test]
     fn every_section_and_scheme_has_its_heading_and_its_keys() {
@@ -100,5 +160,34 @@ mod tests {
             assert!(page.contains(&format!("\n### `{}`\n", scheme.name)), "{}", scheme.name);
         }
         assert!(live_reference().contains("\n## `[[port]]`\n"));
+    }
+
+    #[test]
+    fn a_chosen_kind_has_its_keys_alone() {
+        let clos = reference_of("topology.kind=clos").unwrap();
+        assert!(clos.starts_with("## `[topology]`\n"), "{clos}");
+        for key in ["kind", "pods", "core_rate"] {
+            assert!(clos.contains(&format!("\n| `{key}` |")), "{key}");
+        }
+        for other in ["| `hosts` |", "| `leaves` |", "| `path` |", "fat-tree, clos:"] {
+            assert!(!clos.contains(other), "{other}");
+        }
+        assert_eq!(reference_of("mq-ecn"), reference_of("scheme.name=mq-ecn"));
+        assert!(reference_of("switch").unwrap().contains("\n| `queues` |"));
+    }
+
+    #[test]
+    fn a_part_that_is_not_there_is_refused_by_name() {
+        for (of, said) in [
+            ("topologie", "topologie: no section or scheme has that name"),
+            ("topology.kind=mesh", "topology.kind must be star, dumbbell,"),
+            ("topology.hosts=4", "no table stands for topology.hosts alone; write topology"),
+            ("switch.policy=abm", "no table stands for switch.policy alone; write switch"),
+            ("topology.kind", "write SECTION, SECTION.KEY=WORD or a scheme's name"),
+            ("scheme.name=mq", "mq: no section or scheme has that name"),
+        ] {
+            let message = reference_of(of).unwrap_err();
+            assert!(message.contains(said), "{message}");
+        }
     }
 }

@@ -11,6 +11,7 @@ import pytest
 from click.shell_completion import BashComplete
 from conftest import Program
 
+import switchbed as package
 from switchbed.cli import cli
 
 
@@ -176,6 +177,19 @@ def test_check_speaks_for_each_file(switchbed: Program, single: Path, sweep: Pat
     done = switchbed("scenario", "check", single, "missing.toml", sweep, code=2)
     assert done.stdout.count(": ok, ") == 2
     assert "missing.toml" in done.stderr
+
+
+def test_keys_of_a_kind_are_printed_alone(switchbed: Program) -> None:
+    ring = switchbed("scenario", "keys", "topology.kind=ring", "tcn").stdout
+    assert "| `ring_rate` |" in ring
+    assert "### `tcn`" in ring
+    assert "| `leaves` |" not in ring
+    refused = switchbed("scenario", "keys", "topology.kind=mesh", code=2)
+    assert "topology.kind must be star," in refused.stderr
+
+
+def test_the_package_shows_its_api_alone() -> None:
+    assert dir(package) == sorted(package.__all__)
 
 
 def test_the_schema_is_json_schema(switchbed: Program) -> None:
