@@ -1,10 +1,11 @@
 """Files that come with the program, and reading of a scenario from a file, `@NAME` or `-`."""
 
+import functools
 import json
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,13 +63,37 @@ def schemes() -> list[dict[str, Any]]:
     """List the schemes.
 
     Returns:
-        Dicts with `name`, `paper`, `summary`, `seats` (what the scheme decides), and `parameters`
-        with the values that each takes.
+        Dicts with `name`, `paper`, `summary`, `seats` (what the scheme decides), `parameters` with
+        the values that each takes, `main` (the parameter that one asks about) and what other
+        systems have in its place (`tc`, `wred`, `nearest`).
 
     Example:
         >>> next(s for s in sb.schemes() if s["name"] == "mq-ecn")["parameters"]
     """
     return list(json.loads(_native.schemes()))
+
+
+@functools.cache
+def definition(name: str | None) -> Mapping[str, Any]:
+    """Return what `schemes` has of one; of a name that is none of them, what a scheme has that no
+    other system knows."""
+    unknown = {
+        "main": "",
+        "compared": "queue",
+        "by_quantum": False,
+        "tc": "",
+        "wred": "",
+        "no_wred": "",
+        "nearest": "",
+        "seats": {},
+        "parameters": [],
+    }
+    return next((scheme for scheme in schemes() if scheme["name"] == name), unknown)
+
+
+def makes_queues(name: str) -> bool:
+    """Whether the scheme makes a port's queues and serves them itself."""
+    return bool(definition(name)["seats"].get("scheduler", "any") != "any")
 
 
 def policies() -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ use switchbed_config::param::{Param, Params, Value, defaults};
 use switchbed_config::takes;
 use switchbed_qdisc::memory::chip::{CHIPS, Chip, Observed};
 use switchbed_qdisc::memory::pfc::{Input, Pfc};
+use switchbed_qdisc::schemes::definition::Equivalents;
 use switchbed_qdisc::switch::{POLICIES, PolicyInfo, SECTION};
 use switchbed_units::{Bytes, Rate, Span};
 
@@ -139,6 +140,7 @@ fn size_table(table: &BuiltIn) -> Json {
 
 fn scheme(scheme: &SchemeInfo) -> Json {
     let [classifier, buffer, marker, scheduler, notifier] = scheme.seats;
+    let Equivalents { main, compared, by_quantum, tc, wred, no_wred, nearest } = scheme.equivalents;
     json!({
         "name": scheme.name,
         "paper": scheme.paper,
@@ -151,6 +153,13 @@ fn scheme(scheme: &SchemeInfo) -> Json {
             "scheduler": scheduler,
             "notifier": notifier,
         },
+        "main": main,
+        "compared": compared.word(),
+        "by_quantum": by_quantum,
+        "tc": tc,
+        "wred": wred,
+        "no_wred": no_wred,
+        "nearest": nearest,
         "parameters": scheme.params.iter().map(parameter).collect::<Vec<_>>(),
     })
 }

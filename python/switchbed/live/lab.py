@@ -19,6 +19,7 @@ from switchbed import _native, toml
 from switchbed._native import Mistake, Plan
 from switchbed.live import control, dctcp, hosts, measured, netns, orders, picture, system
 from switchbed.live.scale import scaled, seconds, size_bytes
+from switchbed.prototype import sources
 from switchbed.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def _check(request: Request, scenario: dict[str, Any]) -> None:
         raise Mistake(
             f"{file}: topology.hosts is {topology['hosts']}: a lab has {MOST_HOSTS} at most"
         )
-    if scenario["scheme"]["name"] == "python":
+    if sources.schemes(scenario):
         raise Mistake(f"{file}: scheme.name is 'python': it runs in the simulator alone")
     if request.scale != 1 and any(source["kind"] == "list" for source in scenario["traffic"]):
         raise Mistake(f"{file}: --scale {request.scale:g}: the times of a flow list do not scale")

@@ -9,12 +9,15 @@ from typing import Any
 from switchbed._native import Mistake
 from switchbed.prototype import memory
 
+OWN = "python"
+"""Name in a file of the schemes whose rule is a class of Python's."""
+
 
 def schemes(scenario: dict[str, Any]) -> list[dict[str, Any]]:
     """The schemes in Python of a resolved scenario: `[scheme]`'s and those of `[[deploy]]`."""
     deployed = [entry.get("scheme") for entry in scenario.get("deploy", [])]
     found = [scenario["scheme"], *deployed]
-    return [scheme for scheme in found if scheme is not None and scheme["name"] == "python"]
+    return [scheme for scheme in found if scheme is not None and scheme["name"] == OWN]
 
 
 def files(scenario: dict[str, Any]) -> list[Path]:

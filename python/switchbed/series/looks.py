@@ -1,10 +1,11 @@
 """How a scheme looks: the same colour, marker and dashes in every figure. They differ in grey and
 for readers who confuse red and green."""
 
+import csv
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from switchbed import comparing
+from switchbed import comparing, library
 from switchbed.runner import Outcome
 
 
@@ -31,35 +32,29 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 PLAIN = tuple(map(Style, COLOURS, MARKERS, DASHES * 2))
 """Looks for what is no scheme."""
 
-STYLES = {
-    "none": Style(GREY, "x", ":"),
-    "per-queue": Style(BLACK, "o", "-"),
-    "per-queue-min": Style(ORANGE, "s", "--"),
-    "per-port": Style(PURPLE, "D", "-."),
-    "per-pool": Style(VERMILION, "d", ":"),
-    "mq-ecn": Style(BLUE, "^", "-"),
-    "red": Style(VERMILION, "P", "-."),
-    "per-queue-dq": Style(SKY, "X", "-."),
-    "cedm": Style(PURPLE, "h", "--"),
-    "e-ecn": Style(GREEN, "v", "-"),
-    "s-ecn": Style(ORANGE, "<", ":"),
-    "tcn": Style(VERMILION, "s", ":"),
-    "codel": Style(BLUE, "*", "--"),
-    "fq-codel": Style(SKY, "*", "-"),
-    "cobalt": Style(ORANGE, "*", "-."),
-    "dualpi2": Style(GREEN, "P", ":"),
-    "pmsb": Style(GREY, "d", "-."),
-    "pie": Style(GREEN, "D", "--"),
-    "ecn-sharp": Style(PURPLE, "d", "-"),
-    "qcn": Style(BLACK, "H", "--"),
-    "afd": Style(ORANGE, "v", ":"),
-    "af-qcn": Style(BLUE, "P", "-"),
-    "oq": Style(BLACK, "D", "-."),
-    "hcf": Style(ORANGE, "X", "--"),
-    "cq": Style(GREEN, "^", ":"),
-    "cqrd": Style(VERMILION, "p", "-"),
-    "cqrd-configured": Style(SKY, "o", "--"),
+PALETTE = {
+    "black": BLACK,
+    "orange": ORANGE,
+    "sky": SKY,
+    "green": GREEN,
+    "blue": BLUE,
+    "vermilion": VERMILION,
+    "purple": PURPLE,
+    "grey": GREY,
+    "yellow": YELLOW,
 }
+
+
+def _read() -> dict[str, Style]:
+    """Reads the styles of schemes."""
+    with (library.DATA / "looks.csv").open(encoding="utf-8", newline="") as file:
+        return {
+            row["scheme"]: Style(PALETTE[row["colour"]], row["marker"], row["dashes"])
+            for row in csv.DictReader(file)
+        }
+
+
+STYLES = _read()
 """Schemes that papers compare with each other differ in colour; others in dashes at least."""
 OTHERS = (Style(GREEN, "P", "-."), Style(PURPLE, "*", ":"), Style(SKY, "p", "-"))
 """Styles for names that are not in the list."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from switchbed import library
 from switchbed._native import Mistake
 from switchbed.result import Result
 from switchbed.series.runs import Line
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
 TIME, LENGTH = "time (ms)", "queue (KB)"
 """Titles of the axes."""
 TOGETHER = "all together"
-WIDER = {"per-port": "port", "per-pool": "pool"}
-"""Schemes whose threshold is for more than the packet's queue."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,7 @@ def of_port(
         {number: _length(f"queue {number}", one) for number, one in each.items()},
         _length(TOGETHER, sums),
         tuple(sums["port_marked_packets"].diff().fill_null(0)),
-        WIDER.get(line.scheme, "queue"),
+        library.definition(line.scheme)["compared"],
     )
 
 

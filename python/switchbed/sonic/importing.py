@@ -266,7 +266,7 @@ class _Import:
             mark = of[each.wred] if each.wred is not None else Marking()
             # Two profiles of one content have one scheme.
             found[each.index] = replace(mark, fields=())
-            if each.wred is not None and mark.scheme != "none":
+            if each.wred is not None and mark.scheme != marking.NO_MARKS:
                 device.marks[each.index] = each.wred
         kinds: dict[str, list[int]] = {}
         for index, mark in found.items():
@@ -274,7 +274,11 @@ class _Import:
         if len(kinds) > 1:
             for mine in kinds.values():
                 name = foreign.name(str(queues[mine[0]].wred))
-                text = "no marks" if found[mine[0]].scheme == "none" else f"marks as {name}'s"
+                text = (
+                    "no marks"
+                    if found[mine[0]].scheme == marking.NO_MARKS
+                    else f"marks as {name}'s"
+                )
                 self.said.exact("QUEUE", f"queue {listed(mine)}: {text}")
         return found
 
@@ -418,8 +422,8 @@ class _Import:
 
 def _usual(marks: Mapping[int, Marking]) -> Marking:
     """The marking of most queues that mark; of equally many that of the lowest."""
-    counted = Counter(str(mark) for mark in marks.values() if mark.scheme != "none")
-    found = [mark for mark in marks.values() if mark.scheme != "none"]
+    counted = Counter(str(mark) for mark in marks.values() if mark.scheme != marking.NO_MARKS)
+    found = [mark for mark in marks.values() if mark.scheme != marking.NO_MARKS]
     return max(found, key=lambda mark: counted[str(mark)], default=Marking())
 
 

@@ -10,12 +10,14 @@ from switchbed._native import Mistake
 from switchbed.sonic import schema
 from switchbed.sonic.reading import Reading
 
+NO_MARKS = "none"
+
 
 @dataclass(frozen=True)
 class Marking:
     """Effect of a WRED profile on a queue."""
 
-    scheme: str = "none"
+    scheme: str = NO_MARKS
     params: Mapping[str, Any] | None = None
     drops: bool | None = None
     """Whether arrivals that cannot be marked are dropped; `None` where nothing is marked."""

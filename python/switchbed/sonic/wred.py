@@ -6,25 +6,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from switchbed import links, quantity
+from switchbed import library, links, quantity
 from switchbed.queues import Says
 from switchbed.sonic.draft import NAME, Draft
 from switchbed.sonic.schema import INT_MAX
-
-NEAREST = {
-    "mq-ecn": ("per-queue-min", "threshold"),
-    "per-port": ("per-queue-min", "threshold"),
-    "per-pool": ("per-queue-min", "threshold"),
-    "e-ecn": ("per-queue", "threshold"),
-    "cedm": ("per-queue", "k1"),
-}
-"""The static scheme next to one that switches lack, and the parameter that is its threshold."""
-WHY = {
-    "mq-ecn": "its threshold follows the round time, which no table holds",
-    "per-port": "WRED is a queue's: no table counts a port's queues together",
-    "per-pool": "WRED is a queue's: no table counts a pool's queues together",
-    "cqrd-configured": "one queue an input is no classifier of SONiC's",
-}
 
 
 @dataclass(frozen=True)
@@ -69,7 +54,8 @@ class Writer:
         apart = len({(says.scheme, json.dumps(dict(says.params))) for says in self.draft.says}) > 1
         for says in self.draft.says:
             name = self._name(says.index)
-            by_share = "per-queue-min" in (says.scheme, self.choices.instead.get("scheme"))
+            named = (says.scheme, self.choices.instead.get("scheme"))
+            by_share = any(library.definition(scheme)["by_quantum"] for scheme in named)
             shares = says.quantum if by_share else 0
             key = json.dumps([says.scheme, dict(says.params), says.drops, shares, name])
             if key not in once:
@@ -101,30 +87,31 @@ class Writer:
     def _wred(self, says: Says) -> Wred | None:
         """A queue's scheme as WRED, if it can be one."""
         name, params = says.scheme, dict(says.params)
-        other = self.choices.instead.get("scheme")
-        if name in NEAREST and other == NEAREST[name][0]:
-            key = NEAREST[name][1]
+        of_it = library.definition(name)
+        nearest = of_it["nearest"]
+        if nearest and self.choices.instead.get("scheme") == nearest:
+            key = of_it["main"]
             self.said.approximated(
                 f"{self.key}.name",
-                f"{name} as {other} with its {key}, {params[key]}: static, as --instead chose",
+                f"{name} as {nearest} with its {key}, {params[key]}: static, as --instead chose",
             )
-            name, params = str(other), {"threshold": params[key]}
-        if name == "none":
-            self.said.exact(f"{self.key}.name", "none: no WRED")
+            # A queue's length as the packet comes, which is what the schemes replaced look at.
+            name, params = nearest, {"threshold": params[key], "mark_at": "enqueue"}
+            of_it = library.definition(name)
+        form = of_it["wred"]
+        if form == "off":
+            self.said.exact(f"{self.key}.name", f"{name}: no WRED")
             return None
         self._enable(drops=says.drops)
         found: Wred | None = None
-        if name in ("per-queue", "per-queue-min", "per-queue-dq"):
+        if form == "step":
             found = self._step(name, params, says)
-        elif name == "red":
+        elif form == "ramp":
             found = self._ramp(params, says)
         else:
-            hint = ""
-            if name in NEAREST:
-                hint = f"; the nearest is --instead scheme={NEAREST[name][0]}"
-            why = WHY.get(
-                name, "no such state is in SONiC's tables, which have a ramp a queue (WRED)"
-            )
+            hint = f"; the nearest is --instead scheme={nearest}" if nearest else ""
+            usual = "no such state is in SONiC's tables, which have a ramp a queue (WRED)"
+            why = of_it["no_wred"] or usual
             self.said.refused(f"{self.key}.name", f"{name}: {why}{hint}")
         if found is not None:
             self._fits(found)
@@ -162,13 +149,14 @@ class Writer:
 
     def _step(self, name: str, params: Mapping[str, Any], says: Says) -> Wred:
         k = quantity.size(params["threshold"], self.draft.mtu)
-        if name == "per-queue-dq" or params.get("mark_at") == "dequeue":
+        # A step without the choice looks as packets leave.
+        if params.get("mark_at", "dequeue") == "dequeue":
             self.said.approximated(
                 f"{self.key}.params.mark_at",
                 "whether a chip looks as a packet comes or leaves is the chip's: no table says it",
             )
         each = ""
-        if name == "per-queue-min":
+        if library.definition(name)["by_quantum"]:
             k = round(k * says.quantum / sum(other.quantum for other in self.draft.says))
             each = ", a profile a queue by its quantum's share"
         ramp = self.choices.ramp

@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from switchbed import links, quantity, queues
+from switchbed import library, links, quantity, queues
 from switchbed.sonic.finding import Findings
-from switchbed.sonic.wred import NEAREST
 from switchbed.tc.encoding import CERTAIN, chance_on_device, codel_ns
 from switchbed.tc.ewma import PACKET, burst, exponent
 
@@ -19,8 +18,6 @@ LIMIT_MOST = 2**32 - 1
 LEAST_QUANTUM = 256
 """Of ets: a quantum of 1 was read back as this, on Linux 6.1."""
 TBF, TREE = "1:", "2:"
-WHOLE = ("fq-codel", "dualpi2")
-"""Schemes that are a port's only discipline, with queues of their own."""
 PARTS = 256
 """`dualpi2` has its gains in so many parts of one."""
 
@@ -83,7 +80,7 @@ class _Export:
         if self.choices.rate is not None:
             parent = self._shape(self.choices.rate)
         limits = self._limits()
-        if self.count == 1 or self.scenario["scheme"]["name"] in WHOLE:
+        if self.count == 1 or library.makes_queues(self.scenario["scheme"]["name"]):
             self._leaf(parent, self.queues[0], limits[0])
             return self.made, self.said
         if self._tree(parent):
@@ -119,7 +116,7 @@ class _Export:
         if len(known) == self.count and policy in ("shared", "static"):
             self.said.exact("switch.queue.limit", f"{', '.join(map(str, known))} bytes by band")
             return known
-        whole = self.scenario["scheme"]["name"] in WHOLE
+        whole = library.makes_queues(self.scenario["scheme"]["name"])
         if policy == "shared" and whole:
             size = quantity.size(self.switch["buffer"])
             self.said.approximated(
@@ -213,42 +210,43 @@ class _Export:
     def _leaf(self, where: str, queue: queues.Says, limit: int) -> None:
         name, params = queue.scheme, dict(queue.params)
         self.drops = queue.drops
-        other = self.choices.instead.get("scheme")
-        if name in NEAREST and other == NEAREST[name][0]:
-            key = NEAREST[name][1]
+        of_it = library.definition(name)
+        nearest = of_it["nearest"]
+        if nearest and self.choices.instead.get("scheme") == nearest:
+            key = of_it["main"]
             self.said.approximated(
-                "scheme.name", f"{name} as {other} with its {key}, {params[key]}: static"
+                "scheme.name", f"{name} as {nearest} with its {key}, {params[key]}: static"
             )
-            name, params = str(other), {"threshold": params[key]}
+            name, params = nearest, {"threshold": params[key]}
+            of_it = library.definition(name)
         if limit > LIMIT_MOST:
             self.said.refused(
                 "switch.buffer",
                 f"{limit} bytes: tc's limits have 32 bits: {LIMIT_MOST} at most",
             )
             return
-        if name == "none":
+        kind = of_it["tc"]
+        if kind == "bfifo":
             self.add(where, f"bfifo limit {limit}")
-            self.said.exact("scheme.name", f"none: bfifo of {limit} bytes")
-        elif name in ("per-queue", "per-queue-min"):
+            self.said.exact("scheme.name", f"{name}: bfifo of {limit} bytes")
+        elif kind == "step":
             quanta = sum(each.quantum for each in self.queues)
-            share = queue.quantum / quanta if name == "per-queue-min" else 1.0
+            share = queue.quantum / quanta if of_it["by_quantum"] else 1.0
             self._step(where, round(quantity.size(params["threshold"], self.mtu) * share), limit)
-        elif name == "red":
+        elif kind == "red":
             self._red(where, params, limit)
-        elif name == "codel":
+        elif kind == "codel":
             self._codel(where, params, limit)
-        elif name == "pie":
+        elif kind == "pie":
             self._pie(where, params, limit)
-        elif name == "fq-codel":
+        elif kind == "fq_codel":
             self._fq_codel(where, params, limit)
-        elif name == "cobalt":
+        elif kind == "cake":
             self._cake(where, params, limit)
-        elif name == "dualpi2":
+        elif kind == "dualpi2":
             self._dualpi2(where, params, limit)
         else:
-            hint = (
-                f"; the nearest is --instead scheme={NEAREST[name][0]}" if name in NEAREST else ""
-            )
+            hint = f"; the nearest is --instead scheme={nearest}" if nearest else ""
             self.said.refused("scheme.name", f"{name}: Linux has no such discipline{hint}")
 
     def _flags(self) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from switchbed import foreign, quantity, toml
+from switchbed import foreign, library, quantity, toml
 from switchbed._native import Mistake
 from switchbed.sonic.finding import Findings
 from switchbed.tc.encoding import CERTAIN, chance_on_device, codel_shown_ns
@@ -13,7 +13,6 @@ from switchbed.tc.encoding import CERTAIN, chance_on_device, codel_shown_ns
 SHAPERS = ("tbf", "htb")
 TREES = ("ets", "prio")
 LEAVES = ("red", "bfifo", "pfifo", "codel", "pie", "fq_codel", "cake")
-WHOLE = ("fq-codel",)
 """Schemes that are a port's only discipline, with queues of their own."""
 MOST = 2**32 - 1
 """Of bytes and microseconds: tc has 32 bits."""
@@ -127,7 +126,7 @@ class _Import:
         leaves = self._alike([self._leaf(each) for each in under], under)
         count = min(len(under), MOST_QUEUES)
         leaf = leaves[0]
-        if leaf.scheme in WHOLE:
+        if library.makes_queues(leaf.scheme):
             self.said.approximated(
                 "mq", f"{len(under)} hardware queues, a {leaf.scheme} each: here one, the port's"
             )
@@ -184,7 +183,7 @@ class _Import:
                 "a scenario's queues are alike"
             )
         apart = len(set(map(str, leaves))) > 1
-        whole = next((each for each in leaves if apart and each.scheme in WHOLE), None)
+        whole = next((each for each in leaves if apart and library.makes_queues(each.scheme)), None)
         if whole is not None:
             self._alike(leaves, under)
         leaf = leaves[0] if leaves else _Leaf("none", limit=1000 * PACKET)

@@ -17,21 +17,6 @@ RATIOS = (2, 4)
 CHANCES = (0.05, 0.2, 1.0)
 ALPHAS = tuple(2.0**n for n in range(-4, 4))
 
-MAIN = {
-    "per-queue": "threshold",
-    "per-queue-min": "threshold",
-    "per-queue-dq": "threshold",
-    "per-port": "threshold",
-    "per-pool": "threshold",
-    "mq-ecn": "threshold",
-    "e-ecn": "threshold",
-    "tcn": "threshold",
-    "cedm": "k1",
-    "codel": "target",
-    "pie": "target",
-}
-"""The parameter that one asks about."""
-
 
 @dataclass(frozen=True)
 class Link:
@@ -141,9 +126,10 @@ def build(
     """The grid of `--param` options, or of the scheme's main parameter. `scenario` is resolved;
     `alphas` are what the target can hold, `shipped` its own where the scenario says none."""
     scheme = scenario["scheme"]["name"]
-    if not wanted and scheme == "red":
+    main = library.definition(scheme)["main"]
+    if not wanted and _is_ramp(scheme):
         return _ramps(scenario, link, hold)
-    if not wanted and scheme not in MAIN:
+    if not wanted and not main:
         raise Mistake(
             f"scheme.name is {scheme}: it has no parameter that is tuned unless one is named: "
             "--param KEY, or --param KEY=VALUE,VALUE"
@@ -152,7 +138,7 @@ def build(
         return _ramps(scenario, link, hold, wanted[0].removeprefix("ramp="))
     if shipped is not None and "alpha" not in scenario["switch"]:
         scenario = {**scenario, "switch": {**scenario["switch"], "alpha": shipped}}
-    axes = [_axis(scenario, text, link, hold, alphas) for text in wanted or (MAIN[scheme],)]
+    axes = [_axis(scenario, text, link, hold, alphas) for text in wanted or (main,)]
     keys = tuple(axis.key for axis in axes)
     if len(set(keys)) < len(keys):
         raise Mistake("--param: names a parameter twice")
@@ -180,7 +166,7 @@ def unbound(scenario: Mapping[str, Any]) -> dict[str, Any]:
     fixes them, and for the line of its hosts' links."""
     scheme = scenario["scheme"]
     params = {key: value for key, value in scheme["params"].items() if value is not None}
-    if scheme["name"] != "red" or not {"curve", "rate"} & set(params):
+    if not _is_ramp(scheme["name"]) or not {"curve", "rate"} & set(params):
         return {}
     params.pop("curve", None)
     if "rate" in params:
@@ -189,13 +175,18 @@ def unbound(scenario: Mapping[str, Any]) -> dict[str, Any]:
         for key in ("kmin", "kmax"):
             params[key] = quantity.bytes_of(scale * quantity.size(params[key]))
         params["rate"] = quantity.gbps(line)
-    return {"scheme": {"name": "red", "params": params}}
+    return {"scheme": {"name": scheme["name"], "params": params}}
+
+
+def _is_ramp(scheme: str) -> bool:
+    """Whether its rule is a ramp, as WRED's is."""
+    return bool(library.definition(scheme)["wred"] == "ramp")
 
 
 def _ramps(scenario: Mapping[str, Any], link: Link, hold: Round, listed: str | None = None) -> Grid:
     """WRED's: where it begins, where it ends, and how likely a mark is there; those listed, as
     `30KB:90KB:20%`, or around C·RTT."""
-    if scenario["scheme"]["name"] != "red":
+    if not _is_ramp(scenario["scheme"]["name"]):
         raise Mistake("--param ramp: is red's: add --set scheme=red")
     keys = tuple(f"scheme.params.{name}" for name in ("kmin", "kmax", "pmax"))
     params = scenario["scheme"]["params"]
@@ -289,8 +280,7 @@ def _axis(
 def _key(scenario: Mapping[str, Any], name: str) -> tuple[str, str]:
     """The key that is meant, and what it takes."""
     scheme = scenario["scheme"]["name"]
-    listed = [s["parameters"] for s in library.schemes() if s["name"] == scheme]
-    params = {p["name"]: p["takes"] for parameters in listed for p in parameters}
+    params = {p["name"]: p["takes"] for p in library.definition(scheme)["parameters"]}
     short = name.removeprefix("scheme.params.")
     if short in params:
         return f"scheme.params.{short}", str(params[short])

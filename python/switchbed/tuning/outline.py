@@ -6,7 +6,6 @@ from typing import Any
 
 from switchbed import foreign, library, quantity, toml
 from switchbed._native import Mistake
-from switchbed.tuning.grid import MAIN
 
 HOSTS, LEAVES = 8, 2
 """Of a leaf; and of a fabric. Without a fabric's rate all hosts are at one switch."""
@@ -109,24 +108,18 @@ class Outline:
 
     def _scheme(self) -> dict[str, Any]:
         step = {"kmin": STEP, "kmax": STEP, "pmax": 1.0, "weight": 1, "spacing": "geometric"}
-        if self.scheme == "red":
-            return {"name": "red", "params": step}
-        needed = [
-            p["name"]
-            for each in library.schemes()
-            if each["name"] == self.scheme
-            for p in each["parameters"]
-            if p["required"]
-        ]
-        main = MAIN.get(self.scheme)
-        sized = [name for name in needed if name == main]
+        of_it = library.definition(self.scheme)
+        if of_it["wred"] == "ramp":
+            return {"name": self.scheme, "params": step}
+        needed = {p["name"]: p["takes"] for p in of_it["parameters"] if p["required"]}
+        sized = [name for name in needed if name == of_it["main"]]
         if len(sized) < len(needed):
             raise Mistake(
                 f"--scheme {self.scheme}: needs {', '.join(needed)}: write a file (--out FILE of "
                 "another scheme makes one to change)"
             )
-        value = self.rtt if self.scheme == "tcn" else STEP
-        return {"name": self.scheme, "params": dict.fromkeys(sized, value)}
+        values = {name: self.rtt if needed[name].startswith("a time") else STEP for name in sized}
+        return {"name": self.scheme, "params": values}
 
     def _compare(self) -> dict[str, Any]:
         found: dict[str, Any] = {}

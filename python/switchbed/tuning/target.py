@@ -6,7 +6,6 @@ from typing import Any
 
 from switchbed import asic, library, quantity
 from switchbed._native import Mistake
-from switchbed.sonic.wred import NEAREST
 from switchbed.tuning.grid import ALPHAS, Point
 
 TC_MOST = 34e9
@@ -14,8 +13,6 @@ TC_MOST = 34e9
 WRED_MOST = 2**31 - 1
 """SONiC's daemon reads thresholds into 32 bits with a sign."""
 USUAL = range(-4, 4)
-STEPS = ("per-queue", "per-queue-min", "per-queue-dq", "red")
-"""Schemes that are a threshold or a ramp a queue, which is what switches and `red` have."""
 
 
 @dataclass(frozen=True)
@@ -60,15 +57,16 @@ class Target:
     def instead(self, scenario: Mapping[str, Any]) -> dict[str, Any] | None:
         """The static scheme next to one that it lacks, as a file has it."""
         scheme = scenario["scheme"]
-        if self.is_sim or scheme["name"] not in NEAREST:
+        of_it = library.definition(scheme["name"])
+        if self.is_sim or not of_it["nearest"]:
             return None
-        name, key = NEAREST[scheme["name"]]
-        return {"name": name, "params": {"threshold": scheme["params"][key]}}
+        threshold = scheme["params"][of_it["main"]]
+        return {"name": of_it["nearest"], "params": {"threshold": threshold}}
 
     def check(self, scenario: Mapping[str, Any]) -> None:
         """Refuses a scheme that it has not, nor one like it."""
         scheme = scenario["scheme"]["name"]
-        if not self.is_sim and scheme not in STEPS:
+        if not self.is_sim and library.definition(scheme)["wred"] not in ("step", "ramp"):
             raise Mistake(
                 f"--target {self.name}: has no {scheme}: a threshold or a ramp a queue is what it "
                 "has (scheme.name = per-queue, per-queue-min or red); --target sim tunes any"

@@ -23,7 +23,7 @@ use crate::hooks::{Departure, Intent, Marker};
 use crate::port::arena::{Note, SlotId};
 use crate::port::packet::{Packet, QueueId};
 use crate::port::view::View;
-use crate::schemes::definition::{About, Definition, marker};
+use crate::schemes::definition::{About, Definition, Equivalents, marker};
 use crate::schemes::site::{Built, Site};
 use switchbed_config::param::Unfit;
 use switchbed_config::params;
@@ -82,6 +82,9 @@ impl Definition for Cedm {
         seats: marker("CEDM on the queue"),
         needs_pool: false,
     };
+
+    const EQUIVALENTS: Equivalents =
+        Equivalents { main: "k1", nearest: "per-queue", ..Equivalents::NONE };
 
     /// K2 and w_s where they are not given; what they follow from has then been said.
     fn complete(params: &mut CedmParams, limit: Bytes) -> Result<(), Unfit> {

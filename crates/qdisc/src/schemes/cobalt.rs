@@ -22,7 +22,7 @@ use crate::hooks::{Departure, Intent, Marker};
 use crate::port::arena::{Note, SlotId};
 use crate::port::packet::{Packet, QueueId};
 use crate::port::view::{DropReason, View};
-use crate::schemes::definition::{About, Definition, marker};
+use crate::schemes::definition::{About, Definition, Equivalents, marker};
 use crate::schemes::site::{Built, Site};
 use switchbed_config::param::Unfit;
 use switchbed_config::params;
@@ -62,6 +62,8 @@ impl Definition for Cobalt {
         seats: marker("COBALT on the queue"),
         needs_pool: false,
     };
+
+    const EQUIVALENTS: Equivalents = Equivalents { tc: "cake", ..Equivalents::NONE };
 
     fn complete(params: &mut CobaltParams, _: Bytes) -> Result<(), Unfit> {
         let key = CobaltParams::KEY;

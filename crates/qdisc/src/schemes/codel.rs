@@ -24,7 +24,7 @@ use crate::hooks::{Departure, Intent, Marker};
 use crate::port::arena::{Note, SlotId};
 use crate::port::packet::{Ecn, Packet, QueueId};
 use crate::port::view::{DropReason, View};
-use crate::schemes::definition::{About, Definition, marker};
+use crate::schemes::definition::{About, Definition, Equivalents, marker};
 use crate::schemes::site::{Built, Site};
 use switchbed_config::param::Unfit;
 use switchbed_config::{params, words};
@@ -92,6 +92,9 @@ impl Definition for Codel {
         seats: marker("CoDel on the queue"),
         needs_pool: false,
     };
+
+    const EQUIVALENTS: Equivalents =
+        Equivalents { main: "target", tc: "codel", ..Equivalents::NONE };
 
     fn complete(params: &mut CodelParams, _: Bytes) -> Result<(), Unfit> {
         let key = CodelParams::KEY;

@@ -14,7 +14,7 @@ use crate::classifier::{ByIngress, Single};
 use crate::hooks::{Marker, Nobody};
 use crate::memory::{Crosspoint, Overflow, Static};
 use crate::schedulers::{Fifo, RoundRobin, Wrr};
-use crate::schemes::definition::{About, Definition, Layout};
+use crate::schemes::definition::{About, Definition, Equivalents, Layout};
 use crate::schemes::site::{Built, Site};
 use crate::schemes::{MarkAt, RandomMark, Red, RedSettings, Spacing, Step};
 use switchbed_config::param::Unfit;
@@ -246,6 +246,11 @@ impl Definition for CqrdConfigured {
         source: "section 5.1",
         seats: ["ingress", "own part, tail drop", "RED on the queue", "WRR", "none"],
         needs_pool: false,
+    };
+
+    const EQUIVALENTS: Equivalents = Equivalents {
+        no_wred: "one queue an input is no classifier of SONiC's",
+        ..Equivalents::NONE
     };
 
     fn complete(params: &mut ConfiguredParams, _: Bytes) -> Result<(), Unfit> {

@@ -1,7 +1,6 @@
 //! Entry of a scheme for those who choose and build it: a [`Definition`] in the scheme's own file
-//! says its name and paper, its parameters, where it may sit, and how it is built. a [`Definition`]
-//! in the scheme's own file says its name and paper, its parameters, where it may sit, and how it
-//! is built. [`crate::schemes`] lists them all.
+//! says its name and paper, its parameters, where it may sit, how it is built, and what other
+//! systems have in its place. [`crate::schemes`] lists them all.
 
 use crate::MAX_QUEUES;
 use crate::schemes::fairness::{Party, Shares};
@@ -53,6 +52,61 @@ impl About {
     }
 }
 
+/// Length that a scheme compares its threshold with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compared {
+    /// The packet's queue.
+    Queue,
+    /// All queues of the port together.
+    Port,
+    /// All that is in the switch's pool.
+    Pool,
+}
+
+impl Compared {
+    /// Word for it in the schemes' list.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Compared::Queue => "queue",
+            Compared::Port => "port",
+            Compared::Pool => "pool",
+        }
+    }
+}
+
+/// Facts by which tools choose a scheme's parameter and carry it to other systems. Empty texts
+/// stand for "none".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Equivalents {
+    /// Parameter that one asks about first: the threshold or the target.
+    pub main: &'static str,
+    /// Length that the threshold is compared with.
+    pub compared: Compared,
+    /// Whether a queue's threshold is its quantum's share of the one given.
+    pub by_quantum: bool,
+    /// Discipline of Linux's `tc` with the same rule; `step` is `red` with a step for a curve.
+    pub tc: &'static str,
+    /// Form as a SONiC profile of WRED: `off`, `step` or `ramp`.
+    pub wred: &'static str,
+    /// Reason for which WRED has no such form.
+    pub no_wred: &'static str,
+    /// Static scheme next to it, for systems that lack it. It gets the value of `main`.
+    pub nearest: &'static str,
+}
+
+impl Equivalents {
+    /// Nothing in other systems.
+    pub const NONE: Equivalents = Equivalents {
+        main: "",
+        compared: Compared::Queue,
+        by_quantum: false,
+        tc: "",
+        wred: "",
+        no_wred: "",
+        nearest: "",
+    };
+}
+
 /// How far a scheme looks as it decides on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
@@ -77,6 +131,9 @@ pub trait Definition: 'static {
     /// How far it looks. What fills the seats is [`Scope::Whole`] whatever stands here.
     /// The conformance suite runs each that looks at one queue as a marker a queue.
     const SCOPE: Scope = Scope::Queue;
+
+    /// Parameter that one asks about, and what other systems have in its place.
+    const EQUIVALENTS: Equivalents = Equivalents::NONE;
 
     /// Fills in what follows from the parameters that are given, and refuses what does not go
     /// together. `limit` is the most that the length a threshold is compared with can reach.
@@ -135,6 +192,8 @@ impl Layout {
 #[derive(Clone, Copy)]
 pub struct SchemeInfo {
     about: About,
+    /// Facts for tools, and for other systems.
+    pub equivalents: Equivalents,
     /// Declarations of its parameters, in the order of the manifest.
     pub params: &'static [Param],
     choose: fn(Values, Bytes) -> Result<Choice, Unfit>,
@@ -155,12 +214,22 @@ impl SchemeInfo {
             D::complete(&mut params, limit)?;
             Ok(Choice::of::<D>(params))
         };
-        SchemeInfo { about: D::ABOUT, params: <D::Params as Params>::TABLE, choose }
+        SchemeInfo {
+            about: D::ABOUT,
+            equivalents: D::EQUIVALENTS,
+            params: <D::Params as Params>::TABLE,
+            choose,
+        }
     }
 
     /// One that only says what it is: what it does comes from elsewhere.
     pub const fn described(about: About, params: &'static [Param]) -> SchemeInfo {
-        SchemeInfo { about, params, choose: |_, _| Err(Unfit::new("", "it comes from elsewhere")) }
+        SchemeInfo {
+            about,
+            equivalents: Equivalents::NONE,
+            params,
+            choose: |_, _| Err(Unfit::new("", "it comes from elsewhere")),
+        }
     }
 
     /// The scheme with these values, which are read by its table, defaults included. `limit` is

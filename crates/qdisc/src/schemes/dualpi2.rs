@@ -29,7 +29,7 @@ use crate::memory::Shared;
 use crate::port::arena::{Note, SlotId};
 use crate::port::packet::{Ecn, Packet, QueueId};
 use crate::port::view::{DropReason, View};
-use crate::schemes::definition::{About, Definition, Layout};
+use crate::schemes::definition::{About, Definition, Equivalents, Layout};
 use crate::schemes::site::{Built, Site};
 use std::collections::VecDeque;
 use switchbed_config::param::Unfit;
@@ -94,6 +94,8 @@ impl Definition for DualPi2 {
         ],
         needs_pool: false,
     };
+
+    const EQUIVALENTS: Equivalents = Equivalents { tc: "dualpi2", ..Equivalents::NONE };
 
     fn complete(params: &mut DualPi2Params, _: Bytes) -> Result<(), Unfit> {
         let (key, target) = (DualPi2Params::KEY, params.target);

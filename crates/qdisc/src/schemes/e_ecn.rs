@@ -20,7 +20,7 @@ use crate::hooks::{Intent, Marker};
 use crate::port::arena::SlotId;
 use crate::port::packet::{Packet, QueueId};
 use crate::port::view::{DropReason, View};
-use crate::schemes::definition::{About, Definition, marker};
+use crate::schemes::definition::{About, Definition, Equivalents, marker};
 use crate::schemes::site::{Built, Site};
 use switchbed_config::param::Unfit;
 use switchbed_config::params;
@@ -69,6 +69,9 @@ impl Definition for EEcn {
         seats: marker("E-ECN on the queue"),
         needs_pool: false,
     };
+
+    const EQUIVALENTS: Equivalents =
+        Equivalents { main: "threshold", nearest: "per-queue", ..Equivalents::NONE };
 
     fn complete(params: &mut EEcnParams, _: Bytes) -> Result<(), Unfit> {
         if params.t_a.is_some() && params.base_rtt.is_some() {

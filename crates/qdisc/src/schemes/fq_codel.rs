@@ -24,7 +24,7 @@ use crate::port::arena::{Note, SlotId};
 use crate::port::packet::{Packet, QueueId};
 use crate::port::view::{DropReason, View};
 use crate::scheme::{Needs, Scheme, Stored};
-use crate::schemes::definition::{About, Definition, Layout};
+use crate::schemes::definition::{About, Definition, Equivalents, Layout};
 use crate::schemes::fairness::Share;
 use crate::schemes::site::{Built, Site};
 use crate::schemes::{Codel, CodelParams, Law, Rule};
@@ -69,6 +69,8 @@ impl Definition for FqCodel {
         ],
         needs_pool: false,
     };
+
+    const EQUIVALENTS: Equivalents = Equivalents { tc: "fq_codel", ..Equivalents::NONE };
 
     fn complete(params: &mut FqCodelParams, limit: Bytes) -> Result<(), Unfit> {
         if params.quantum == Some(Bytes::ZERO) {

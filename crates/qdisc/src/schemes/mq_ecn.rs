@@ -24,7 +24,7 @@ use crate::hooks::{Departure, Intent, Marker, ServiceEnd};
 use crate::port::arena::{Note, SlotId};
 use crate::port::packet::{Packet, QueueId};
 use crate::port::view::View;
-use crate::schemes::definition::{About, Definition, Scope, marker};
+use crate::schemes::definition::{About, Definition, Equivalents, Scope, marker};
 use crate::schemes::site::{Built, Site};
 use crate::switch::Discipline;
 use switchbed_config::param::Unfit;
@@ -82,6 +82,13 @@ impl Definition for MqEcn {
         source: "equations 5 and 6, sections 3.3.1, 3.4 and 4.1",
         seats: marker("step or RED on the queue, scaled by its share"),
         needs_pool: false,
+    };
+
+    const EQUIVALENTS: Equivalents = Equivalents {
+        main: "threshold",
+        nearest: "per-queue-min",
+        no_wred: "its threshold follows the round time, which no table holds",
+        ..Equivalents::NONE
     };
 
     const SCOPE: Scope = Scope::Port;

@@ -1,7 +1,7 @@
 //! No scheme at all: the buffer drops what does not fit.
 
 use crate::hooks::Nobody;
-use crate::schemes::definition::{About, Definition, marker};
+use crate::schemes::definition::{About, Definition, Equivalents, marker};
 use crate::schemes::site::{Built, Site};
 use switchbed_config::params;
 
@@ -21,6 +21,8 @@ impl Definition for Nobody {
         seats: marker("none"),
         needs_pool: false,
     };
+
+    const EQUIVALENTS: Equivalents = Equivalents { tc: "bfifo", wred: "off", ..Equivalents::NONE };
 
     fn acts(_: &NoParams) -> bool {
         false

@@ -24,7 +24,7 @@ use crate::hooks::{Departure, Intent, Marker};
 use crate::port::arena::{Note, SlotId};
 use crate::port::packet::{Packet, QueueId};
 use crate::port::view::{DropReason, View};
-use crate::schemes::definition::{About, Definition, marker};
+use crate::schemes::definition::{About, Definition, Equivalents, marker};
 use crate::schemes::site::{Built, Site};
 use switchbed_config::param::Unfit;
 use switchbed_config::params;
@@ -67,6 +67,8 @@ impl Definition for Pie {
         seats: marker("PIE on the queue"),
         needs_pool: false,
     };
+
+    const EQUIVALENTS: Equivalents = Equivalents { main: "target", tc: "pie", ..Equivalents::NONE };
 
     fn complete(params: &mut PieParams, _: Bytes) -> Result<(), Unfit> {
         let (key, target) = (PieParams::KEY, params.target);

@@ -30,7 +30,7 @@ use crate::hooks::{Departure, Intent, Marker, ServiceEnd};
 use crate::port::arena::{Note, SlotId};
 use crate::port::packet::{Packet, QueueId};
 use crate::port::view::{DropReason, View};
-use crate::schemes::definition::{About, Definition, marker};
+use crate::schemes::definition::{About, Definition, Equivalents, marker};
 use crate::schemes::site::{Built, Site};
 use switchbed_config::param::{Unfit, at_defaults};
 use switchbed_config::{params, words};
@@ -143,6 +143,8 @@ impl Definition for Red {
         seats: marker("RED on the queue"),
         needs_pool: false,
     };
+
+    const EQUIVALENTS: Equivalents = Equivalents { tc: "red", wred: "ramp", ..Equivalents::NONE };
 
     fn complete(params: &mut RedParams, _: Bytes) -> Result<(), Unfit> {
         if let Some(curve) = params.curve {

@@ -14,7 +14,7 @@ use crate::hooks::{Departure, Intent, Marker};
 use crate::port::arena::{Note, SlotId};
 use crate::port::packet::{Packet, QueueId};
 use crate::port::view::View;
-use crate::schemes::definition::{About, Definition, Scope, marker};
+use crate::schemes::definition::{About, Compared, Definition, Equivalents, Scope, marker};
 use crate::schemes::site::{Built, Site};
 use switchbed_config::params;
 use switchbed_units::Bytes;
@@ -56,6 +56,9 @@ impl Definition for PerQueue {
         needs_pool: false,
     };
 
+    const EQUIVALENTS: Equivalents =
+        Equivalents { main: "threshold", tc: "step", wred: "step", ..Equivalents::NONE };
+
     fn build(params: &StepParams, site: Site) -> Built {
         let queues = site.queues();
         site.mark(Step::per_queue(params.standard.threshold, queues, params.mark_at))
@@ -83,6 +86,14 @@ impl Definition for PerQueueMin {
         needs_pool: false,
     };
 
+    const EQUIVALENTS: Equivalents = Equivalents {
+        main: "threshold",
+        by_quantum: true,
+        tc: "step",
+        wred: "step",
+        ..Equivalents::NONE
+    };
+
     const SCOPE: Scope = Scope::Port;
 
     fn build(params: &StepParams, site: Site) -> Built {
@@ -104,6 +115,14 @@ impl Definition for PerPort {
         source: "section 2.2.3",
         seats: marker("step on the port"),
         needs_pool: false,
+    };
+
+    const EQUIVALENTS: Equivalents = Equivalents {
+        main: "threshold",
+        compared: Compared::Port,
+        nearest: "per-queue-min",
+        no_wred: "WRED is a queue's: no table counts a port's queues together",
+        ..Equivalents::NONE
     };
 
     const SCOPE: Scope = Scope::Port;
@@ -129,6 +148,14 @@ impl Definition for PerPool {
         needs_pool: true,
     };
 
+    const EQUIVALENTS: Equivalents = Equivalents {
+        main: "threshold",
+        compared: Compared::Pool,
+        nearest: "per-queue-min",
+        no_wred: "WRED is a queue's: no table counts a pool's queues together",
+        ..Equivalents::NONE
+    };
+
     const SCOPE: Scope = Scope::Switch;
 
     fn build(params: &StepParams, site: Site) -> Built {
@@ -151,6 +178,9 @@ impl Definition for PerQueueDq {
         seats: marker("step on the queue, at dequeue"),
         needs_pool: false,
     };
+
+    const EQUIVALENTS: Equivalents =
+        Equivalents { main: "threshold", wred: "step", ..Equivalents::NONE };
 
     fn build(params: &StandardThreshold, site: Site) -> Built {
         let queues = site.queues();

@@ -6,7 +6,7 @@ use crate::hooks::{Departure, Intent, Marker};
 use crate::port::arena::{Note, SlotId};
 use crate::port::packet::{Packet, QueueId};
 use crate::port::view::View;
-use crate::schemes::definition::{About, Definition, marker};
+use crate::schemes::definition::{About, Definition, Equivalents, marker};
 use crate::schemes::site::{Built, Site};
 use switchbed_config::param::Unfit;
 use switchbed_config::params;
@@ -40,6 +40,8 @@ impl Definition for Tcn {
         seats: marker("TCN"),
         needs_pool: false,
     };
+
+    const EQUIVALENTS: Equivalents = Equivalents { main: "threshold", ..Equivalents::NONE };
 
     fn complete(params: &mut TcnParams, _: Bytes) -> Result<(), Unfit> {
         match params.threshold {
