@@ -1,9 +1,13 @@
 """A scenario's memory as buffer pools and profiles."""
 
+import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
-from switchbed import asic, quantity
+from switchbed import _native, asic, quantity
+from switchbed._native import Mistake
 from switchbed.queues import Says
 from switchbed.sonic.draft import Draft
 from switchbed.sonic.memory import ALL_FREE
@@ -11,6 +15,26 @@ from switchbed.sonic.memory import ALL_FREE
 LEAST_POWER, MOST_POWER = -8, 7
 """Range of dynamic_th."""
 EGRESS, INGRESS = "egress_lossy", "ingress_lossy"
+GROUP_KEYS = ("headroom", "reserve", "threshold", "alpha", "xon", "xon_offset")
+"""Keys of `switch.pfc` that the profile of lossless groups has fields for."""
+
+
+def _is_usual(key: str, value: object) -> bool:
+    """Whether a key of `switch.pfc` has the value that it has where a file says nothing."""
+    usual = json.loads(_native.schema())["properties"]["switch"]["properties"]["pfc"]["properties"]
+    default = usual[key].get("default")
+    if value is None or value == default:
+        return True
+    if key == "reserve":
+        return quantity.size(value) == 0
+    if default is None:
+        return False
+    for read in (quantity.size, quantity.time):
+        try:
+            return read(value) == read(default)
+        except Mistake:
+            continue
+    return False
 
 
 @dataclass(frozen=True)
@@ -33,6 +57,14 @@ class Writer:
 
     def write(self) -> None:
         """Pools, profiles, and which queues have them."""
+        if self.device is None and "pfc" in self.switch:
+            self.said.refused(
+                "switch.pfc",
+                "without the device's own file (NAME.sonic.json, as import sonic leaves it) the "
+                "tables would name no lossless class: put it beside the scenario, or leave "
+                "switch.pfc away and keep these tables from a switch that has it",
+            )
+            return
         if self.draft.choices.instead.get("buffer") == "device":
             self.said.approximated(
                 "switch.buffer", "the device's buffers stay as they are, as --instead chose"
@@ -53,13 +85,6 @@ class Writer:
 
     def _without_device(self) -> None:
         """Pools of the scenario's own, with every queue's bound."""
-        if "pfc" in self.switch:
-            self.said.refused(
-                "switch.pfc",
-                "tables of lossless groups and headroom are not written yet: leave switch.pfc "
-                "away, and the device's stay as they are",
-            )
-            return
         if self.policy == "asic":
             self._chip()
             return
@@ -211,14 +236,23 @@ class Writer:
                 "is set there: change PORT_QOS_MAP's pfc_enable, and import anew",
             )
         name = self.device.groups
-        if name is None:
-            return
+        written = {"priorities", *self.device.pools}
+        if name is not None:
+            written |= self._group(name, pfc)
+        self._unwritten(pfc, written)
+
+    def _group(self, name: str, pfc: Mapping[str, Any]) -> set[str]:
+        """The profile of lossless groups; the keys of `switch.pfc` that it holds."""
+        assert self.device is not None
+        written = set()
         row = self.draft.made["BUFFER_PROFILE"][name]
         sizes = {"xoff": "headroom", "size": "reserve", "static_th": "threshold"}
         for field, own in self.device.tables["BUFFER_PROFILE"][name].items():
             if not self.device.says("BUFFER_PROFILE", name, field):
                 continue
-            value = pfc.get("alpha" if field == "dynamic_th" else sizes.get(field, field))
+            key = "alpha" if field == "dynamic_th" else sizes.get(field, field)
+            written.add(key)
+            value = pfc.get(key)
             if value is None:
                 row[field] = own
             elif field == "dynamic_th":
@@ -231,6 +265,27 @@ class Writer:
             else:
                 row[field] = str(quantity.size(value))
         self.said.exact("switch.pfc", f"{name}, of lossless groups")
+        return written
+
+    def _unwritten(self, pfc: Mapping[str, Any], written: set[str]) -> None:
+        """Says which keys that a scenario gives no row of the device holds."""
+        assert self.device is not None
+        name = self.device.groups
+        where = (
+            "the switch makes the profile of lossless groups itself, of its pg_profile_lookup.ini: "
+            "change it there"
+            if name is None
+            else f"{name} has no such field: add it there, and import anew"
+        )
+        for key, value in pfc.items():
+            if key in written or _is_usual(key, value):
+                continue
+            if key in GROUP_KEYS:
+                self.said.refused(f"switch.pfc.{key}", f"{value}: {where}")
+            else:
+                self.said.left_out(
+                    f"switch.pfc.{key}", f"{value}: is not in these tables: the device's stays"
+                )
 
     def _profiles(self, bounds: dict[int, Bound]) -> None:
         assert self.device is not None

@@ -76,6 +76,10 @@ class _Export:
         self.rate = choices.rate or links.host_rate(scenario["topology"])
 
     def lines(self) -> tuple[list[str], Findings]:
+        if "pfc" in self.switch:
+            self.said.refused(
+                "switch.pfc", "tc has no pause frames: leave switch.pfc away, its queues drop"
+            )
         parent = "root"
         if self.choices.rate is not None:
             parent = self._shape(self.choices.rate)

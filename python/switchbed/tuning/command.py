@@ -55,6 +55,8 @@ def tune(
         pictures.draw(found, picture)
     if fragment_to is not None and found.fragment is not None:
         fragments.write(found.fragment, fragment_to)
+        if not quiet:
+            say(f"{fragment_to}: written", err=True)
     elif fragment_to is not None:
         why = "nothing is advised" if found.advised is None else "yours is advised"
         say(f"{fragment_to}: is not written: {why}", err=True)

@@ -564,6 +564,59 @@ def test_the_commands_lead_there_and_back(switchbed: Program, tmp_path: Path) ->
     assert "is there already" in refused.stderr
 
 
+PFC_VALUES = {
+    "headroom": "77KB",
+    "reserve": "9KB",
+    "threshold": "55KB",
+    "alpha": "0.25",
+    "xon": "19KB",
+    "xon_offset": "7KB",
+}
+
+
+@pytest.mark.parametrize("name", ["lossy throughout", "groups with a profile"])
+def test_no_key_of_pfc_is_lost_without_a_word(name: str) -> None:
+    config = json.loads(json.dumps(CONFIGS["lossy throughout"]))
+    if name != "lossy throughout":
+        config["BUFFER_PROFILE"]["pg_lossless_100000_5m_profile"] = {
+            "pool": "ingress_lossless_pool",
+            "size": "0",
+            "xoff": "50000",
+            "xon_offset": "2496",
+            "dynamic_th": "-3",
+        }
+        config["BUFFER_PG"]["Ethernet0|3-4"] = {"profile": "pg_lossless_100000_5m_profile"}
+    found = load(config, "x")
+    kept = []
+    for key, value in PFC_VALUES.items():
+        scenario = imported(found)
+        scenario["switch"]["pfc"] |= {key: float(value) if key == "alpha" else value}
+        made, said = export(scenario, Choices(), found.device)
+        if f"switch.pfc.{key}" in {each.key for each in said.refusals}:
+            continue
+        assert same(made) != same(config), key
+        kept.append(key)
+    fields = ["headroom", "reserve", "alpha", "xon_offset"]
+    assert kept == (fields if found.device.groups else [])
+    scenario = imported(found)
+    scenario["switch"]["pfc"] |= {"watchdog": "drop", "pipeline": "0us"}
+    _, said = export(scenario, Choices(), found.device)
+    assert [each.key for each in said.all if each.kind == "left out"] == ["switch.pfc.watchdog"]
+
+
+def test_lossless_classes_need_the_devices_file(switchbed: Program, tmp_path: Path) -> None:
+    (tmp_path / "config_db.json").write_text(json.dumps(CONFIGS["lossy throughout"]))
+    switchbed("import", "sonic", "config_db.json", "--out", "tor.toml")
+    (tmp_path / "tor.toml").rename(tmp_path / "other.toml")
+    for more in ([], ["--instead", "buffer=device"]):
+        done = switchbed("export", "sonic", "other.toml", *more, code=2)
+        assert "refused: switch.pfc: without the device's own file" in done.stderr
+    race = ["--target", "sonic", "--fragment", "f.json", "--param", "kmin=15KB"]
+    done = switchbed("tune", "other.toml", *race, code=2)
+    assert "switch.pfc: without the device's own file" in done.stderr
+    assert not (tmp_path / "f.json").exists()
+
+
 def test_nothing_is_written_where_something_is_refused_but_with_partial(
     switchbed: Program, tmp_path: Path
 ) -> None:

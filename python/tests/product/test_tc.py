@@ -340,3 +340,10 @@ def test_cake_with_more_than_its_cobalt_is_refused() -> None:
     whole = {"kind": "cake", "root": True, "options": {"diffserv": "diffserv3", "rtt": 100000}}
     with pytest.raises(Mistake, match="diffserv is diffserv3: a scenario has its COBALT alone"):
         importing.load([whole], "x.json")
+
+
+def test_pauses_are_refused() -> None:
+    lossless = PORT.replace("[switch]\n", "[switch]\npfc = { priorities = [1] }\n")
+    lossless = lossless.replace('policy = "static"\nbuffer = "1200KB"', 'pool = "12MB"')
+    _, said = exporting.export(resolved(lossless), exporting.Choices())
+    assert any(each.key == "switch.pfc" for each in said.refusals)
