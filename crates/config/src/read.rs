@@ -45,7 +45,13 @@ fn read_any(kind: &ParamKind, node: &Node, packet: Option<Bytes>) -> Result<Valu
             };
             let mut result = Err(format!("it must be {}", takes(&either)));
             for kind in kinds.iter().filter(fits) {
-                result = result.or_else(|_| read(kind, node, packet));
+                result = result.or_else(|every| {
+                    read(kind, node, packet).map_err(|why| match kind {
+                        // One form's words alone would hide the others.
+                        ParamKind::Word(_) if !why.contains("did you mean") => every,
+                        _ => why,
+                    })
+                });
             }
             result
         }

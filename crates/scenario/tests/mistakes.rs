@@ -338,6 +338,10 @@ to = 8 -> to = 8\nstart = "1s"
     22: measure.capture is "host0": it must be a list, [ … ]
 ["switch:8"] -> ["switch:8"]\ncapture_packets = 0
     22: measure.capture_packets is 0: it must be a whole number from 1 to 1000000000
+["switch:8"] -> "exact"
+    21: measure.queues is "exact": it must be off or all; or a list, each a text
+["switch:8"] -> "al"
+    21: measure.queues is "al": it must be off or all; did you mean "all"?
 switch:8 -> switch:9
     21: measure.queues.0 is "switch:9": the topology has switch:0 to switch:8, host0 to host8
 switch:8 -> switch0:8
