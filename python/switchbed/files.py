@@ -129,10 +129,10 @@ def _put(draft: Path, place: Path) -> None:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a UTF-8 file."""
+    """Return the text of a UTF-8 file, without the byte order mark that some editors add."""
     try:
         check(path)
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8").removeprefix("\ufeff")
     except OSError as error:
         raise Mistake(f"{path}: cannot be read: {why(error)}") from error
     except UnicodeDecodeError as error:

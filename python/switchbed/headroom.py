@@ -226,6 +226,14 @@ class Row:
     xoff: int
 
 
+IN_RANGE = (
+    ("the speed in Mbps", 1, 1_600_000),
+    ("the cable in metres", 0, 1_000_000),
+    ("xoff in bytes", 0, 10**12),
+)
+"""Ranges of a row: speeds and cables as the command's options have them."""
+
+
 def lookup(path: Path) -> list[Row]:
     """A switch's table: speed, cable, size, xon, xoff, threshold (and xon_offset) a line."""
     rows = []
@@ -247,8 +255,9 @@ def lookup(path: Path) -> list[Row]:
                 "threshold and xon_offset are needed, as 100000 40m 1248 2288 99264 0 2288"
             )
         mbps, _, _, xoff = _all(numbers)
-        if mbps == 0:
-            raise Mistake(f"{path}:{number}: a speed of 0: Mbps are needed, as 100000")
+        for value, (named, low, most) in zip((mbps, far, xoff), IN_RANGE, strict=True):
+            if not low <= value <= most:
+                raise Mistake(f"{path}:{number}: {named} is {value}: {low} to {most} are needed")
         rows.append(Row(mbps, far, xoff))
     if not rows:
         raise Mistake(f"{path}: has no row: lines as 100000 40m 1248 2288 99264 0 2288 are needed")

@@ -22,7 +22,10 @@ pub fn number(value: f64) -> String {
 
 const MOST: u64 = 64 << 20;
 
-/// Reads the text of a file.
+/// Byte order mark (RFC 3629, section 6).
+const MARK: char = '\u{feff}';
+
+/// Reads the text of a file, without the byte order mark that some editors add.
 ///
 /// # Errors
 /// The file cannot be read; it is larger than anybody writes them; it is a pipe or a device, which might
@@ -35,5 +38,9 @@ pub fn read(path: &Path) -> Result<String> {
     if file.len() > MOST {
         return Err(Error::other(format!("it is larger than {} MiB", MOST >> 20)));
     }
-    std::fs::read_to_string(path)
+    let mut text = std::fs::read_to_string(path)?;
+    if text.starts_with(MARK) {
+        text.remove(0);
+    }
+    Ok(text)
 }

@@ -145,17 +145,26 @@ fn unit(name: &str, wanted: Dimension) -> Result<u64, String> {
     {
         return Ok(size);
     }
+    let name = cut(name);
     let needs = format!("{} is needed, such as \"{}\"", wanted.name(), wanted.example());
     if let Some((_, dimension, _)) = known {
         return Err(format!("that is {}, {needs}", dimension.name()));
     }
-    if let Some(near) = wanted.units().find(|unit| unit.eq_ignore_ascii_case(name)) {
+    if let Some(near) = wanted.units().find(|unit| unit.eq_ignore_ascii_case(&name)) {
         return Err(format!("there is no unit \"{name}\", did you mean \"{near}\"?"));
     }
     let all = wanted.units().collect::<Vec<_>>().join(", ");
-    match name {
+    match name.as_str() {
         "" => Err(format!("it has no unit ({all}); {needs}")),
         _ => Err(format!("there is no unit \"{name}\" (units are {all}); {needs}")),
+    }
+}
+
+/// The beginning of what stands where a unit should, for a message.
+fn cut(name: &str) -> String {
+    match name.char_indices().nth(20) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
     }
 }
 
@@ -254,6 +263,11 @@ mod tests {
     fn what_is_wrong_is_said_with_what_is_right() {
         let no_unit =
             "it has no unit (bps, kbps, Mbps, Gbps, Tbps); a rate is needed, such as \"10Gbps\"";
+        let long = time(&format!("1us{}", "x".repeat(10_000))).unwrap_err();
+        assert!(
+            long.starts_with("there is no unit \"usxxxxxxxxxxxxxxxxxx…\" (units are ps, ns"),
+            "{long}"
+        );
         for (result, message) in [
             (rate("10").err(), no_unit),
             (rate("10us").err(), "that is a time, a rate is needed, such as \"10Gbps\""),

@@ -69,7 +69,11 @@ def test_a_table_is_explained_row_by_row(tmp_path: Path) -> None:
     assert cells["next_to"] == "ieee's, where packets of 64 B fill the cells"
     assert "no rule here within 10 %" in third["reason"]
     assert second["shipped_bytes"] == 187_000
-    for text in ("100000 40m 1 2", "fast 40m 1 2 3 4", "0 40m 1 2 3 4", "1 -4m 1 2 3 4", "# x"):
+    huge = "9" * 30
+    for text in (
+        *("100000 40m 1 2", "fast 40m 1 2 3 4", "0 40m 1 2 3 4", "1 -4m 1 2 3 4", "# x"),
+        *(f"{huge} 40m 1 2 3 4", f"1 {huge}m 1 2 3 4", f"1 40m 1 2 {huge} 4"),
+    ):
         table.write_text(text)
         with pytest.raises(Mistake, match=r"pg_profile_lookup\.ini"):
             headroom.lookup(table)

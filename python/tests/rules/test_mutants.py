@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from evidence.robustness import mutants, mutate
+from evidence.robustness import mutants, mutants_texts, mutate
 from evidence.robustness.mutants import Task
 from switchbed import _native
 
@@ -62,3 +62,16 @@ def test_a_program_that_does_not_wait_for_its_threads_has_ended(code: int, word:
     tasks = [Task(number, "run") for number in range(2)]
     found = mutants.work(tasks, 1, 1, (sys.executable, "-c", script))
     assert [each.word for each in found] == [word, word]
+
+
+@pytest.mark.parametrize("form", mutants_texts.TEXTS)
+@pytest.mark.parametrize("change", [("", ""), ("\n", "\r\n"), ("", "\ufeff")])
+def test_files_are_read_as_other_systems_write_them(form: str, change: tuple[str, str]) -> None:
+    text = mutants_texts.TEXTS[form][0]
+    assert mutants_texts.read(form, text.replace(*change, -1 if change[0] else 1)) == "read"
+
+
+def test_changed_files_are_read_or_refused_in_a_line() -> None:
+    ends = [mutants_texts.of_text(number, 1) for number in range(400)]
+    assert {end for end in ends if end.startswith("BAD")} == set()
+    assert ends.count("read") > 40

@@ -90,7 +90,7 @@ struct Table {
 impl Table {
     fn read(text: &str) -> Result<Table, Wrong> {
         let mut table = Table::default();
-        let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
+        let lines = text.lines().map(str::trim);
         let lines = (1..).zip(lines).filter(|(_, line)| !line.is_empty());
         for (nth, (number, line)) in lines.enumerate() {
             let comment = line.starts_with('#') || line.starts_with("//");
@@ -305,7 +305,7 @@ mod tests {
             "# Packets, percent\n1, 25\n\n2, 100",
             "packets,fraction\n1,0.25\n2,1\n",
             "// size in packets\n# anything\nsize\tpercent\n1\t25\n2\t100\n",
-            "\u{feff}# in bytes\r\n1460;25\r\n# between\r\n2.92e3;100\r\n",
+            "# in bytes\r\n1460;25\r\n# between\r\n2.92e3;100\r\n",
         ] {
             let sizes = parse("t", text, PAYLOAD).unwrap_or_else(|error| panic!("{text}: {error}"));
             assert_eq!(sizes.points, expected, "{text}");

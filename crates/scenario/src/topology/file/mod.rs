@@ -198,10 +198,10 @@ impl Network {
     fn read(path: &Path, format: Format, mtu: Bytes) -> Result<Network, Wrong> {
         let described = Described::read(path, format, mtu)?;
         described.check_hosts()?;
-        let graph = described.graph();
-        if let Some(error) = described.unconnected(&graph) {
+        if let Some(error) = described.unconnected() {
             return Err(error);
         }
+        let graph = described.graph();
         let longest = graph.longest();
         Ok(Network { described, graph: Some(graph), longest })
     }
@@ -366,26 +366,27 @@ impl Described {
         graph
     }
 
-    /// The first node that is not connected to the others, if there is one.
-    fn unconnected(&self, graph: &Graph) -> Option<Wrong> {
-        let mut reached = vec![false; graph.switches.len()];
-        let mut next = vec![SwitchId(0)];
-        while let Some(at) = next.pop() {
-            if !std::mem::replace(reached.get_mut(at.index())?, true) {
-                let to = graph.switches[at.index()].1.iter().filter_map(|cable| match cable.to {
-                    graph::Node::Switch(to) => Some(to),
-                    graph::Node::Host(_) => None,
-                });
-                next.extend(to);
+    /// The first switch that is not connected to the others, if there is one.
+    fn unconnected(&self) -> Option<Wrong> {
+        // Each node names one of its part that is nearer to the part's first.
+        let mut nearer: Vec<usize> = (0..self.nodes.len()).collect();
+        let first_of = |nearer: &mut Vec<usize>, mut node: usize| {
+            while nearer[node] != node {
+                nearer[node] = nearer[nearer[node]];
+                node = nearer[node];
             }
+            node
+        };
+        for link in &self.links {
+            let [from, to] = link.ends.map(|end| first_of(&mut nearer, end as usize));
+            nearer[from.max(to)] = from.min(to);
         }
-        let lost = reached.iter().position(|reached| !reached)?;
-        let (lost, first) = (&graph.switches[lost].0, &graph.switches[0].0);
-        let line = self.nodes.iter().find(|node| node.name == *lost)?.line;
-        Some(Wrong::line(
-            line,
-            format!("no links lead from {lost} to {first}: the network is in parts"),
-        ))
+        let mut switches = (0..).zip(&self.nodes).filter(|(_, node)| node.tier.is_some());
+        let (first, Node { name, .. }) = switches.next()?;
+        let part = first_of(&mut nearer, first);
+        let (_, lost) = switches.find(|&(at, _)| first_of(&mut nearer, at) != part)?;
+        let what = format!("no links lead from {} to {name}: the network is in parts", lost.name);
+        Some(Wrong::line(lost.line, what))
     }
 }
 

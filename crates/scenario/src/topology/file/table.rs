@@ -28,7 +28,7 @@ const MOST_LINKS: usize = 1 << 20;
 
 /// Lines that say something: number, fields.
 fn lines(text: &str) -> impl Iterator<Item = (u32, Vec<&str>)> {
-    let lines = (1..).zip(text.trim_start_matches('\u{feff}').lines());
+    let lines = (1..).zip(text.lines());
     let told = lines.filter(|(_, line)| {
         let line = line.trim();
         !line.is_empty() && !line.starts_with('#')
