@@ -635,6 +635,7 @@ def check(paths: tuple[Path, ...], memory: bool, allow_python: bool, json_to: st
                 "runs": len(plans),
                 "memory_bytes": need.bytes,
                 "busiest_links": (busiest := printing.busiest_links(plans)),
+                "headroom": (groups := printing.headrooms(plans)),
                 "warnings": said,
             }
         )
@@ -644,6 +645,8 @@ def check(paths: tuple[Path, ...], memory: bool, allow_python: bool, json_to: st
             takes = f"; {need}" if memory or need.bytes >= room.LARGE else ""
             if busiest:
                 say(f"{path}: {printing.in_words(busiest)}", err=True)
+            for line in dict.fromkeys(line for each in groups for line in printing.headroom(each)):
+                say(f"{path}: {line}")
             say(f"{path}: ok, {len(plans)} run{'s' * (len(plans) != 1)}{takes}")
     if json_to is not None:
         options.write_json(found, json_to)
