@@ -101,7 +101,8 @@ fn a_group_says_what_it_used_and_lost() {
     // Counts begin again at the end of the warm-up; the group then still has what it held.
     let warm = ["switch.pfc.headroom=26199B", "measure.warmup=200us"];
     assert_eq!(groups(&run(&warm, Division::ALONE)), [("switch:0".to_owned(), 3, 25_152, 0, 0)]);
-    let threads = run(&["switch.pfc.headroom=26199B"], Division { shards: 3, threads: 2, worthwhile: 0 });
+    let threads =
+        run(&["switch.pfc.headroom=26199B"], Division { shards: 3, threads: 2, worthwhile: 0 });
     assert_eq!(groups(&threads), groups(&short));
 }
 
