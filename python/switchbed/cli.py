@@ -30,6 +30,7 @@ from switchbed import (
 )
 from switchbed import fct as fct_files
 from switchbed._native import Mistake, Panic, __build__, __version__
+from switchbed.calibration.command import calibrate
 from switchbed.live.commands import live
 from switchbed.plots import command as plots
 from switchbed.plots.command import plot
@@ -635,6 +636,7 @@ def check(paths: tuple[Path, ...], memory: bool, allow_python: bool, json_to: st
                 "runs": len(plans),
                 "memory_bytes": need.bytes,
                 "busiest_links": (busiest := printing.busiest_links(plans)),
+                "headroom": (groups := printing.headrooms(plans)),
                 "warnings": said,
             }
         )
@@ -644,6 +646,8 @@ def check(paths: tuple[Path, ...], memory: bool, allow_python: bool, json_to: st
             takes = f"; {need}" if memory or need.bytes >= room.LARGE else ""
             if busiest:
                 say(f"{path}: {printing.in_words(busiest)}", err=True)
+            for line in dict.fromkeys(line for each in groups for line in printing.headroom(each)):
+                say(f"{path}: {line}")
             say(f"{path}: ok, {len(plans)} run{'s' * (len(plans) != 1)}{takes}")
     if json_to is not None:
         options.write_json(found, json_to)
@@ -737,6 +741,7 @@ cli.add_command(exchange.asic)
 cli.add_command(exchange.export)
 cli.add_command(exchange.import_)
 cli.add_command(exchange.headroom)
+cli.add_command(calibrate)
 cli.add_command(live)
 cli.add_command(plot)
 cli.add_command(theory)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from switchbed import comparing, stats
+from switchbed import comparing, quantity, stats
 from switchbed.runner import Outcome
 from switchbed.terminal import say
 
@@ -25,6 +25,8 @@ WIDE = 200
 def print_run(outcome: Outcome) -> None:
     """One run: FCT by class, counters, the bottleneck's queue."""
     console, table = ruled("FCT", "n", "mean", "p50", "p95", "p99", "p99.9")
+    for line in losses([outcome]):
+        console.print(line)
     for name, row in times(outcome.summary).items():
         table.add_row(name, f"{row['n']:,}", *(duration(row[field]) for field in FIELDS))
     if outcome.summary["fct"]["all"]["n"]:
@@ -68,6 +70,26 @@ def headline(summary: dict[str, Any]) -> list[str]:
     return lines
 
 
+def losses(outcomes: Sequence[Outcome]) -> list[str]:
+    """A line for each scheme and point whose lossless classes lost packets."""
+    found = []
+    for row in comparing.rows(outcomes):
+        lossy = [p for run in row.runs if (p := run.summary.get("pauses") or {}).get("lost_most")]
+        if not lossy:
+            continue
+        where = [row.scheme or "", *(f"{key} {value}" for key, value in row.point)]
+        named = f"{', '.join(filter(None, where))}: " if any(where) else ""
+        lost, dropped = (sum(p[key] for p in lossy) for key in ("lost", "dropped"))
+        why = [f"{lost:,} for want of headroom"] * bool(lost)
+        why += [f"{dropped:,} by the scheme or the watchdog"] * bool(dropped)
+        runs = f" in {len(lossy)} of {len(row.runs)} runs" if len(row.runs) > 1 else ""
+        most = max(lossy, key=lambda p: p["lost"] + p["dropped"])["lost_most"]
+        found.append(
+            f"{named}lossless classes lost packets{runs}: {' and '.join(why)}, most at {most}"
+        )
+    return found
+
+
 def load() -> None:
     """Loads what `print_sweep` needs: half a second of a core. A command that calls it before its
     runs has the time to print when a signal ends them."""
@@ -92,6 +114,8 @@ def print_sweep(outcomes: Sequence[Outcome], wall_s: float) -> None:
             *(cell(row) for cell in columns.values()),
             *(f"{row.total(counter):,}" for counter in counters),
         )
+    for line in losses(outcomes):
+        console.print(line)
     console.print(table)
     _print_loads(console, rows)
     _print_ratios(console, comparing.ratios(outcomes), keys)
@@ -336,6 +360,37 @@ def in_words(links: Sequence[Mapping[str, Any]]) -> str:
         f"; the fabric's are busier than the hosts' ({most[False]:.4g} at most)" if busier else ""
     )
     return f"busiest links by offered load: {named}{note}"
+
+
+def headrooms(plans: "Sequence[Plan]") -> list[dict[str, Any]]:
+    """Headroom of runs with lossless classes, each once."""
+    texts = dict.fromkeys(plan.headroom for plan in plans)
+    return [found for text in texts if (found := json.loads(text))["links"]]
+
+
+def headroom(found: Mapping[str, Any]) -> list[str]:
+    """Headroom of lossless groups by kind of link and of switch, a line each."""
+    lines = [
+        f"headroom of a group: {of['links']:,} links of {quantity.gbps(of['rate_bps'])} and "
+        f"{duration(of['delay_ns'] / 1e3)} need {of['needed_bytes']:,} B, and have "
+        f"{of['configured_bytes']:,} B"
+        + (": too little" if of["configured_bytes"] < of["needed_bytes"] else "")
+        for of in found["links"]
+    ]
+    for of in found["switches"]:
+        others = f" and {of['switches'] - 1:,} alike" if of["switches"] > 1 else ""
+        groups = of["classes"] * of["ports"]
+        over = of["all_bytes"] / max(of["pool_bytes"], 1)
+        held = (
+            f"holds all {groups:,} groups at once"
+            if of["holds_all"]
+            else f"{over:.3g} times over-subscribed: all {groups:,} groups come to "
+            f"{quantity.kb(of['all_bytes'])}; it holds those of the {of['holds_ports']:,} largest "
+            f"of {of['ports']:,} ports at once"
+        )
+        pool = quantity.kb(of["pool_bytes"])
+        lines.append(f"headroom pool of {of['switch']}{others}: {pool}, {held}")
+    return lines
 
 
 def print_warnings(outcomes: Sequence[Outcome]) -> None:

@@ -91,6 +91,11 @@ impl Plan {
     fn offered(&self) -> String {
         json(&self.plan.offered())
     }
+    /// Headroom of its lossless groups, as JSON.
+    #[getter]
+    fn headroom(&self) -> String {
+        json(&self.plan.headroom())
+    }
     /// Returns the remarks to print before the run.
     #[getter]
     fn cautions(&self) -> Vec<String> {

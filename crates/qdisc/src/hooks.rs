@@ -18,7 +18,7 @@ use crate::port::view::{DropReason, View};
 use crate::schemes::fairness::Share;
 use auto_impl::auto_impl;
 use switchbed_units::random::Random;
-use switchbed_units::{Span, Time};
+use switchbed_units::{Bytes, Span, Time};
 
 /// A marker's wish for an arrival. The port turns a mark into a drop where the packet is
 /// not ECN-capable (RFC 3168, section 5).
@@ -83,6 +83,23 @@ pub struct Signal {
     pub class: u8,
     /// Whether the neighbour stops sending this class (true) or may send again (false).
     pub pause: bool,
+}
+
+/// A lossless group's use of its switch's memory: a class of an input (docs/pfc.md).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GroupUse {
+    /// Input, as [`Packet::ingress`] numbers it.
+    pub input: u16,
+    /// Class of the packets.
+    pub class: u8,
+    /// Most bytes outside the headroom.
+    pub shared: Bytes,
+    /// Most bytes in the headroom.
+    pub headroom: Bytes,
+    /// Packets refused since neither the shared part nor the headroom had space.
+    pub lost: u64,
+    /// Packets that the scheme, a limit of the queue or the watchdog dropped.
+    pub dropped: u64,
 }
 
 /// A scheduler's choice of the next departure.
@@ -172,6 +189,12 @@ pub trait Buffer {
     /// The switch repeats the question until the answer is `None`.
     fn signal(&mut self) -> Option<Signal> {
         None
+    }
+
+    /// Returns how far each lossless group of the switch used the memory, the same at each of its ports;
+    /// with `restart` the counts begin again. Empty without lossless groups.
+    fn groups(&self, _restart: bool) -> Vec<GroupUse> {
+        Vec::new()
     }
 
     /// Whether decisions read the shared pool.

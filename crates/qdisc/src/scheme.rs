@@ -6,8 +6,8 @@
 //! other. [`Scheme`] has no defaults so that a wrapper which forgets to pass a call on does not compile.
 
 use crate::hooks::{
-    Admission, Buffer, Classifier, Departure, Expulsion, Feedback, Intent, Marker, Notifier,
-    Scheduler, Selection, ServiceEnd, Signal,
+    Admission, Buffer, Classifier, Departure, Expulsion, Feedback, GroupUse, Intent, Marker,
+    Notifier, Scheduler, Selection, ServiceEnd, Signal,
 };
 use crate::port::arena::{Note, SlotId};
 use crate::port::packet::{Packet, QueueId};
@@ -67,6 +67,8 @@ pub trait Scheme {
     fn expels(&mut self, view: &View) -> Option<Expulsion>;
     /// See [`Buffer::signal`] for the contract.
     fn signal(&mut self) -> Option<Signal>;
+    /// See [`Buffer::groups`] for the contract.
+    fn groups(&self, restart: bool) -> Vec<GroupUse>;
     /// See [`Buffer::removed`], [`Marker::removed`] and [`Scheduler::removed`].
     fn removed(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason);
     /// [`Scheduler::select`]; [`Marker::service_ended`] hears of the ends.
@@ -268,6 +270,9 @@ where
     }
     fn signal(&mut self) -> Option<Signal> {
         self.buffer.signal()
+    }
+    fn groups(&self, restart: bool) -> Vec<GroupUse> {
+        self.buffer.groups(restart)
     }
     fn removed(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason) {
         self.buffer.removed(view, q, packet, why);

@@ -6,8 +6,8 @@ use crate::hooks::{Buffer, Classifier, Scheduler};
 use crate::memory::chip::Asic;
 use crate::memory::pfc::Pfc;
 use crate::memory::{
-    Abm, AllHeadroom, Alpha, Cells, Dynamic, Fab, GroupMay, Inputs, Limited, Lqd, Occamy, Own,
-    Place, Shared, Sizes, Static, Young,
+    Abm, AllHeadroom, Alpha, Cells, Dynamic, Fab, GroupMay, HeadroomUse, Inputs, Limited, Lqd,
+    Occamy, Own, Place, Shared, Sizes, Static, Young,
 };
 use crate::port::set::QueueSet;
 use crate::rules::QueueRules;
@@ -274,6 +274,12 @@ impl Switch {
     pub fn group_may(&self, inputs: Inputs) -> Option<GroupMay> {
         let pfc = self.pfc.as_ref()?;
         Cells::group_may(pfc, &self.sizes(), inputs).ok()
+    }
+
+    /// Returns the headroom of a switch's groups; `None` without such groups.
+    pub fn headroom_use(&self, inputs: Inputs) -> Option<HeadroomUse> {
+        let pfc = self.pfc.as_ref()?;
+        Cells::headroom_use(pfc, &self.sizes(), inputs).ok()
     }
 
     /// A port's own buffer, at its place in the switch; `packet` is the longest.

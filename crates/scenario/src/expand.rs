@@ -6,6 +6,7 @@
 
 use crate::Scenario;
 use crate::cautions;
+use crate::cautions::headroom::{self, Headroom};
 use crate::cautions::offered::{self, OfferedLink};
 use crate::lists;
 use crate::place::{places, set};
@@ -42,6 +43,11 @@ impl Plan {
     /// Returns the remarks to print before the run.
     pub fn cautions(&self) -> Vec<String> {
         cautions::all(&self.scenario)
+    }
+
+    /// Describes the headroom of its lossless groups.
+    pub fn headroom(&self) -> Headroom {
+        headroom::described(&self.scenario)
     }
 
     /// The busiest links that its traffic offers a load to.

@@ -46,6 +46,7 @@ pub mod transport;
 mod write;
 
 pub use catalog::{Asked, chips, headroom, policies, schemes, size_tables};
+pub use cautions::headroom::{Headroom, HeadroomOfLinks, HeadroomOfSwitches};
 pub use cautions::offered::OfferedLink;
 pub use deploy::Deploy;
 pub use event::Event;

@@ -207,6 +207,10 @@ fn pfc(
             inner.refuse(Pfc::KEY.threshold, "alpha follows what is left: write one of them")
         );
     }
+    if pfc.over_subscription.is_some() && pfc.headroom_pool.is_some() {
+        let why = "headroom_pool says how much all groups share: write one of them";
+        return Err(inner.refuse(Pfc::KEY.over_subscription, why));
+    }
     match pfc.priorities.iter().find(|&&class| u16::from(class) >= queues) {
         _ if pfc.priorities.is_empty() => {
             return Err(

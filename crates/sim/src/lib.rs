@@ -75,6 +75,7 @@ pub use transport::{Wait, Waits, tcp};
 pub fn monitored_tables() -> impl Iterator<Item = &'static str> {
     observe::monitors::tables().chain([
         "pauses",
+        "groups",
         "pause_tree",
         "paused_flows",
         "transports",

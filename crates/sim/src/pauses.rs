@@ -10,7 +10,7 @@
 //! A flow is a *victim* of a pause whose root is not on its way: it waits for a port that it does not use.
 
 use crate::flow::FlowRecord;
-use crate::ids::{LinkId, PortId};
+use crate::ids::{LinkId, PortId, SwitchId};
 use crate::network::Network;
 use crate::node::Cause;
 use crate::observe::observer::Observed;
@@ -18,6 +18,7 @@ use crate::ports::PortInfo;
 use crate::table::{Table, Values};
 use crate::topology::{Graph, Hop, Node};
 use std::collections::BTreeMap;
+use switchbed_qdisc::hooks::GroupUse;
 use switchbed_qdisc::memory::pfc::{FRAME_BYTES, Pfc};
 use switchbed_units::{Span, Time};
 
@@ -228,6 +229,104 @@ pub(crate) fn flows(waited: &[Waited]) -> Table {
             "s",
             "the same of pauses whose root is not on its way: what it did not bring about",
             f64s(&|waited| waited.victim.as_secs_f64()),
+        ),
+    ])
+}
+
+/// The table `pauses`: a row for each port and lossless class, with how long each was held and the frames that each
+/// port sent and heard.
+pub(crate) fn table(
+    ports: &[PortInfo],
+    classes: &[u8],
+    paused: Vec<f64>,
+    frames: &dyn Fn(usize) -> (u64, u64),
+) -> Table {
+    let rows = || {
+        let each = ports.iter().enumerate();
+        each.flat_map(|(link, info)| classes.iter().map(move |&class| (link, info, class)))
+    };
+    let u64s = |of: &dyn Fn(usize) -> u64| Values::U64(rows().map(|row| of(row.0)).collect());
+    Table::new([
+        ("port", "", "its name", Values::Names(rows().map(|row| row.1.name.as_str()).collect())),
+        ("class", "", "the lossless class", Values::U32(rows().map(|row| row.2.into()).collect())),
+        (
+            "paused_s",
+            "s",
+            "how long its peer had paused that class here since the warm-up",
+            Values::F64(paused),
+        ),
+        (
+            "frames_sent",
+            "",
+            "pause frames and resumes that the port sent its peer since the warm-up, of all classes",
+            u64s(&|link| frames(link).0),
+        ),
+        ("frames_heard", "", "those that it heard from there", u64s(&|link| frames(link).1)),
+    ])
+}
+
+/// Uses of switches' memories by their lossless groups, each with the switch's port that packets come in on; with
+/// `restart` the counts begin again.
+pub(crate) fn groups(
+    network: &Network,
+    graph: &Graph,
+    ports: &[PortInfo],
+    restart: bool,
+) -> Vec<(LinkId, GroupUse)> {
+    let mut inputs: Vec<Vec<LinkId>> = vec![Vec::new(); graph.switches.len()];
+    for (port, back) in ports.iter().zip(reverses(graph, ports)) {
+        if let (Node::Switch(switch), Some(back)) = (port.cable.to, back) {
+            inputs[switch.index()].push(back);
+        }
+    }
+    let of = |(switch, inputs): (usize, Vec<LinkId>)| {
+        let port = network.port(graph.link(SwitchId::at(switch), PortId(0)));
+        port.groups(restart).into_iter().map(move |of| (inputs[usize::from(of.input)], of))
+    };
+    let switches = inputs.into_iter().enumerate().filter(|(_, inputs)| !inputs.is_empty());
+    switches.flat_map(of).collect()
+}
+
+/// The table `groups`: a row for each switch's port and lossless class.
+pub(crate) fn groups_table(rows: &[(LinkId, GroupUse)], ports: &[PortInfo]) -> Table {
+    let u64s =
+        |of: &dyn Fn(&GroupUse) -> u64| Values::U64(rows.iter().map(|row| of(&row.1)).collect());
+    Table::new([
+        (
+            "port",
+            "",
+            "the switch's port that the packets came in on",
+            Values::Names(rows.iter().map(|row| ports[row.0.index()].name.as_str()).collect()),
+        ),
+        (
+            "class",
+            "",
+            "the lossless class",
+            Values::U32(rows.iter().map(|row| u32::from(row.1.class)).collect()),
+        ),
+        (
+            "shared_max_bytes",
+            "bytes",
+            "the most that the group held outside its headroom",
+            u64s(&|of| of.shared.get()),
+        ),
+        (
+            "headroom_max_bytes",
+            "bytes",
+            "the most that it held in its headroom",
+            u64s(&|of| of.headroom.get()),
+        ),
+        (
+            "lost_packets",
+            "",
+            "packets dropped since neither the shared part nor the headroom had space",
+            u64s(&|of| of.lost),
+        ),
+        (
+            "dropped_packets",
+            "",
+            "packets that the scheme, a limit of their queue or the watchdog dropped",
+            u64s(&|of| of.dropped),
         ),
     ])
 }

@@ -33,13 +33,14 @@ use crate::ports::{self, PortInfo};
 use crate::ranks;
 use crate::rerouting::Rerouting;
 use crate::stall::{self, Refusal, Stall, Stalls};
-use crate::table::{Table, Values};
+use crate::table::Table;
 use crate::timeline::{Action, Timeline};
 use crate::topology::{Cable, Graph, Node};
 use crate::transport::tcp::Config;
 use crate::transport::{Kind, datagram, roce};
 use std::collections::HashMap;
 use std::sync::Arc;
+use switchbed_qdisc::hooks::GroupUse;
 use switchbed_qdisc::memory::pfc::Input;
 use switchbed_qdisc::port::view::Counters;
 use switchbed_qdisc::{PauseFrames, PortState, QueueId};
@@ -532,6 +533,7 @@ impl Simulation {
                 held: classes.iter().map(held).collect(),
             };
         }
+        self.groups(true);
         self.each(now, |observer, view| observer.restart(view));
         self.arrived_before = self.network.arriving();
         self.counted_before = self.network.counts();
@@ -665,45 +667,13 @@ impl Simulation {
 
     /// Returns the table of pauses by port and lossless class; none without flow control.
     pub fn pauses(&self) -> Option<Table> {
-        let classes = &self.network.pfc()?.priorities;
-        let rows = || {
-            let ports = self.ports.iter().enumerate();
-            ports.flat_map(|(link, info)| classes.iter().map(move |&class| (link, info, class)))
+        let frames = |link: usize| {
+            let now = self.network.port(LinkId::at(link)).state().pause_frames(self.now);
+            let before = &self.before[link].frames;
+            (now.sent - before.sent, now.heard - before.heard)
         };
-        let state = |link: usize| self.network.port(LinkId::at(link)).state();
-        let u64s = |of: &dyn Fn(usize) -> u64| Values::U64(rows().map(|row| of(row.0)).collect());
-        let paused: Vec<f64> = self.held().iter().map(|of| of.1.as_secs_f64()).collect();
-        let sent =
-            |link: usize| state(link).pause_frames(self.now).sent - self.before[link].frames.sent;
-        let heard =
-            |link: usize| state(link).pause_frames(self.now).heard - self.before[link].frames.heard;
-        Some(Table::new([
-            (
-                "port",
-                "",
-                "its name",
-                Values::Names(rows().map(|row| row.1.name.as_str()).collect()),
-            ),
-            (
-                "class",
-                "",
-                "the lossless class",
-                Values::U32(rows().map(|row| row.2.into()).collect()),
-            ),
-            (
-                "paused_s",
-                "s",
-                "how long its peer had paused that class here since the warm-up",
-                Values::F64(paused),
-            ),
-            (
-                "frames_sent",
-                "",
-                "pause frames and resumes that the port sent its peer since the warm-up, of all classes",
-                u64s(&sent),
-            ),
-            ("frames_heard", "", "those that it heard from there", u64s(&heard)),
-        ]))
+        let paused = self.held().iter().map(|of| of.1.as_secs_f64()).collect();
+        Some(pauses::table(&self.ports, &self.network.pfc()?.priorities, paused, &frames))
     }
 
     /// All pauses by now and the flows, of these, that they held; `None` without flow control.
@@ -732,6 +702,11 @@ impl Simulation {
         self.network.links().flat_map(of).collect()
     }
 
+    /// Uses of the switches' memories by their lossless groups since the warm-up, by port.
+    pub fn groups(&self, restart: bool) -> Vec<(LinkId, GroupUse)> {
+        pauses::groups(&self.network, &self.paths.graph, &self.ports, restart)
+    }
+
     /// The tables of pauses and of what they held.
     pub fn pause_tables(
         &self,
@@ -742,6 +717,7 @@ impl Simulation {
         let deadlocks = self.deadlocks.as_ref().filter(|of| !of.found().is_empty());
         let deadlocks = deadlocks.map(|of| of.table(&self.ports));
         let tables = [
+            Some(("groups", pauses::groups_table(&self.groups(false), &self.ports))),
             Some(("pause_tree", pauses::tree(pauses, &self.ports))),
             Some(("paused_flows", pauses::flows(waited))),
             storms.map(|table| ("storms", table)),

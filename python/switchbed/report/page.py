@@ -186,6 +186,7 @@ def _headline(results: Sequence[Result], base: tuple[str | None, str | None]) ->
             if fct["n"]
             else []
         )
+        first = [*printing.losses([results[0].outcome]), *first]
         return _section("headline", "In short", _list([*first, *printing.headline(summary)]))
     found = comparing.ratios([run.outcome for run in results], *base)
     groups: dict[tuple[str, tuple[str, str]], list[comparing.Ratio]] = {}
@@ -199,7 +200,8 @@ def _headline(results: Sequence[Result], base: tuple[str | None, str | None]) ->
         f"FCT of {printing.heading(statistic)}: {_range(group)}"
         for (scheme, statistic), group in groups.items()
     ]
-    return _section("headline", "In short", _list(lines))
+    lost = printing.losses([run.outcome for run in results])
+    return _section("headline", "In short", _list([*lost, *lines]))
 
 
 def _range(group: Sequence[comparing.Ratio]) -> str:

@@ -111,3 +111,75 @@ def test_a_wrong_option_is_named(switchbed: Program, args: tuple[str, ...], says
     done = switchbed("headroom", *args, code=2)
     assert says in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+PFC = """
+[topology]
+kind = "star"
+hosts = 5
+rate = "100Gbps"
+delay = "1us"
+[switch]
+queues = 4
+pool = "1MB"
+[switch.pfc]
+priorities = [2, 3]
+response = "0us"
+alpha = 0.05
+[scheme]
+name = "none"
+[host]
+mtu = "1048B"
+[transport]
+kind = "udp"
+header = "48B"
+mss = "1000B"
+[[traffic]]
+kind = "long-lived"
+from = "0-3"
+to = 4
+classes = [3]
+[run]
+until = "100us"
+"""
+
+
+def test_a_check_prints_what_is_needed_and_what_the_pool_holds(
+    switchbed: Program, tmp_path: Path
+) -> None:
+    (tmp_path / "pfc.toml").write_text(PFC)
+    # 64 bytes of the frame, 25,000 of the cable and three packets of 1,048: 28,208.
+    said = switchbed("scenario", "check", tmp_path / "pfc.toml").stdout
+    assert "5 links of 100Gbps and 1 us need 28,208 B, and have 28,208 B\n" in said
+    assert "holds all 10 groups at once" in said
+    # 282,080 bytes over 3 are 94,027: three groups of 28,208, so both classes of one port.
+    text = PFC.replace("alpha", "over_subscription = 3\nheadroom = '28207B'\nalpha")
+    (tmp_path / "pfc.toml").write_text(text)
+    said = switchbed("scenario", "check", tmp_path / "pfc.toml").stdout
+    assert "need 28,208 B, and have 28,207 B: too little" in said
+    assert "3 times over-subscribed" in said
+    assert "those of the 1 largest of 5 ports" in said
+    found = json.loads(switchbed("scenario", "check", tmp_path / "pfc.toml", "--json", "-").stdout)
+    (of,) = found[0]["headroom"]
+    assert of["switches"][0]["holds_ports"] == 1
+    assert not of["switches"][0]["holds_all"]
+
+
+def test_a_lossless_class_that_loses_is_the_first_line(switchbed: Program, tmp_path: Path) -> None:
+    file = tmp_path / "pfc.toml"
+    file.write_text(PFC)
+    kept = switchbed("run", file).stdout
+    assert "lost packets" not in kept
+    file.write_text(PFC.replace("alpha", "over_subscription = 8\nalpha"))
+    first = switchbed("run", file).stdout.splitlines()[0]
+    assert first.startswith("lossless classes lost packets: ")
+    assert "for want of headroom, most at switch:" in first
+    both = switchbed("run", file, "--set", "compare.switch.pfc.over_subscription=[1, 8]").stdout
+    line = both.splitlines()[0]
+    assert line.startswith("switch.pfc.over_subscription 8: lossless classes lost packets: ")
+    out = tmp_path / "out"
+    switchbed("run", file, "--out", out)
+    switchbed("report", out, "--out", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    short = page.index("In short")
+    assert 0 < page.index("lossless classes lost packets") - short < 60

@@ -8,7 +8,7 @@
 
 use super::holdings::Place;
 use super::lossless::{Lossless, Rules};
-use crate::hooks::{Admission, Buffer, Signal};
+use crate::hooks::{Admission, Buffer, GroupUse, Signal};
 use crate::memory::chip::Chip;
 use crate::memory::pfc::{Input, Pfc};
 use crate::port::packet::{Packet, QueueId};
@@ -149,6 +149,21 @@ pub struct GroupMay {
     pub shared: f64,
 }
 
+/// Headroom of a switch's lossless groups.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HeadroomUse {
+    /// Bytes of each input's groups.
+    pub each: Box<[Bytes]>,
+    /// Number of lossless classes: groups of an input.
+    pub classes: u64,
+    /// Bytes that all groups share.
+    pub pool: Bytes,
+    /// Number of inputs, those with the largest headroom first, whose groups the pool holds all at once.
+    pub largest: u64,
+    /// Whether the pool holds all groups at once.
+    pub all: bool,
+}
+
 impl GroupMay {
     /// The most that so many groups may hold each, all alike and nothing else there.
     pub fn each_of(&self, groups: f64) -> f64 {
@@ -265,6 +280,43 @@ impl Cells {
         Ok(GroupMay { reserve: bytes(reserve), alpha, most: bytes(most), shared: bytes(shared) })
     }
 
+    /// Computes the headroom of a switch's groups, and how many of them its pool has it for.
+    ///
+    /// # Errors
+    /// As [`Cells::first_lossless`].
+    pub(crate) fn headroom_use(
+        pfc: &Pfc,
+        sizes: &Sizes<'_>,
+        inputs: Inputs,
+    ) -> Result<HeadroomUse, AllHeadroom> {
+        let Apart { rules, cell, .. } = Self::rules(pfc, sizes, inputs)?;
+        let Rules { classes, headroom, pool, parts, .. } = rules;
+        let (classes, ports) = (u64::from(classes.count_ones()), headroom.len() as u64);
+        let mut of_parts = vec![Vec::new(); parts];
+        for (input, &cells) in headroom.iter().enumerate() {
+            of_parts[part_of(input as u32, parts as u32, ports)].push(cells);
+        }
+        let (mut largest, mut all) = (0, true);
+        for mut of in of_parts {
+            of.sort_unstable_by(|a, b| b.cmp(a));
+            let sums = of.iter().scan(0, |sum, cells| {
+                *sum += cells * classes;
+                Some(*sum)
+            });
+            let fit = sums.take_while(|&sum| sum <= pool).count();
+            all &= fit == of.len();
+            largest += fit as u64;
+        }
+        let bytes = |cells: u64| Bytes::new(cells * u64::from(cell));
+        Ok(HeadroomUse {
+            each: headroom.iter().map(|&cells| bytes(cells)).collect(),
+            classes,
+            pool: bytes(pool * parts as u64),
+            largest,
+            all,
+        })
+    }
+
     fn rules(pfc: &Pfc, sizes: &Sizes<'_>, inputs: Inputs) -> Result<Apart, AllHeadroom> {
         let memory = Memory::of(sizes, Bytes::ZERO, Some(1.0));
         let memory = memory.unwrap_or_else(|| Memory::plain(sizes, Bytes::ZERO, None));
@@ -274,7 +326,9 @@ impl Cells {
         let classes = pfc.priorities.iter().fold(0u8, |all, class| all | 1 << class);
         let cells = |bytes: Bytes| bytes.get() / u64::from(memory.cell);
         let every = headroom.iter().sum::<u64>() * u64::from(classes.count_ones());
-        let given = pfc.headroom_pool.map(cells).or(memory.headroom);
+        let shared = |ratio: f64| (every as f64 / ratio).ceil() as u64;
+        let given = pfc.headroom_pool.map(cells).or(pfc.over_subscription.map(shared));
+        let given = given.or(memory.headroom);
         let pool = given.unwrap_or(every);
         // A chip's sizes have it apart already.
         let apart = if sizes.chip.is_some() { 0 } else { pool };
@@ -329,6 +383,14 @@ impl Cells {
         let group = pools.group(input, |held| held);
         account.fits(held, cells, pools.queues(self.part(self.place.port()), 0))
             && self.group.fits(group, cells, pools.groups(self.part(input), 0))
+    }
+
+    /// Counts a packet of a lossless class that was dropped.
+    fn dropped(&self, packet: &Packet, why: DropReason) {
+        let input = self.input(packet) as u16;
+        self.place.with_lossless(packet.class, |lossless, _| {
+            lossless.dropped((input, packet.class), why);
+        });
     }
 
     /// A packet came or went.
@@ -404,8 +466,13 @@ impl Buffer for Cells {
         self.count(queue, packet, true);
     }
 
-    fn removed(&mut self, _: &View, queue: QueueId, packet: &Packet, _: DropReason) {
+    fn refused(&mut self, _: &View, _: QueueId, packet: &Packet, why: DropReason) {
+        self.dropped(packet, why);
+    }
+
+    fn removed(&mut self, _: &View, queue: QueueId, packet: &Packet, why: DropReason) {
         self.count(queue, packet, false);
+        self.dropped(packet, why);
     }
 
     fn sent(&mut self, _: &View, queue: QueueId, packet: &Packet) {
@@ -414,6 +481,11 @@ impl Buffer for Cells {
 
     fn signal(&mut self) -> Option<Signal> {
         self.place.with_all_lossless(Lossless::signal).flatten()
+    }
+
+    fn groups(&self, restart: bool) -> Vec<GroupUse> {
+        let cell = self.cell;
+        self.place.with_all_lossless(|lossless| lossless.uses(cell, restart)).unwrap_or_default()
     }
 
     fn reads_pool(&self) -> bool {

@@ -1,7 +1,7 @@
 //! Limits of queues: the most that a queue may hold, whatever its buffer has left.
 
 use super::room;
-use crate::hooks::{Admission, Buffer, Expulsion, Signal};
+use crate::hooks::{Admission, Buffer, Expulsion, GroupUse, Signal};
 use crate::port::packet::{Packet, QueueId};
 use crate::port::view::{DropReason, View};
 use switchbed_units::random::Random;
@@ -63,6 +63,10 @@ impl Buffer for Limited {
 
     fn signal(&mut self) -> Option<Signal> {
         self.buffer.signal()
+    }
+
+    fn groups(&self, restart: bool) -> Vec<GroupUse> {
+        self.buffer.groups(restart)
     }
 
     fn reads_pool(&self) -> bool {

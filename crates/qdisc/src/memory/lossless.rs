@@ -8,9 +8,11 @@
 //! that has paused take shared memory again as others leave, and its headroom is then not what it was made for.
 
 use super::cells::Account;
-use crate::hooks::Signal;
+use crate::hooks::{GroupUse, Signal};
 use crate::memory::pfc::PRIORITIES;
+use crate::port::view::DropReason;
 use std::collections::VecDeque;
+use switchbed_units::Bytes;
 
 /// An input's class.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,6 +21,17 @@ struct Group {
     held: u64,
     headroom: u64,
     paused: bool,
+    /// Most cells outside the headroom and in it.
+    most: (u64, u64),
+    /// Packets lost for want of space, and dropped for other reasons.
+    drops: (u64, u64),
+}
+
+impl Group {
+    fn note(&mut self) {
+        let (shared, headroom) = (self.held - self.headroom, self.headroom);
+        self.most = (self.most.0.max(shared), self.most.1.max(headroom));
+    }
 }
 
 /// A switch's, all in cells.
@@ -119,11 +132,14 @@ impl Lossless {
         let shares = self.shares(input, class, cells, used);
         let group = self.group(input, class);
         group.held += cells;
+        if !shares {
+            group.headroom += cells;
+        }
+        group.note();
         if shares {
             // Cells within the reserve take nothing of what is shared.
             return account.beyond(group.held) - account.beyond(group.held - cells);
         }
-        group.headroom += cells;
         self.pool[part] -= cells;
         0
     }
@@ -140,6 +156,34 @@ impl Lossless {
         let after = account.beyond(group.held - group.headroom);
         self.pool[part] += of_headroom;
         before - after
+    }
+
+    /// A packet was dropped.
+    pub(super) fn dropped(&mut self, (input, class): (u16, u8), why: DropReason) {
+        let drops = &mut self.group(input, class).drops;
+        match why {
+            DropReason::Full => drops.0 += 1,
+            _ => drops.1 += 1,
+        }
+    }
+
+    /// Returns each group's use since the last restart, in bytes of cells.
+    pub(super) fn uses(&mut self, cell: u32, restart: bool) -> Vec<GroupUse> {
+        let (classes, priorities) = (self.classes, usize::from(PRIORITIES));
+        let lossless = |nth: &usize| classes >> (nth % priorities) & 1 == 1;
+        let groups = self.groups.iter_mut().enumerate().filter(|(nth, _)| lossless(nth));
+        let bytes = |cells: u64| Bytes::new(cells * u64::from(cell));
+        let each = |(nth, group): (usize, &mut Group)| {
+            let (shared, headroom) = (bytes(group.most.0), bytes(group.most.1));
+            let (lost, dropped) = group.drops;
+            if restart {
+                (group.most, group.drops) = ((0, 0), (0, 0));
+                group.note();
+            }
+            let (input, class) = ((nth / priorities) as u16, (nth % priorities) as u8);
+            GroupUse { input, class, shared, headroom, lost, dropped }
+        };
+        groups.map(each).collect()
     }
 
     /// Groups whose neighbours may send again, where a partition has so much taken of what is shared.

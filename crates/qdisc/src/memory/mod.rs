@@ -16,7 +16,7 @@ mod occamy;
 pub mod pfc;
 
 pub use abm::Abm;
-pub use cells::{AllHeadroom, Cells, GroupMay, Inputs, Own, Sizes};
+pub use cells::{AllHeadroom, Cells, GroupMay, HeadroomUse, Inputs, Own, Sizes};
 pub use crosspoint::{Crosspoint, Overflow};
 pub use fab::{Fab, Young};
 pub use holdings::{Place, QueueOf};

@@ -38,6 +38,9 @@ params! {
         headroom: Option<Bytes>;
         /// All groups' headroom together. Default: the chip's; else enough for all at once.
         headroom_pool: Option<Bytes>;
+        /// All groups' headroom over that of the pool that they share (SONiC: over_subscribe_ratio), in place
+        /// of headroom_pool.
+        over_subscription: Option<f64> as number(1.0, 1000.0);
         /// A paused group resumes once it holds this less than its threshold is then (Tomahawk 5: 14 cells;
         /// HPCC's authors' simulator: 3072 bytes).
         xon_offset: Bytes = "3072B";

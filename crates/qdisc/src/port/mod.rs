@@ -18,7 +18,9 @@ pub mod pauses;
 pub mod set;
 pub mod view;
 
-use crate::hooks::{Admission, Departure, End, Expulsion, Feedback, Intent, Selection, Signal};
+use crate::hooks::{
+    Admission, Departure, End, Expulsion, Feedback, GroupUse, Intent, Selection, Signal,
+};
 use crate::port::arena::{Arena, List, Note, SlotId};
 use crate::port::packet::{Ecn, Packet, QueueId};
 use crate::port::pauses::Guard;
@@ -151,6 +153,11 @@ pub trait Qdisc: Send {
     /// is `None`.
     fn signal(&mut self) -> Option<Signal> {
         None
+    }
+    /// Returns how far each lossless group of the port's switch used its memory; with `restart` the counts
+    /// begin again.
+    fn groups(&self, _restart: bool) -> Vec<GroupUse> {
+        Vec::new()
     }
     /// Sends a MAC control frame, which waits for nothing but the line: it must be free. The end of its last
     /// bit. A port without classes has none.
@@ -432,6 +439,10 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
 
     fn signal(&mut self) -> Option<Signal> {
         self.scheme.signal()
+    }
+
+    fn groups(&self, restart: bool) -> Vec<GroupUse> {
+        self.scheme.groups(restart)
     }
 
     fn control(&mut self, len_bytes: u32, now: Time) -> Time {

@@ -19,7 +19,7 @@
 //! empty: here that is made up for by the next arrival.
 
 use crate::classifier::hashed;
-use crate::hooks::{Admission, Departure, Expulsion, Intent, Selection, Signal};
+use crate::hooks::{Admission, Departure, Expulsion, GroupUse, Intent, Selection, Signal};
 use crate::port::arena::{Note, SlotId};
 use crate::port::packet::{Packet, QueueId};
 use crate::port::view::{DropReason, View};
@@ -255,6 +255,10 @@ impl Scheme for FqCodel {
 
     fn signal(&mut self) -> Option<Signal> {
         None
+    }
+
+    fn groups(&self, _: bool) -> Vec<GroupUse> {
+        Vec::new()
     }
 
     fn removed(&mut self, _: &View, _: QueueId, packet: &Packet, why: DropReason) {

@@ -5,7 +5,9 @@
 use super::cases::Case;
 use std::cell::Cell;
 use std::sync::{Arc, Mutex};
-use switchbed_qdisc::hooks::{Admission, Departure, Expulsion, Intent, Selection, Signal};
+use switchbed_qdisc::hooks::{
+    Admission, Departure, Expulsion, GroupUse, Intent, Selection, Signal,
+};
 use switchbed_qdisc::memory::Place;
 use switchbed_qdisc::port::view::DropReason;
 use switchbed_qdisc::scheme::Stored;
@@ -217,6 +219,9 @@ impl Scheme for Spy {
         self.inner.expels(view)
     }
 
+    fn groups(&self, restart: bool) -> Vec<GroupUse> {
+        self.inner.groups(restart)
+    }
     fn signal(&mut self) -> Option<Signal> {
         self.inner.signal()
     }

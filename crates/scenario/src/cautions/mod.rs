@@ -1,7 +1,7 @@
 //! Warnings about a scenario before it runs, a file each.
 
 mod cycles;
-mod headroom;
+pub mod headroom;
 mod hops;
 mod marking;
 pub mod offered;

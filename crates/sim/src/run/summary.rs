@@ -16,6 +16,7 @@ use crate::topology::{Graph, Node};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use switchbed_qdisc::hooks::GroupUse;
 use switchbed_qdisc::port::view::DropReason;
 use switchbed_scenario::Scenario;
 use switchbed_scenario::traffic::{Entry, TableOffered, Traffic};
@@ -465,6 +466,18 @@ pub struct PauseCounts {
     pub storms: u64,
     /// Circles of queues that waited for each other.
     pub deadlocks: u64,
+    /// Packets of lossless classes that switches dropped for want of space; older summaries lack it.
+    #[serde(default)]
+    pub lost: u64,
+    /// Packets of lossless classes that the scheme or the watchdog dropped; older summaries lack it.
+    #[serde(default)]
+    pub dropped: u64,
+    /// Port and class of a group that lost the most; older summaries lack it.
+    #[serde(default)]
+    pub lost_most: Option<String>,
+    /// Most headroom that a group used; older summaries lack it.
+    #[serde(default)]
+    pub headroom_max_bytes: u64,
 }
 
 impl PauseCounts {
@@ -479,6 +492,9 @@ impl PauseCounts {
         let longest = held.iter().rev().max_by_key(|&&(_, held, _)| held);
         let longest = longest.filter(|longest| longest.1 > Span::ZERO);
         let name = |link: LinkId| simulation.ports()[link.index()].name.clone();
+        let groups = simulation.groups(false);
+        let loses = |of: &&(LinkId, GroupUse)| of.1.lost + of.1.dropped > 0;
+        let lost_most = groups.iter().rev().filter(loses).max_by_key(|of| of.1.lost + of.1.dropped);
         PauseCounts {
             count: pauses.iter().filter(|pause| pause.until > since).count() as u64,
             held_s: held.iter().map(|of| of.1.as_secs_f64()).sum(),
@@ -488,6 +504,10 @@ impl PauseCounts {
             victims: counted().filter(|of| of.victim > Span::ZERO).count() as u64,
             storms: held.iter().map(|of| of.2).sum(),
             deadlocks: simulation.deadlocks().len() as u64,
+            lost: groups.iter().map(|of| of.1.lost).sum(),
+            dropped: groups.iter().map(|of| of.1.dropped).sum(),
+            lost_most: lost_most.map(|&(link, of)| format!("{} class {}", name(link), of.class)),
+            headroom_max_bytes: groups.iter().map(|of| of.1.headroom.get()).max().unwrap_or(0),
         }
     }
 }

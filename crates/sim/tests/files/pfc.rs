@@ -7,7 +7,7 @@ use switchbed_scenario::plans_of;
 use switchbed_sim::ids::LinkId;
 use switchbed_sim::table::Values;
 use switchbed_sim::{Division, Pause, Simulation, Status};
-use switchbed_units::{Span, Time};
+use switchbed_units::{Bytes, Span, Time};
 
 /// Senders at line rate to one receiver, whose line is down from a time on.
 const STAR: &str = r#"[topology]
@@ -79,6 +79,65 @@ fn headroom_is_needed_to_the_byte() {
         let mut run = run(&[&format!("switch.pfc.headroom={headroom}")], Division::ALONE);
         assert_eq!(dropped(&mut run), lost, "{headroom}");
     }
+}
+
+/// Groups that lost something or used headroom: port, class, headroom, lost, dropped.
+fn groups(run: &Simulation) -> Vec<(String, u8, u64, u64, u64)> {
+    let groups = run.groups(false).into_iter();
+    let used = groups.filter(|(_, of)| of.headroom > Bytes::ZERO || of.lost + of.dropped > 0);
+    let name = |link: LinkId| run.ports()[link.index()].name.clone();
+    let each =
+        used.map(|(link, of)| (name(link), of.class, of.headroom.get(), of.lost, of.dropped));
+    each.collect()
+}
+
+#[test]
+fn a_group_says_what_it_used_and_lost() {
+    // One packet of the 25 does not fit; the 24 others are 25,152 bytes. The memory of cells is in bytes.
+    let just = run(&["switch.pfc.headroom=26200B"], Division::ALONE);
+    assert_eq!(groups(&just), [("switch:0".to_owned(), 3, 26_200, 0, 0)]);
+    let short = run(&["switch.pfc.headroom=26199B"], Division::ALONE);
+    assert_eq!(groups(&short), [("switch:0".to_owned(), 3, 25_152, 1, 0)]);
+    // Counts begin again at the end of the warm-up; the group then still has what it held.
+    let warm = ["switch.pfc.headroom=26199B", "measure.warmup=200us"];
+    assert_eq!(groups(&run(&warm, Division::ALONE)), [("switch:0".to_owned(), 3, 25_152, 0, 0)]);
+    let threads =
+        run(&["switch.pfc.headroom=26199B"], Division { shards: 3, threads: 2, worthwhile: 0 });
+    assert_eq!(groups(&threads), groups(&short));
+}
+
+#[test]
+fn packets_that_a_scheme_drops_in_a_lossless_class_are_no_loss_of_headroom() {
+    let sets = ["scheme.name=per-queue", "scheme.params.threshold=20KB", "transport.ecn=false"];
+    let run = run(&sets, Division::ALONE);
+    let found = groups(&run);
+    let (lost, dropped) = found.iter().fold((0, 0), |sum, of| (sum.0 + of.3, sum.1 + of.4));
+    assert!(lost == 0 && dropped > 0, "{found:?}");
+}
+
+#[test]
+fn a_shared_pool_holds_as_many_groups_as_its_ratio_leaves() {
+    // Two senders into a line that is down: both groups fill at once. A ratio of 1 loses nothing; one of 2 has
+    // room for one group, and the other's packets are lost once the pool is full.
+    let both = STAR.replace("from = 0\n", "from = \"0-1\"\n");
+    let sets = |ratio: &str| {
+        [format!("switch.pfc.over_subscription={ratio}"), "switch.pfc.headroom=26200B".into()]
+    };
+    for (ratio, most) in [("1", 3 * 26_200), ("1.5", 2 * 26_200), ("2", 39_300), ("3", 26_200)] {
+        let run = run_of(&both, &sets(ratio).each_ref().map(String::as_str), Division::ALONE);
+        let found = groups(&run);
+        let (headroom, lost) = found.iter().fold((0, 0), |sum, of| (sum.0 + of.2, sum.1 + of.3));
+        assert!(headroom <= most, "{ratio}: {found:?}");
+        assert_eq!(lost > 0, most < 2 * 26_200, "{ratio}: {found:?}");
+    }
+    for bad in ["0.5", "0", "-1", "nan", "2000"] {
+        let sets = [format!("switch.pfc.over_subscription={bad}")];
+        assert!(plans_of("star.toml", STAR, Path::new(""), &sets, None).is_err(), "{bad}");
+    }
+    let sets = ["switch.pfc.over_subscription=2", "switch.pfc.headroom_pool=1MB"];
+    let twice = plans_of("star.toml", STAR, Path::new(""), &sets.map(String::from), None);
+    let said = twice.err().expect("refused").to_string();
+    assert!(said.contains("over_subscription") && said.contains("headroom_pool"), "{said}");
 }
 
 #[test]
