@@ -40,7 +40,7 @@ mirror! {
 /// Decision of this port about a queued packet.
 #[pyclass(frozen, eq, hash, module = "switchbed.prototype")]
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Note {
+pub(crate) enum Note {
     Clear,
     Mark,
 }
