@@ -63,6 +63,10 @@ def headline(summary: dict[str, Any]) -> list[str]:
     lines += map(_job, summary.get("jobs", []))
     lines += map(_probes, summary["probes"])
     lines += map(_load, summary["offered"])
+    if trims := summary.get("trims"):
+        lines.append(
+            f"{trims['trim_packets']:,} packets trimmed, {trims['dropped_trim_packets']:,} of these dropped"
+        )
     if "pauses" in summary:
         lines += _pauses(summary["pauses"])
     if summary["bottleneck"]:

@@ -25,8 +25,19 @@ pub struct Shared {
     /// Random numbers for all schemes.
     pub rng: Stream,
     out: Outcome,
+    /// Properties of trimmed frames, where ports trim.
+    pub trimmed: Option<Trimmed>,
     /// Messages to the sources of frames: the port that these came in by, and the message.
     pub notices: Vec<(u16, Vec<u8>)>,
+}
+
+/// Properties of a trimmed frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trimmed {
+    /// Bytes that are left of it.
+    pub size: usize,
+    /// DSCP that it gets.
+    pub dscp: u8,
 }
 
 /// The station that messages come from: locally administered, and nobody's.
@@ -36,7 +47,8 @@ impl Shared {
     /// Makes the state of an empty switch.
     pub fn new(pool: Pool, rng: Stream) -> Shared {
         let frames = Frames::default();
-        Shared { frames, pool, rng, out: Outcome::default(), notices: Vec::new() }
+        let (out, trimmed, notices) = (Outcome::default(), None, Vec::new());
+        Shared { frames, pool, rng, out, trimmed, notices }
     }
 }
 
@@ -88,6 +100,9 @@ impl Wire for Line<'_> {
     fn sent(&mut self, slot: SlotId, marked: bool, _: Time, until: Time) {
         if marked {
             self.shared.frames.mark(slot);
+        }
+        if let Some(Trimmed { dscp, .. }) = self.shared.trimmed {
+            self.shared.frames.trim(slot, dscp);
         }
         self.flight.push_back((until + self.delay, slot));
     }
@@ -216,6 +231,9 @@ impl Egress {
                     shared.frames.mark(slot);
                     self.past.marked += 1;
                 }
+            }
+            if let Some(Trimmed { dscp, .. }) = shared.trimmed {
+                shared.frames.trim(slot, dscp);
             }
             let slot = shared.frames.renew(slot);
             self.act(shared, |driver, line| driver.store(slot, line, now));

@@ -1,6 +1,6 @@
 //! The bytes of the packets in the switch, found by their slots; memory is used again.
 
-use switchbed_qdisc::{Arena, Packet, SlotId};
+use switchbed_qdisc::{Arena, Note, Packet, SlotId};
 use switchbed_wire::Ip;
 
 /// Every frame in the switch.
@@ -47,6 +47,25 @@ impl Frames {
         if let Some(ip) = &carried.ip {
             let set = switchbed_wire::set_ce(&mut carried.bytes, ip);
             debug_assert!(set, "a packet that is not ECN-capable was marked");
+        }
+    }
+    /// Cuts a frame whose packet its port has trimmed, and gives it another DSCP.
+    pub fn trim(&mut self, slot: SlotId, dscp: u8) {
+        if self.arena.note(slot) != Note::Trimmed {
+            return;
+        }
+        let carried = &mut self.carried[slot.index()];
+        let len = (self.arena.packet(slot).len_bytes as usize).min(carried.bytes.len());
+        if let Some(ip) = &carried.ip {
+            let cut = switchbed_wire::trim(&mut carried.bytes, ip, len, dscp);
+            debug_assert!(cut, "a frame that must stay whole was trimmed");
+        }
+    }
+    /// Has a frame dropped rather than trimmed, if its headers are more than what would go on, or cannot be cut.
+    pub fn protect(&mut self, slot: SlotId, size: usize) {
+        let Carried { bytes, ip } = &self.carried[slot.index()];
+        if switchbed_wire::trim::least(bytes, ip.as_ref()).is_none_or(|least| least > size) {
+            self.arena.keep_whole(slot);
         }
     }
     /// Moves a frame to a slot that is in no queue.

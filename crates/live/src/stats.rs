@@ -44,6 +44,9 @@ pub struct PortStats {
     pub drops_early: u64,
     pub drops_pushed_out: u64,
     pub drops_at_departure: u64,
+    pub trim_packets: u64,
+    pub tx_trim_packets: u64,
+    pub dropped_trim_packets: u64,
     pub host_drops: u64,
     pub overruns: u64,
     pub limiters: u64,
@@ -238,6 +241,8 @@ pub fn total(a: &Counters, b: &Counters) -> Counters {
         notified: a.notified + b.notified,
         drops: std::array::from_fn(|i| a.drops[i] + b.drops[i]),
         dropped_bytes: a.dropped_bytes + b.dropped_bytes,
+        trims: a.trims.with(&b.trims),
+        cut_bytes: a.cut_bytes + b.cut_bytes,
     }
 }
 
@@ -259,6 +264,9 @@ impl PortStats {
             drops_early: drops(DropReason::Early),
             drops_pushed_out: drops(DropReason::PushedOut),
             drops_at_departure: drops(DropReason::AtDeparture),
+            trim_packets: counters.trims.trimmed,
+            tx_trim_packets: counters.trims.sent,
+            dropped_trim_packets: counters.trims.dropped,
             host_drops: 0,
             overruns: 0,
             limiters: 0,

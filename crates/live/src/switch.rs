@@ -1,9 +1,10 @@
 //! The switch itself: frames in, frames out, time as an argument.
 
-use crate::egress::{Egress, Pace, Shared};
+use crate::egress::{Egress, Pace, Shared, Trimmed};
 use crate::random::Stream;
 use crate::stations::Stations;
 use crate::stats::{PortStats, QueueStats, Refused, Sample, Stats, Wakes};
+use std::borrow::Cow;
 use switchbed_qdisc::hooks::Expulsion;
 use switchbed_qdisc::memory::Place;
 use switchbed_qdisc::{Ecn, FlowId, Packet, Pool, QueueId};
@@ -41,8 +42,10 @@ impl Switch {
             .zip(places(&live))
             .map(|(port, place)| Egress::new(qdisc(&live, port, place), pace(&live, port)))
             .collect();
+        let mut shared = Shared::new(pool, Stream::new(live.live.seed, 0));
+        shared.trimmed = trimmed(&live);
         Switch {
-            shared: Shared::new(pool, Stream::new(live.live.seed, 0)),
+            shared,
             received: vec![(0, 0); ports.len()],
             stations: stations(&live),
             flooded: 0,
@@ -67,6 +70,7 @@ impl Switch {
         for ((egress, port), place) in self.ports.iter_mut().zip(&live.port).zip(places(&live)) {
             egress.replace(&mut self.shared, now, qdisc(&live, port, place), pace(&live, port));
         }
+        self.shared.trimmed = trimmed(&live);
         self.reads_pool = self.ports.iter().any(|port| port.qdisc().needs().pool);
         if (&live.live.routes, live.live.learn) != (&self.live.live.routes, self.live.live.learn) {
             self.stations = stations(&live);
@@ -130,6 +134,9 @@ impl Switch {
             false => self.ports[port as usize].settle(&mut self.shared, now),
         }
         let slot = self.shared.frames.store(packet, bytes, frame.ip);
+        if let Some(Trimmed { size, .. }) = self.shared.trimmed {
+            self.shared.frames.protect(slot, size);
+        }
         self.ports[port as usize].enqueue(&mut self.shared, slot, now);
         if self.reads_pool {
             while let Some(Expulsion { of, end }) =
@@ -270,9 +277,21 @@ fn places(live: &Live) -> impl Iterator<Item = Place> + use<> {
     std::iter::successors(Some(first), |place| Some(place.next()))
 }
 
+/// Properties of trimmed frames, if the switch trims.
+fn trimmed(live: &Live) -> Option<Trimmed> {
+    let trimming = live.switch.trimming.as_ref()?;
+    Some(Trimmed { size: trimming.size.get() as usize, dscp: trimming.dscp })
+}
+
 fn qdisc(live: &Live, port: &LivePort, place: Place) -> Box<dyn switchbed_qdisc::Qdisc> {
+    let mut switch = Cow::Borrowed(&live.switch);
+    if live.switch.trimming.is_some()
+        && let Some(trimming) = &mut switch.to_mut().trimming
+    {
+        trimming.dscp = live.live.classes[usize::from(trimming.dscp)];
+    }
     build::port(
-        &live.switch,
+        &switch,
         &live.scheme,
         live.port.len() as u32,
         pace(live, port).rate,

@@ -3,7 +3,7 @@
 
 use crate::common::{
     ecn, every, forwarder, frame, live, notifier, number, punctual, scheme, small, station, step,
-    us,
+    trimming, us,
 };
 use proptest::prelude::*;
 use std::io;
@@ -204,6 +204,28 @@ impl Device for Broken {
     fn due(&self) -> Time {
         Time::ZERO
     }
+}
+
+#[test]
+fn frames_that_find_no_memory_arrive_short() {
+    let mut live = live(2, none());
+    live.switch.buffer = Bytes::new(10_000);
+    live.switch.policy = switchbed_scenario::BufferPolicy::Static;
+    live.switch.trimming = Some(trimming());
+    let (mut forwarder, sides) = punctual(live);
+    (0..8).for_each(|i| sides[0].arrive(us(0), frame(0, 1, 0, 2, 1514, i)));
+    forwarder.run_until(us(2_000)).unwrap();
+    // One is on the line, three fill the 5,000 bytes, and four are cut.
+    let sent: Vec<Vec<u8>> = sides[1].sent().into_iter().map(|(_, bytes)| bytes).collect();
+    let of = |length| sent.iter().filter(move |frame| frame.len() == length).collect::<Vec<_>>();
+    assert_eq!((of(1514).len(), of(128).len(), sent.len()), (4, 4, 8));
+    for cut in of(128) {
+        let ip = switchbed_wire::Frame::parse(cut).unwrap().ip.expect("its length fits");
+        assert_eq!((ip.dscp(), ip.ecn()), (46, 2));
+    }
+    let port = &forwarder.stats().ports[1];
+    let trims = (port.trim_packets, port.tx_trim_packets, port.dropped_trim_packets);
+    assert_eq!((trims, port.drops_full), ((4, 4, 0), 0));
 }
 
 #[test]

@@ -62,6 +62,7 @@ pub mod schedulers;
 pub mod scheme;
 pub mod schemes;
 pub mod switch;
+pub mod trimming;
 
 pub use port::arena::{Arena, Cargo, Note, SlotId};
 pub use port::driver::{Driver, Wire};

@@ -12,6 +12,7 @@ use crate::memory::{
 use crate::port::set::QueueSet;
 use crate::rules::QueueRules;
 use crate::schedulers::{Dwrr, Fifo, HighestFirst, RoundRobin, Strict, Wfq, Wrr};
+use crate::trimming::Trimming;
 use crate::{MAX_QUEUES, QueueId, words};
 use serde::{Serialize, Serializer};
 use switchbed_config::param::{Field, Param, ParamKind, SectionSpec};
@@ -55,6 +56,9 @@ pub struct Switch {
     /// Which classes pause before they lose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pfc: Option<Pfc>,
+    /// What becomes of packets that the memory refuses; without it they are dropped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trimming: Option<Trimming>,
     /// Rules of each queue, in order, where they differ; else empty.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "with_numbers")]
     pub queue: Vec<QueueRules>,
@@ -227,6 +231,12 @@ pub const SECTION: SectionSpec = SectionSpec {
             "Priority-based flow control, at switches and at hosts: which classes are paused before they lose. \
              The memory is asic's, or a pool without cells, partitions and reserves. Default: off.",
         ),
+        Param::optional(
+            "trimming",
+            <Trimming as Field>::KIND,
+            "Packet trimming: the beginning of a packet that the memory refuses goes on in another queue, so that \
+             its receiver knows (docs/trimming.md). Default: off.",
+        ),
     ],
 };
 
@@ -284,6 +294,9 @@ impl Switch {
 
     /// A port's own buffer, at its place in the switch; `packet` is the longest.
     pub fn buffer(&self, place: &Place, packet: Bytes) -> Box<dyn Buffer + Send> {
+        if let Some(buffer) = self.trimming_buffer() {
+            return buffer;
+        }
         let alphas = self.alphas(match self.policy {
             BufferPolicy::Abm => 0.5,
             BufferPolicy::Occamy => 8.0,

@@ -15,4 +15,5 @@ mod qcn;
 mod reaction;
 mod shared_memory;
 mod tcn;
+mod trimming;
 mod wfq;

@@ -43,6 +43,7 @@ pub mod switch;
 pub mod topology;
 pub mod traffic;
 pub mod transport;
+mod trimming;
 mod write;
 
 pub use catalog::{Asked, chips, headroom, policies, schemes, size_tables};

@@ -72,6 +72,12 @@ pub(crate) const SECTION: SectionSpec = SectionSpec {
             "Its class pauses before it loses, as those that switch.pfc.priorities lists. Default: false.",
         ),
         Param::optional(
+            "trim",
+            ParamKind::Flag,
+            "Whether switch.trimming cuts their packets that the memory refuses. Default: as \
+             switch.trimming.queues says.",
+        ),
+        Param::optional(
             "unmarkable",
             Unmarkable::KIND,
             "What becomes of their arrivals that are to be marked and are not ECN-capable. Default: \
@@ -206,6 +212,9 @@ pub(crate) fn lossless<'e, 'a>(
 
 /// The key that makes classes lossless.
 pub(crate) const LOSSLESS: &str = SECTION.key("lossless");
+
+/// The key that has packets trimmed, or not.
+pub(crate) const TRIM: &str = SECTION.key("trim");
 
 /// The queues that a key names, of so many that a port has.
 pub(crate) fn named_in(

@@ -108,7 +108,6 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
     };
     let sharing = Sharing { asic, egress_pool, ..sharing(&section, policy)? };
     let unmarkable = section.get(key!(unmarkable))?;
-    section.close("this switch")?;
     let mut switch = Switch {
         queues,
         classify,
@@ -124,9 +123,12 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
         sharing,
         unmarkable,
         pfc,
+        trimming: None,
         queue: Vec::new(),
     };
+    switch.trimming = crate::trimming::resolve(&section, &entries, &switch, mtu)?;
     switch.queue = queue::rules(&entries, &switch, (ports, mtu))?;
+    section.close("this switch")?;
     Ok(switch)
 }
 

@@ -114,7 +114,9 @@ fn frames(scenario: &Scenario) -> (u32, u32) {
     });
     let notifications = reaction.iter().map(|reaction| reaction.notification_size.get());
     let pauses = scenario.switch.pfc.iter().map(|_| u64::from(FRAME_BYTES));
-    let smallest = probes.chain(notifications).chain(pauses).fold(header, u64::min).max(1);
+    let trimmed = scenario.switch.trimming.iter().map(|trimming| trimming.size.get());
+    let smallest =
+        probes.chain(notifications).chain(pauses).chain(trimmed).fold(header, u64::min).max(1);
     let largest = scenario.longest().max(host.mtu).get();
     (smallest as u32, largest as u32)
 }

@@ -42,6 +42,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use switchbed_qdisc::hooks::GroupUse;
 use switchbed_qdisc::memory::pfc::Input;
+use switchbed_qdisc::port::trim::Trims;
 use switchbed_qdisc::port::view::Counters;
 use switchbed_qdisc::{PauseFrames, PortState, QueueId};
 use switchbed_scenario::Scenario;
@@ -65,6 +66,8 @@ pub struct PortReport {
     pub info: PortInfo,
     /// Totals of the port.
     pub counters: Counters,
+    /// Counts of trimmed packets by queue; empty where the port does not trim.
+    pub trims: Vec<Trims>,
     /// Packets that its line lost, as an event said.
     pub lost: u64,
     /// Share of the time that its line was up in which it was sending, pause frames included.
@@ -141,6 +144,7 @@ pub struct Simulation {
 #[derive(Clone, Debug, Default)]
 struct Before {
     counters: Counters,
+    trims: Vec<Trims>,
     /// How long it had been sending.
     busy: Span,
     frames: PauseFrames,
@@ -247,6 +251,13 @@ impl Simulation {
                     .unwrap_or_else(|| build::first_place(switch, scheme, ports)),
                 };
                 last = Some((cable.from, place.clone()));
+                let host_dscp = switch.trimming.as_ref().and_then(|trimming| trimming.host_dscp);
+                if let (Some(_), Node::Host(_)) = (host_dscp, cable.to) {
+                    let switch = switch.facing_host();
+                    return build::port(
+                        &switch, scheme, ports, cable.rate, host.mtu, outside, place,
+                    );
+                }
                 build::port(switch, scheme, ports, cable.rate, host.mtu, outside, place)
             })
         });
@@ -528,6 +539,7 @@ impl Simulation {
             let classes = self.network.pfc().map_or(&[][..], |pfc| &pfc.priorities);
             self.before[link.index()] = Before {
                 counters: port.counters(),
+                trims: port.trims().to_vec(),
                 busy: port.busy(now),
                 frames: port.pause_frames(now),
                 held: classes.iter().map(held).collect(),
@@ -800,13 +812,24 @@ impl Simulation {
             let before = &self.before[link];
             let port = self.network.port(id).state();
             let counters = port.counters().since(&before.counters);
+            let earlier = before.trims.iter().chain(std::iter::repeat(&Trims::NONE));
+            let trims =
+                port.trims().iter().zip(earlier).map(|(now, then)| now.since(then)).collect();
             let busy = (port.busy(now).as_ps() - before.busy.as_ps()) as f64;
             let up = self.timeline.up(id, self.warmed_at, now).as_ps() as f64;
             let utilisation = if up > 0.0 { busy / up } else { 0.0 };
             let underflow = self.observers.of_mut::<Underflow>();
             let underflow = underflow.and_then(|underflow| underflow.idle(id, now));
             let (info, lost) = (info.clone(), self.network.lost(id));
-            reports.push(PortReport { info, counters, lost, utilisation, lengths, underflow });
+            reports.push(PortReport {
+                info,
+                counters,
+                trims,
+                lost,
+                utilisation,
+                lengths,
+                underflow,
+            });
         }
         reports
     }

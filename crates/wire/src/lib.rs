@@ -1,5 +1,5 @@
 //! Frames as a switch needs them: what a classifier reads of Ethernet, VLAN, IPv4 and
-//! IPv6 headers ([`frame`]), and the CE mark with its checksum ([`mark`]); 802.1Qau's
+//! IPv6 headers ([`frame`]), the CE mark with its checksum ([`mark`]) and trimming ([`trim`]); 802.1Qau's
 //! messages to sources ([`cnm`]); and headers built for packet traces ([`build`]).
 //!
 //! Frames are untrusted: nothing here panics, whatever the bytes, and a frame whose IP
@@ -12,6 +12,8 @@ pub mod build;
 pub mod cnm;
 pub mod frame;
 pub mod mark;
+pub mod trim;
 
 pub use frame::{Frame, Ip, Mac, Truncated, Version};
 pub use mark::set_ce;
+pub use trim::trim;

@@ -312,3 +312,128 @@ fn a_message_and_its_frame_name_the_same_flow() {
     assert_eq!(cnm::as_told(&[0; 13]), None);
     assert_eq!(cnm::sampled(&frames[0]), None);
 }
+
+/// A UDP datagram with so many payload bytes in IPv4 or IPv6, behind so many tags.
+fn udp(tags: u16, headers: IpHeaders, payload: &[u8]) -> Vec<u8> {
+    let builder = PacketBuilder::ethernet2(A, B);
+    let mut frame = Vec::new();
+    let builder = match tags {
+        0 => builder.ip(headers),
+        _ => builder.single_vlan(VlanId::try_new(7).unwrap()).ip(headers),
+    };
+    builder.udp(1000, 4793).write(&mut frame, payload).unwrap();
+    frame
+}
+
+/// Whether all lengths and checksums of a frame fit, computed anew by etherparse.
+fn is_right(frame: &[u8]) -> bool {
+    let sliced = etherparse::SlicedPacket::from_ethernet(frame).expect("lengths fit");
+    let four = |bytes: &[u8]| bytes.try_into().unwrap();
+    let (net, transport) = (sliced.net.as_ref().unwrap(), sliced.transport.as_ref().unwrap());
+    match (net, transport) {
+        (etherparse::NetSlice::Ipv4(ip), transport) => {
+            let header = ip.header().to_header();
+            let (from, to) = (four(&header.source), four(&header.destination));
+            let sum = match transport {
+                etherparse::TransportSlice::Udp(udp) => (
+                    udp.to_header().calc_checksum_ipv4_raw(from, to, udp.payload()).unwrap(),
+                    udp.checksum(),
+                ),
+                etherparse::TransportSlice::Tcp(tcp) => (
+                    tcp.to_header().calc_checksum_ipv4_raw(from, to, tcp.payload()).unwrap(),
+                    tcp.checksum(),
+                ),
+                _ => return false,
+            };
+            header.calc_header_checksum() == header.header_checksum && sum.0 == sum.1
+        }
+        (etherparse::NetSlice::Ipv6(ip), transport) => {
+            let header = ip.header().to_header();
+            let (from, to) = (header.source, header.destination);
+            match transport {
+                etherparse::TransportSlice::Udp(udp) => {
+                    let sum = udp.to_header().calc_checksum_ipv6_raw(from, to, udp.payload());
+                    sum.unwrap() == udp.checksum()
+                }
+                etherparse::TransportSlice::Tcp(tcp) => {
+                    let sum = tcp.to_header().calc_checksum_ipv6_raw(from, to, tcp.payload());
+                    sum.unwrap() == tcp.checksum()
+                }
+                _ => false,
+            }
+        }
+        _ => false,
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_trimmed_frame_is_a_right_one(
+        six: bool, tags in 0u16..2, of_udp: bool, ecn in 0u8..4,
+        payload in prop::collection::vec(any::<u8>(), 0..1_400), len in 64usize..1_600, dscp in 0u8..64
+    ) {
+        let headers = |protocol| match six {
+            true => {
+                let header = Ipv6Header { next_header: protocol, ..v6(ecn) };
+                IpHeaders::Ipv6(header, Ipv6Extensions::default())
+            }
+            false => {
+                let header = Ipv4Header { protocol, ..v4(3, ecn, 1, 64) };
+                IpHeaders::Ipv4(header, Ipv4Extensions::default())
+            }
+        };
+        let whole = match of_udp {
+            true => udp(tags, headers(UDP), &payload),
+            false => tcp(tags, headers(TCP), (1, 2), &payload),
+        };
+        let parsed = Frame::parse(&whole).unwrap();
+        let ip = parsed.ip.unwrap();
+        let least = switchbed_wire::trim::least(&whole, Some(&ip)).expect("may be cut");
+        let mut cut = whole.clone();
+        let len = len.min(whole.len());
+        let done = switchbed_wire::trim(&mut cut, &ip, len, dscp);
+        prop_assert_eq!(done, len >= least);
+        if !done {
+            prop_assert_eq!(cut, whole);
+            return Ok(());
+        }
+        prop_assert_eq!(cut.len(), len);
+        prop_assert!(is_right(&cut), "{:?}", cut);
+        let again = Frame::parse(&cut).unwrap();
+        prop_assert_eq!((again.flow, again.source), (parsed.flow, parsed.source));
+        let ip = again.ip.unwrap();
+        prop_assert_eq!((ip.dscp(), ip.ecn()), (dscp, ecn));
+        // A checksum that was wrong stays wrong.
+        let mut spoilt = whole.clone();
+        spoilt[least - 1] ^= 1;
+        switchbed_wire::trim(&mut spoilt, &ip, len, dscp);
+        prop_assert!(!is_right(&spoilt) || spoilt == cut);
+    }
+
+    #[test]
+    fn trimming_of_noise_never_panics_and_keeps_what_it_refuses(
+        bytes in prop::collection::vec(any::<u8>(), 0..200), offset in 0usize..220, six: bool,
+        len in 0usize..220
+    ) {
+        let version = if six { Version::V6 } else { Version::V4 };
+        let ip = switchbed_wire::Ip { version, offset, traffic_class: 0 };
+        let mut frame = bytes.clone();
+        if !switchbed_wire::trim(&mut frame, &ip, len, 1) {
+            prop_assert_eq!(frame, bytes);
+        }
+    }
+}
+
+#[test]
+fn fragments_groups_and_extensions_stay_whole() {
+    let ip = |frame: &[u8]| Frame::parse(frame).unwrap().ip;
+    let least = |frame: &[u8]| switchbed_wire::trim::least(frame, ip(frame).as_ref());
+    let mut header = v4(0, 2, 1, 64);
+    header.more_fragments = true;
+    let fragment = tcp(0, IpHeaders::Ipv4(header, Ipv4Extensions::default()), (1, 2), &[0; 64]);
+    assert_eq!(least(&fragment), None);
+    assert_eq!(least(&raw6(IPV6_DEST_OPTIONS, &[6, 0, 1, 4, 0, 0, 0, 0, 1, 2, 3, 4])), None);
+    let mut group = tcp4(0, 2);
+    group[0] |= 1;
+    assert_eq!((least(&group), least(&tcp4(0, 2))), (None, Some(54)));
+}

@@ -9,6 +9,7 @@ use switchbed_live::{Clock, Fake, Forwarder, Switch};
 use switchbed_qdisc::schemes::SCHEMES;
 use switchbed_qdisc::schemes::definition::SchemeInfo;
 use switchbed_qdisc::switch::POLICIES;
+use switchbed_qdisc::trimming::{TrimMode, Trimming};
 use switchbed_scenario::live::{Attach, Faults, LivePort, Route, Settings};
 use switchbed_scenario::scheme::{Value, Values, find};
 use switchbed_scenario::{
@@ -67,6 +68,7 @@ pub fn live(ports: usize, scheme: SchemeChoice) -> Live {
             sharing: Sharing::default(),
             unmarkable: Unmarkable::Drop,
             pfc: None,
+            trimming: None,
             queue: Vec::new(),
         },
         scheme,
@@ -101,7 +103,25 @@ pub fn every(ports: usize) -> Vec<Live> {
         live.switch.sharing.drain_interval = Some(Span::from_us(200));
         live
     });
-    schemes.chain(policies).collect()
+    let trimmed = POLICIES.iter().map(|of| {
+        let mut live = live(ports, step(6_000));
+        live.switch.policy = of.policy;
+        live.switch.trimming = Some(trimming());
+        live
+    });
+    schemes.chain(policies).chain(trimmed).collect()
+}
+
+/// Frames of queue 0 are cut to 128 bytes and go on in queue 1 with DSCP 46.
+pub fn trimming() -> Trimming {
+    Trimming {
+        size: Bytes::new(128),
+        queues: Some(vec![0]),
+        queue: Some(1),
+        dscp: 46,
+        host_dscp: None,
+        mode: TrimMode::Switch,
+    }
 }
 
 /// It with a memory of 20,000 bytes a port, 30,000 together, and a station that it has to learn of.

@@ -33,10 +33,26 @@ mirror! {
     Intent(hooks::Intent) { Pass, Mark, Drop }
     /// A marker's verdict on a departure.
     Departure(hooks::Departure) { Pass, Mark, Unmark, Drop }
-    /// Decision of this port about a queued packet.
-    Note(qdisc::Note) { Clear, Mark }
     /// Why a packet was dropped.
     DropReason(view::DropReason) { Full, NotEcnCapable, Early, PushedOut, AtDeparture }
+}
+
+/// Decision of this port about a queued packet.
+#[pyclass(frozen, eq, hash, module = "switchbed.prototype")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Note {
+    Clear,
+    Mark,
+}
+
+impl From<qdisc::Note> for Note {
+    fn from(note: qdisc::Note) -> Self {
+        match note {
+            qdisc::Note::Mark => Note::Mark,
+            // A trimmed packet is never marked here, whatever the scheme says.
+            qdisc::Note::Clear | qdisc::Note::Trimmed | qdisc::Note::Whole => Note::Clear,
+        }
+    }
 }
 
 /// Handle of a queued packet.

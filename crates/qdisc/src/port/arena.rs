@@ -39,6 +39,10 @@ pub enum Note {
     Clear,
     /// Set the ECN field to CE.
     Mark,
+    /// Leave the ECN field, whatever the marker says later: the packet was trimmed here.
+    Trimmed,
+    /// Of a packet that is not queued yet: it is never trimmed.
+    Whole,
 }
 
 /// The part of a slot that is its caller's: what goes with the packet is found in the cache line
@@ -166,6 +170,11 @@ impl Arena {
     #[inline]
     pub fn note(&self, id: SlotId) -> Note {
         self.slots[id.index()].note
+    }
+
+    /// Asks that a packet which is in no queue be dropped rather than trimmed.
+    pub fn keep_whole(&mut self, id: SlotId) {
+        self.slots[id.index()].note = Note::Whole;
     }
 
     /// The queue that a packet was stored in.

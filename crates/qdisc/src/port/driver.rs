@@ -287,6 +287,10 @@ impl Driver {
     fn lose_some(&mut self, wire: &mut impl Wire, now: Time) {
         let mut dropped = std::mem::take(&mut wire.outcome().dropped);
         for Dropped { slot, queue, .. } in dropped.drain(..) {
+            if slot.is_none() {
+                self.tell(queue, wire, now);
+                continue;
+            }
             self.queued -= 1;
             self.tell(queue, wire, now);
             wire.lost(slot);

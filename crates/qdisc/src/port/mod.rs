@@ -16,6 +16,7 @@ pub mod numbered;
 pub mod packet;
 pub mod pauses;
 pub mod set;
+pub mod trim;
 pub mod view;
 
 use crate::hooks::{
@@ -25,6 +26,7 @@ use crate::port::arena::{Arena, List, Note, SlotId};
 use crate::port::packet::{Ecn, Packet, QueueId};
 use crate::port::pauses::Guard;
 use crate::port::set::QueueSet;
+use crate::port::trim::Refused;
 use crate::port::view::{DropReason, Pool, PortState, Row, View};
 use crate::scheme::{Needs, Scheme};
 use crate::schemes::fairness::Share;
@@ -58,7 +60,8 @@ pub struct Outcome {
 /// A queued packet that was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dropped {
-    /// Slot of the packet, which is the caller's again.
+    /// Slot of the packet, which is the caller's again; [`SlotId::NONE`]: none was dropped, but the queue
+    /// has changed beside that of the verdict.
     pub slot: SlotId,
     /// The queue it was in.
     pub queue: QueueId,
@@ -214,17 +217,23 @@ impl<S: Scheme> Port<S> {
         (packet, queue, idle): (&Packet, QueueId, Span),
         why: DropReason,
         cx: &Cx,
-    ) -> (QueueId, DropReason) {
-        self.state.seldom.drops[why as usize] += 1;
-        self.state.seldom.last_drop = Some((queue, why));
-        self.state.seldom.dropped_bytes += packet.len_bytes as u64;
+    ) -> Refused {
+        self.count_drop(queue, packet.len_bytes, why);
         self.scheme.refused(&view(&self.state, cx).idle_for(idle), queue, packet, why);
-        (queue, why)
+        Refused::Dropped(queue, why)
+    }
+
+    #[cold]
+    fn count_drop(&mut self, queue: QueueId, len_bytes: u32, why: DropReason) {
+        let seldom = &mut *self.state.seldom;
+        seldom.drops[why as usize] += 1;
+        seldom.last_drop = Some((queue, why));
+        seldom.dropped_bytes += u64::from(len_bytes);
     }
 
     /// Everything about an arrival up to the decision to store it.
     #[inline(always)]
-    fn arrive(&mut self, slot: SlotId, cx: &mut Cx) -> Result<Arrival, (QueueId, DropReason)> {
+    fn arrive(&mut self, slot: SlotId, cx: &mut Cx) -> Result<Arrival, Refused> {
         self.ticks(cx);
         // Copied: push-outs below need the arena for writing.
         let packet = *cx.arena.packet(slot);
@@ -252,7 +261,7 @@ impl<S: Scheme> Port<S> {
             let view = View::new(cx.now, &self.state, cx.pool, cx.arena).idle_for(idle);
             match self.scheme.admit(&view, queue, &packet, cx.rng) {
                 Admission::In => return Ok(Arrival { packet, queue, intent, idle }),
-                Admission::Out(why) => return Err(self.refuse(refused, why, cx)),
+                Admission::Out(why) => return Err(self.turn_away(slot, refused, why, cx)),
                 Admission::PushOut(victim) => self.drop_queued(victim, DropReason::PushedOut, cx),
             }
         }
@@ -307,7 +316,10 @@ impl<S: Scheme> Port<S> {
         let stored = self.scheme.stored(&view, queue, slot, intent, cx.rng);
         // A scheme may mark another queued packet than the one that came.
         if let Some(other) = stored.mark {
-            cx.arena.slot_mut(other).note = Note::Mark;
+            let note = &mut cx.arena.slot_mut(other).note;
+            if *note != Note::Trimmed {
+                *note = Note::Mark;
+            }
         }
         if let Some(feedback) = stored.feedback {
             self.state.seldom.notified += 1;
@@ -371,9 +383,10 @@ impl<S: Scheme> Port<S> {
         if self.state.packets == 0 {
             self.state.emptied = cx.now;
         }
-        self.state.seldom.drops[why as usize] += 1;
-        self.state.seldom.last_drop = Some((queue, why));
-        self.state.seldom.dropped_bytes += packet.len_bytes as u64;
+        self.count_drop(queue, packet.len_bytes, why);
+        if cx.arena.note(slot) == Note::Trimmed {
+            self.count_trims(queue, |trims| trims.dropped += 1);
+        }
         self.scheme.removed(&view(&self.state, cx), queue, &packet, why);
         queue
     }
@@ -396,7 +409,8 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
     fn enqueue(&mut self, slot: SlotId, cx: &mut Cx) -> Enqueued {
         let arrival = match self.arrive(slot, cx) {
             Ok(arrival) => arrival,
-            Err((queue, why)) => return Enqueued::Dropped(queue, why),
+            Err(Refused::Dropped(queue, why)) => return Enqueued::Dropped(queue, why),
+            Err(Refused::Trimmed(queue)) => return Enqueued::In(queue),
         };
         self.store(slot, &arrival, cx);
         self.scheme.enqueued(&view(&self.state, cx), arrival.queue, &arrival.packet);
@@ -465,7 +479,8 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
         debug_assert!(cx.now >= self.state.busy_until, "the line is busy");
         let arrival = match self.arrive(slot, cx) {
             Ok(arrival) => arrival,
-            Err((queue, why)) => return Passed::Dropped(queue, why),
+            Err(Refused::Dropped(queue, why)) => return Passed::Dropped(queue, why),
+            Err(Refused::Trimmed(queue)) => return Passed::Stored(queue),
         };
         let Arrival { packet, queue, idle, .. } = arrival;
         // Asked before the packet is stored: the scheduler sees an empty port.
@@ -583,13 +598,23 @@ impl<S: Scheme> Port<S> {
             self.unlink(slot, queue, packet.len_bytes, cx);
             let until = self.send(&packet, cx);
             self.scheme.served(&view(&self.state, cx), queue, &packet, until);
-            let marked = note == Note::Mark && self.mark(slot, cx);
+            let marked = note != Note::Clear && self.carry_out(slot, queue, cx);
             debug_assert!(self.conserved());
             return Dequeued::Sent { slot, queue, until, marked };
         }
     }
 
-    /// Carries a note out; true if the packet got its CE here.
+    /// Carries a note out; true if the packet got its CE here. A port marks no packet that it has trimmed.
+    #[inline]
+    fn carry_out(&mut self, slot: SlotId, queue: QueueId, cx: &mut Cx) -> bool {
+        if cx.arena.note(slot) == Note::Trimmed {
+            self.count_trims(queue, |trims| trims.sent += 1);
+            return false;
+        }
+        self.mark(slot, cx)
+    }
+
+    /// Marks a packet; true if it got its CE here.
     #[inline]
     fn mark(&mut self, slot: SlotId, cx: &mut Cx) -> bool {
         let ecn = &mut cx.arena.packet_mut(slot).ecn;

@@ -5,6 +5,7 @@ use crate::port::arena::{Arena, List, SlotId};
 use crate::port::packet::{Packet, QueueId};
 use crate::port::pauses::{Pauses, Storms};
 use crate::port::set::QueueSet;
+use crate::port::trim::{Trim, Trimming, Trims};
 use switchbed_units::{Bytes, Line, PS_PER_S, Rate, Span, Time};
 
 /// Packet memory that several ports share. It belongs to the switch, which settles its
@@ -94,6 +95,10 @@ pub struct Counters {
     pub drops: [u64; DropReason::ALL.len()],
     /// Bytes of the packets dropped.
     pub dropped_bytes: u64,
+    /// Packets cut because the memory refused them, cut packets sent, and cut packets dropped.
+    pub trims: Trims,
+    /// Bytes cut off packets that were then queued.
+    pub cut_bytes: u64,
 }
 
 impl Counters {
@@ -114,6 +119,8 @@ impl Counters {
             notified: self.notified - earlier.notified,
             drops: std::array::from_fn(|i| self.drops[i] - earlier.drops[i]),
             dropped_bytes: self.dropped_bytes - earlier.dropped_bytes,
+            trims: self.trims.since(&earlier.trims),
+            cut_bytes: self.cut_bytes - earlier.cut_bytes,
         }
     }
 }
@@ -135,6 +142,7 @@ pub(crate) struct Seldom {
     pub(crate) row: Row,
     pub(crate) busy: Busy,
     pub(crate) last_drop: Option<(QueueId, DropReason)>,
+    pub(crate) trimming: Option<Box<Trimming>>,
 }
 
 /// MAC control frames that are on the line one after the other, up to the last one's end.
@@ -219,6 +227,13 @@ impl PortState {
     /// ECN-capable goes on instead of being dropped (RFC 3168, section 5).
     pub fn passing_unmarkable(mut self, queues: QueueSet) -> Self {
         self.seldom.passes_unmarkable = queues;
+        self
+    }
+
+    /// The same, where packets that the memory refuses are trimmed.
+    pub fn trimming(mut self, rules: Trim) -> Self {
+        let queues = vec![Trims::default(); self.queues.len()].into();
+        self.seldom.trimming = Some(Box::new(Trimming { rules, queues, cut_bytes: 0 }));
         self
     }
 
@@ -346,12 +361,18 @@ impl PortState {
             Some(arena.packet(slot))
         })
     }
+    /// Counts of each queue's trimmed packets; empty where the port does not trim.
+    pub fn trims(&self) -> &[Trims] {
+        self.seldom.trimming.as_deref().map_or(&[][..], |trimming| &trimming.queues)
+    }
     /// Returns the port's totals so far. An arrival counts once it is stored, sent or dropped.
     pub fn counters(&self) -> Counters {
         let Seldom { marked, unmarkable, notified, drops, dropped_bytes, .. } = *self.seldom;
+        let trimming = self.seldom.trimming.as_deref();
+        let cut_bytes = trimming.map_or(0, |trimming| trimming.cut_bytes);
         Counters {
             arrived: self.sent + drops.iter().sum::<u64>() + u64::from(self.packets),
-            arrived_bytes: self.sent_bytes + dropped_bytes + self.bytes,
+            arrived_bytes: self.sent_bytes + dropped_bytes + cut_bytes + self.bytes,
             sent: self.sent,
             sent_bytes: self.sent_bytes,
             marked,
@@ -359,6 +380,8 @@ impl PortState {
             notified,
             drops,
             dropped_bytes,
+            trims: self.trims().iter().fold(Trims::NONE, |sum, queue| sum.with(queue)),
+            cut_bytes,
         }
     }
 }
@@ -492,6 +515,8 @@ mod tests {
             notified: 10 * n,
             drops: [n, 2 * n, 3 * n, 4 * n, 5 * n],
             dropped_bytes: 3 * n,
+            trims: Trims { trimmed: 6 * n, sent: 5 * n, dropped: n },
+            cut_bytes: 2 * n,
         };
         assert_eq!(count(5).since(&count(2)), count(3));
     }

@@ -83,6 +83,10 @@ impl Site {
             (None, _) => switch.passing_unmarkable(),
         };
         let state = state.passing_unmarkable(passing);
+        let state = match switch.trim().filter(|_| layout.is_none()) {
+            Some(rules) => state.trimming(rules),
+            None => state,
+        };
         Site { switch, state, mtu, place: None, taken: None, bare: false, collecting: false }
     }
 
@@ -154,7 +158,8 @@ impl Site {
         }
         let (limit, queues) = (self.switch.buffer, self.queues());
         let Switch { classify, policy, discipline, strict, .. } = self.switch;
-        let alike = self.switch.queue.is_empty();
+        let alike =
+            self.switch.queue.is_empty() && self.switch.trim().is_none_or(|trim| !trim.swaps);
         match (classify, policy, discipline, strict) {
             (Classify::Class, BufferPolicy::Shared, Discipline::Dwrr, 0) if alike => {
                 self.seats(ByClass, Shared { limit }, marker, Dwrr::new(queues), Nobody)

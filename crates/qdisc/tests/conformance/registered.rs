@@ -175,6 +175,7 @@ fn switch(policy: BufferPolicy) -> Switch {
         },
         unmarkable: Unmarkable::Drop,
         pfc: None,
+        trimming: None,
         queue: Vec::new(),
     }
 }

@@ -144,10 +144,12 @@ fn resolve(origin: &Origin, root: &Table) -> Result<Live, Mistake> {
             None => origin.mistake(section.at, "switch.queue.lossless", format!("is true: {why}")),
         });
     }
+    crate::resolve::trims::check_live(origin, root, &switch)?;
     let scheme_section = open(crate::scheme::SECTION, packet)?;
     let scheme = scheme::resolve(scheme_section, &switch, &all, packet, &[])?;
     let by_queue = queue::Context { origin, root, switch: &switch, ports: &all, packet };
     let scheme = by_queue.schemes(&open(crate::switch::SECTION, packet)?, scheme)?;
+    crate::resolve::trims::check_scheme(origin, root, &switch, &[&scheme])?;
     if scheme.python.is_some() {
         let at = root.get("scheme").map_or(At::Unwritten, |node| node.at);
         let message = "is \"python\": it runs in the simulator alone; write it in Rust for this";

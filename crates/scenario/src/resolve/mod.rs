@@ -3,6 +3,7 @@
 
 mod admits;
 pub(crate) mod fields;
+pub(crate) mod trims;
 
 use crate::Scenario;
 use crate::profiles::{self, Hosts, Profile};
@@ -89,6 +90,7 @@ pub(crate) fn resolve(
     crate::routing::check(origin, root, &routing, (&measure, &switch))?;
     let schemes: Vec<_> =
         [&scheme].into_iter().chain(deploy.iter().filter_map(|d| d.scheme.as_ref())).collect();
+    trims::check_scheme(origin, root, &switch, &schemes)?;
     let reaction =
         crate::reaction::resolve(open(crate::reaction::SECTION, packet)?, &schemes, mtu)?;
     let site = Site { topology: &topology, graph: &graph, switch: &switch, run: &run, mtu };
@@ -162,6 +164,7 @@ pub(crate) fn resolve(
         run,
     };
     fields::check(origin, root, &scenario, &graph)?;
+    trims::check(origin, root, &scenario)?;
     if crate::event::reroute(&scenario.event) {
         let asked = (&scenario.measure, &scenario.switch);
         crate::routing::check_events(origin, root, &scenario.routing, asked)?;

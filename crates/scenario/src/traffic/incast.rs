@@ -183,6 +183,10 @@ impl Source for Incast {
         self.classes.iter().copied().max().map_or(0, u16::from)
     }
 
+    fn has_class(&self, class: u16) -> bool {
+        self.classes.iter().any(|own| u16::from(*own) == class)
+    }
+
     fn offers(&mut self) -> Option<(&'static str, &mut Option<bool>)> {
         let key = if self.load.is_some() { key!(load) } else { key!(every) };
         Some((key, &mut self.overload))

@@ -56,6 +56,10 @@ impl Source for LongLived {
         self.classes.iter().copied().max().map_or(0, u16::from)
     }
 
+    fn has_class(&self, class: u16) -> bool {
+        self.classes.iter().any(|own| u16::from(*own) == class)
+    }
+
     fn goes_on(&self) -> bool {
         true
     }

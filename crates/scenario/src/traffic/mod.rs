@@ -173,6 +173,11 @@ pub trait Source {
         0
     }
 
+    /// Whether packets of a class may be among its own.
+    fn has_class(&self, class: u16) -> bool {
+        class <= self.classes()
+    }
+
     /// The key that says how much it offers, and the one that says that a link's load over 1 is meant.
     fn offers(&mut self) -> Option<(&'static str, &mut Option<bool>)> {
         None

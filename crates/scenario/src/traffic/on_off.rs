@@ -96,6 +96,10 @@ impl Source for OnOff {
         self.classes.iter().copied().max().map_or(0, u16::from)
     }
 
+    fn has_class(&self, class: u16) -> bool {
+        self.classes.iter().any(|own| u16::from(*own) == class)
+    }
+
     fn offers(&mut self) -> Option<(&'static str, &mut Option<bool>)> {
         Some((key!(rate), &mut self.overload))
     }

@@ -7,6 +7,7 @@ pub(crate) mod results;
 mod stalled;
 pub(crate) mod summary;
 pub(crate) mod transports;
+mod trims;
 mod waits;
 mod warnings;
 pub(crate) mod watchdog;

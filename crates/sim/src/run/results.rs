@@ -12,6 +12,7 @@ use crate::run::impossible;
 use crate::run::impossible::Impossible;
 use crate::run::summary::{PauseCounts, Summary};
 use crate::run::transports as of_transports;
+use crate::run::trims::{self, TrimCounts};
 use crate::simulation::{PortReport, Simulation};
 use crate::table::{Names, Table, Values};
 use std::collections::BTreeMap;
@@ -61,6 +62,7 @@ impl Results {
         let jobs = simulation.jobs(scenario);
         summary.jobs = jobs.iter().map(JobTimes::from).collect();
         summary.warnings.extend(jobs::warnings(&jobs));
+        summary.trims = TrimCounts::of(&reports);
         let captures = simulation.captures();
         for Capture { name, packets, missed, .. } in captures.iter().filter(|c| c.missed > 0) {
             summary.warnings.push(format!(
@@ -76,6 +78,7 @@ impl Results {
             ));
         }
         let transports = summary.by_transport.clone();
+        let summary_trims = summary.trims.is_some();
         Ok(Results {
             summary,
             flows: flow_table(scenario, simulation, flows, met, &held(paused.as_ref())),
@@ -89,6 +92,7 @@ impl Results {
                 let several = !transports.is_empty();
                 tables.extend(several.then(|| ("transports", of_transports::table(&transports))));
                 tables.extend(simulation.pauses().map(|table| ("pauses", table)));
+                tables.extend(summary_trims.then(|| ("trims", trims::table(&reports))));
                 tables.extend((!jobs.is_empty()).then(|| ("jobs", jobs::table(&jobs))));
                 tables.extend(paused.iter().flat_map(|paused| simulation.pause_tables(paused)));
                 tables

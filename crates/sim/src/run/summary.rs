@@ -9,6 +9,7 @@ use crate::observe::interference::Interference;
 use crate::pauses::{Pause, Waited};
 use crate::run::results::times;
 use crate::run::transports::TransportTimes;
+use crate::run::trims::TrimCounts;
 use crate::run::waits::WaitCounts;
 use crate::run::warnings::warnings;
 use crate::simulation::{PortReport, Simulation};
@@ -419,6 +420,9 @@ pub struct Summary {
     /// Counts of flow control, where there is any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pauses: Option<PauseCounts>,
+    /// Counts of trimmed packets, where switches trim.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trims: Option<TrimCounts>,
     /// Use of the links between two tiers, by their names, such as `leaf-spine` and `spine-leaf`; older summaries
     /// lack it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -609,6 +613,7 @@ impl Summary {
             retransmissions: sum(&|flow| flow.retransmissions),
             ecn_cuts: sum(&|flow| flow.ecn_cuts),
             pauses: None,
+            trims: None,
             paths: PathUse::of(simulation.graph(), reports),
             bottleneck: bottleneck(reports),
             offered: offered

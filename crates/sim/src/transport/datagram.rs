@@ -24,6 +24,13 @@ impl Config {
     }
 }
 
+impl Config {
+    /// Bytes of a datagram's payload that are missing in a packet of so many bytes.
+    pub(super) fn trimmed(&self, len: u32, len_bytes: u32) -> u32 {
+        (len + self.header).saturating_sub(len_bytes).min(len)
+    }
+}
+
 /// The sending half.
 #[derive(Clone, Debug, Default)]
 pub struct Sender {

@@ -47,6 +47,14 @@ impl Kind {
         matches!(self, Kind::Roce(_))
     }
 
+    /// Payload of a datagram that switches have cut off, where it came with such a length.
+    pub(crate) fn trimmed(&self, len: u32, len_bytes: u32) -> u64 {
+        match self {
+            Kind::Datagrams(config) => config.trimmed(len, len_bytes).into(),
+            Kind::Tcp(_) | Kind::Roce(_) => 0,
+        }
+    }
+
     /// Payload of a full packet in bytes.
     pub(crate) fn mss(&self) -> u32 {
         match self {

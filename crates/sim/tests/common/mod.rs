@@ -109,6 +109,7 @@ pub fn star(hosts: u32) -> Scenario {
             sharing: Sharing::default(),
             unmarkable: Unmarkable::Drop,
             pfc: None,
+            trimming: None,
             queue: Vec::new(),
         },
         scheme: scheme("per-queue", packets(65)),

@@ -23,5 +23,6 @@ mod scenarios;
 mod small_queues;
 mod timers;
 mod topologies;
+mod trimming;
 mod warmup;
 mod warnings;

@@ -242,6 +242,10 @@ impl Source for Collective {
         self.class.into()
     }
 
+    fn has_class(&self, class: u16) -> bool {
+        class == self.classes()
+    }
+
     fn persists(&self) -> bool {
         true
     }

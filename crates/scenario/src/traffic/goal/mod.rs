@@ -99,6 +99,10 @@ impl Source for Goal {
         self.class.into()
     }
 
+    fn has_class(&self, class: u16) -> bool {
+        class == self.classes()
+    }
+
     fn persists(&self) -> bool {
         true
     }

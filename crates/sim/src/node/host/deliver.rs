@@ -66,7 +66,7 @@ impl Host {
                 self.accept(other, &payload.body, opened, cx, now);
             }
             self.pump_receiver(conn, cx, now);
-            self.take(conn, &payload.body, before, after, cx, now);
+            self.take(conn, (packet, &payload.body), before, after, cx, now);
         } else {
             let Some(conn) = payload.to.get() else { return };
             let Some(half) = self.senders.get_mut(conn) else { return };
@@ -117,7 +117,7 @@ impl Host {
     fn take<N: Net>(
         &mut self,
         conn: ConnId,
-        body: &Body,
+        (packet, body): (&Packet, &Body),
         mut before: u64,
         after: u64,
         cx: &mut Cx<N>,
@@ -125,8 +125,9 @@ impl Host {
     ) {
         let lossy = match body {
             // A datagram behind a flow's end says that no more of it comes.
-            &Body::Datagram { offset, .. } => {
-                before = offset;
+            &Body::Datagram { offset, len } => {
+                let kind = cx.settings.transport(self.receivers[conn].kind);
+                before = offset + kind.trimmed(len, packet.len_bytes);
                 true
             }
             _ => false,
