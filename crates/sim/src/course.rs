@@ -77,10 +77,11 @@ impl Course {
 
     fn unblock(&mut self, number: u32) {
         let missing = &mut self.missing[(number - self.first) as usize];
-        *missing -= 1;
-        if *missing == 0 {
+        // One that waits for some of several may have begun already.
+        if *missing == 1 {
             self.ready.push_back(number);
         }
+        *missing = missing.saturating_sub(1);
     }
 
     /// The next operation to be done.

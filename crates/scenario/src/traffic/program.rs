@@ -26,7 +26,7 @@ pub enum Work {
 pub struct Operation {
     /// Work of the operation.
     pub work: Work,
-    /// How many operations it waits for.
+    /// How many operations it waits for, of those that it follows.
     pub waits_for: u32,
     /// The end of those that wait for it in [`Program::followers`]; they begin where those of the operation before
     /// end.
@@ -64,6 +64,8 @@ pub struct Program {
     pub hosts: Vec<HostId>,
     /// When every rank begins.
     pub start: Time,
+    /// Traffic entry whose part at a host is done before the host begins.
+    pub after: Option<u32>,
     /// How often a rank does it all; it begins anew when all its operations are done.
     pub repeats: u32,
     /// How many of these are not measured.
@@ -283,6 +285,8 @@ struct Rank {
     edges: Vec<(u32, u32)>,
     /// Pairs of operations: the second waits for the start of the first.
     starts: Vec<(u32, u32)>,
+    /// Operations that wait for fewer than all of those before them, and for how many.
+    least: BTreeMap<u32, u32>,
 }
 
 impl Rank {
@@ -366,6 +370,11 @@ impl Draft {
         self.ranks[after.rank as usize].starts.push((before.nth, after.nth));
     }
 
+    /// Lets an operation begin when so many of those that it waits for are done: at least 1, at most all.
+    pub fn least(&mut self, step: Step, done: u32) {
+        self.ranks[step.rank as usize].least.insert(step.nth, done);
+    }
+
     /// Names an operation.
     pub fn label(&mut self, step: Step, label: &str) {
         self.ranks[step.rank as usize].operations[step.nth as usize].1 = Some(label.into());
@@ -389,6 +398,7 @@ impl Draft {
         let mut program = Program {
             hosts,
             start,
+            after: None,
             repeats: 1,
             warmup: 0,
             messages: Vec::new(),
@@ -438,6 +448,10 @@ impl Draft {
             }
             for &(_, after) in &edges {
                 program.operations[(first + after) as usize].waits_for += 1;
+            }
+            for (nth, &done) in &of.least {
+                let waits_for = &mut program.operations[(first + nth) as usize].waits_for;
+                *waits_for = done.min(*waits_for);
             }
             program.ends.push(program.operations.len() as u32);
         }
@@ -520,10 +534,12 @@ impl Draft {
                 _ => None,
             };
             for after in program.followers(number).iter().copied().chain(received) {
-                waits[after as usize] -= 1;
-                if waits[after as usize] == 0 {
+                let waits = &mut waits[after as usize];
+                // One that waits for some of several may be done already.
+                if *waits == 1 {
                     ready.push(after);
                 }
+                *waits = waits.saturating_sub(1);
             }
         }
         if done == total { Ok(()) } else { Err(self.circle(program, &waits)) }

@@ -298,5 +298,6 @@ pub fn ask(request: u64, arrivals: Arrivals) -> Traffic {
 
 /// From a file.
 pub fn listed(file: String, connections: Connections) -> Traffic {
-    Traffic::List(List { file, carried: Carried { connections } })
+    let format = ListFormat::Auto;
+    Traffic::List(List { file, format, carried: Carried { connections } })
 }

@@ -26,6 +26,9 @@ params! {
         class: u8 = "0";
         /// When it starts.
         start: Span = "0us";
+        /// Place of an entry above among the traffic, from 0: a collective or a schedule. A host that has a part in
+        /// it begins when that is done.
+        after: Option<u32>;
     }
 }
 
@@ -58,7 +61,9 @@ impl Goal {
         let hosts = self.placement.deal(&self.ranks, (seed, place));
         let hosts: Vec<HostId> = hosts.into_iter().take(ranks as usize).collect();
         let program = draft.finish(hosts, Time::ZERO + self.start);
-        program.map_err(|fault| self.wrong(None, fault.to_string()))
+        let mut program = program.map_err(|fault| self.wrong(None, fault.to_string()))?;
+        program.after = self.after;
+        Ok(program)
     }
 }
 
@@ -100,6 +105,14 @@ impl Source for Goal {
     }
 
     fn persists(&self) -> bool {
+        true
+    }
+
+    fn after(&self) -> Option<u32> {
+        self.after
+    }
+
+    fn waits(&self) -> bool {
         true
     }
 

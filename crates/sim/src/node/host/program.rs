@@ -99,7 +99,10 @@ impl Host {
         for (entry, program) in programs.each() {
             let Some(rank) = programs.rank(entry, self.id) else { continue };
             *running += 1;
-            self.wake(program.start, Timer::Begin(self.parts.len() as u32));
+            let waits = program.after.is_some_and(|of| programs.rank(of, self.id).is_some());
+            if !waits {
+                self.wake(program.start, Timer::Begin(self.parts.len() as u32));
+            }
             self.parts.push(Part { entry, course: Course::new(program, rank) });
         }
     }
@@ -157,8 +160,23 @@ impl Host {
         let (entry, began) = (*entry, course.began);
         cx.log.rounds.push(Round { entry, nth: course.round(), began, ended: now });
         match course.is_over(program) {
-            true => cx.log.through(now),
+            true => {
+                cx.log.through(now);
+                self.begin_behind(entry, cx, now);
+            }
             false => course.begin(program, now),
+        }
+    }
+
+    /// Wakes the parts that begin once that of an entry is done.
+    fn begin_behind<N: Net>(&mut self, entry: u32, cx: &mut Cx<N>, now: Time) {
+        for nth in 0..self.parts.len() {
+            let Some((program, _)) = cx.settings.programs.get(self.parts[nth].entry) else {
+                continue;
+            };
+            if program.after == Some(entry) {
+                self.wake(now.max(program.start), Timer::Begin(nth as u32));
+            }
         }
     }
 
