@@ -33,6 +33,7 @@ mod lookahead;
 pub mod network;
 mod node;
 pub mod observe;
+mod operations;
 pub mod packet;
 mod pauses;
 mod ports;
@@ -81,5 +82,6 @@ pub fn monitored_tables() -> impl Iterator<Item = &'static str> {
         "storms",
         "deadlocks",
         "jobs",
+        "operations",
     ])
 }

@@ -90,6 +90,7 @@ impl Results {
                 tables.extend(several.then(|| ("transports", of_transports::table(&transports))));
                 tables.extend(simulation.pauses().map(|table| ("pauses", table)));
                 tables.extend((!jobs.is_empty()).then(|| ("jobs", jobs::table(&jobs))));
+                tables.extend(simulation.take_operations().map(|table| ("operations", table)));
                 tables.extend(paused.iter().flat_map(|paused| simulation.pause_tables(paused)));
                 tables
             },

@@ -139,6 +139,7 @@ pub fn star(hosts: u32) -> Scenario {
             series_every: None,
             giant: None,
             goodput_every: None,
+            operations: false,
             monitors: Monitors::default(),
             capture: PortNames::default(),
             capture_packets: 1_000_000,

@@ -184,6 +184,21 @@ fn pairs_of_an_all_to_all_wait_for_both_ends_of_a_step() {
 }
 
 #[test]
+fn an_all_to_all_at_once_fills_every_line_both_ways() {
+    // Every rank sends n − 1 messages back to back, and as many reach it one after the other.
+    for (n, packets) in [(2, 1), (5, 1), (8, 20), (16, 3)] {
+        let scenario = of_packets(n, "operation = \"all-to-all\"", packets, n.into());
+        let (_, tx, ack) = packet(&scenario);
+        let line = tx * (u64::from(n - 1) * packets + 1);
+        let ideal = (line + DELAY * 4 + ack * 2).as_secs_f64();
+        let (job, _) = job(&scenario);
+        assert!((job.ideal_s / ideal - 1.0).abs() < 1e-12, "{n} {packets}");
+        // ACKs take part of the lines, 6 % of a packet each.
+        assert!((1.0..1.15).contains(&(job.time_s / job.ideal_s)), "{n} {packets} {job:?}");
+    }
+}
+
+#[test]
 fn a_double_binary_tree_of_two_and_three_takes_its_steps() {
     // Two ranks swap halves up and down. Of three, each tree is a chain: 1 → 2 → 0 and, shifted, 2 → 0 → 1, up and
     // down again; no line carries two data packets at a time.
@@ -272,6 +287,41 @@ fn an_entry_begins_at_a_host_when_that_before_is_done_there() {
     // Host 2 has no part in the second, host 0 sends when it is done with that.
     assert_eq!(jobs[2].start, at(Span::ZERO));
     assert!(jobs[2].end > at(round * 2 + DELAY * 2));
+}
+
+#[test]
+fn operations_are_written_down_with_what_they_waited_for() {
+    let scenario =
+        of_packets(3, "operation = \"broadcast\"\nalgorithm = \"chain\"\nrepetitions = 2", 2, 1);
+    let scenario = Scenario {
+        measure: switchbed_scenario::Measure { operations: true, ..scenario.measure.clone() },
+        ..scenario
+    };
+    let results = switchbed_sim::run(&scenario, &switchbed_sim::Progress::default()).expect("runs");
+    let (_, table) = results.monitors.iter().find(|of| of.0 == "operations").expect("the table");
+    // 0 sends to 1, which receives and sends on to 2, twice.
+    assert_eq!(table.rows(), 8);
+    let text = format!("{table:?}");
+    assert!(text.contains("receive") && text.contains("send"), "{text}");
+    let (_, tx, ack) = packet(&scenario);
+    let there = tx * 3 + DELAY * 2;
+    let column = |name: &str| {
+        let column = table.columns.iter().find(|of| of.name == name).expect("the column");
+        match &column.values {
+            switchbed_sim::table::Values::F64(values) => values.clone(),
+            _ => panic!("{name} is no float"),
+        }
+    };
+    let near = |one: f64, span: Span| (one - span.as_secs_f64()).abs() < 1e-15;
+    let (start, end) = (column("start_s"), column("end_s"));
+    // Rank 0's send, rank 1's receive and send, rank 2's receive.
+    assert!(near(start[0], Span::ZERO) && near(end[0], there + DELAY * 2 + ack * 2));
+    assert!(near(start[1], there) && near(end[1], there) && near(start[2], there));
+    assert!(near(start[3], there * 2 + ack));
+    assert_eq!(column("row")[..4], [0.0, 0.0, 1.0, 1.0]);
+    // The second rank sends because of its receive, which came with its message.
+    assert_eq!(column("after")[2], 0.0);
+    assert!(column("after")[1].is_nan() && column("after")[0].is_nan());
 }
 
 /// Bytes that all ranks send together: all data cross the network once, whatever the order.

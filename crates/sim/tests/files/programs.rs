@@ -315,6 +315,32 @@ proptest! {
     }
 }
 
+#[test]
+fn a_receive_of_any_source_takes_what_arrives_first() {
+    // Rank 1 sends at 20 us, rank 2 at once with tag 6, rank 3 at 10 us with tag 5: the receive of tag 5 from any
+    // comes first in the file, and takes rank 3's.
+    let text = "num_ranks 4\nrank 0 {\nfive: recv 9b from -1 tag 5\nfirst: recv 9b from -1 tag -1\n\
+                second: recv 9b from -1 tag -1\nc1: send 1b to 1\nc1 requires five\nc2: send 1b to 2\n\
+                c2 requires first\nc3: send 1b to 3\nc3 requires second\n}\n\
+                rank 1 {\na: calc 20000\nb: send 9b to 0 tag 5\nb requires a\nrecv 1b from 0\n}\n\
+                rank 2 {\nsend 9b to 0 tag 6\nrecv 1b from 0\n}\n\
+                rank 3 {\na: calc 10000\nb: send 9b to 0 tag 5\nb requires a\nrecv 1b from 0\n}\n";
+    let (jobs, flows) = run(text, 4, "").unwrap();
+    assert!(jobs[0].done);
+    let starts =
+        |dst: u32| flows.iter().find(|flow| flow.src.0 == 0 && flow.dst.0 == dst).unwrap().start;
+    let us = |us| Time::ZERO + Span::from_us(us);
+    // Tag 5's receive is done with rank 3's, at some 12 us; the first of any with rank 2's, the second with rank 1's.
+    assert!(starts(2) < us(5), "{:?}", starts(2));
+    assert!(us(10) < starts(1) && starts(1) < us(15), "{:?}", starts(1));
+    assert!(us(20) < starts(3) && starts(3) < us(25), "{:?}", starts(3));
+    // One that comes before its receive waits for it.
+    let text = "num_ranks 2\nrank 0 {\na: calc 50000\nr: recv 9b from -1\nr requires a\n}\n\
+                rank 1 {\nsend 9b to 0\n}\n";
+    let (jobs, _) = run(text, 2, "").unwrap();
+    assert_eq!((jobs[0].done, took(&jobs[0])), (true, Span::from_us(50)));
+}
+
 /// The flows of a list, by row, or why it is refused.
 fn listed(rows: &str, more: &str) -> Result<Vec<FlowRecord>, String> {
     let (jobs, flows) = of_file("list", rows, 6, more)?;

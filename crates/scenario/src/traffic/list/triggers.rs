@@ -140,17 +140,14 @@ impl Sketch<'_> {
                 host == src || host == dst
             });
             let at = if knows { host } else { first };
-            if !gathered.contains_key(&at) {
-                let steps = self.gather(at, by);
-                gathered.insert(at, steps);
-            }
+            let steps = gathered.entry(at).or_insert_with(|| self.gather(at, by));
             if at == host {
-                gathered[&at].iter().for_each(|&step| self.draft.order(step, begins[flow]));
+                steps.iter().for_each(|&step| self.draft.order(step, begins[flow]));
                 self.draft.least(begins[flow], needs);
                 continue;
             }
             let step = told.get(&(needs, host)).copied().unwrap_or_else(|| {
-                let point = self.point(at, &gathered[&at]);
+                let point = self.point(at, steps);
                 self.draft.least(point, needs);
                 self.signal(at, host, point)
             });

@@ -1,7 +1,7 @@
 //! Programs of a host: an operation begins once those that it waits for are done on this host.
 
 use super::{Cx, Host, Net, Timer};
-use crate::course::Course;
+use crate::course::{Course, Origin};
 use crate::ids::HostId;
 use std::collections::HashMap;
 use switchbed_scenario::traffic::program::{Program, Work};
@@ -62,6 +62,11 @@ impl Programs {
         self.each().map(|(_, program)| program.flows()).sum()
     }
 
+    /// An entry's program.
+    pub(crate) fn program(&self, entry: u32) -> Option<&Program> {
+        self.get(entry).map(|(program, _)| program)
+    }
+
     fn get(&self, entry: u32) -> Option<&(Program, u32)> {
         self.of.get(entry as usize)?.as_ref()
     }
@@ -93,9 +98,22 @@ pub(crate) struct Round {
     pub(crate) ended: Time,
 }
 
+/// An operation that a rank has done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Did {
+    /// The program's traffic entry.
+    pub(crate) entry: u32,
+    /// The repetition, from 0.
+    pub(crate) nth: u32,
+    /// Number through all ranks.
+    pub(crate) number: u32,
+    pub(crate) origin: Origin,
+    pub(crate) ended: Time,
+}
+
 impl Host {
     /// Takes up its parts of programs.
-    pub(super) fn join(&mut self, programs: &Programs, running: &mut u64) {
+    pub(super) fn join(&mut self, programs: &Programs, traced: bool, running: &mut u64) {
         for (entry, program) in programs.each() {
             let Some(rank) = programs.rank(entry, self.id) else { continue };
             *running += 1;
@@ -103,7 +121,7 @@ impl Host {
             if !waits {
                 self.wake(program.start, Timer::Begin(self.parts.len() as u32));
             }
-            self.parts.push(Part { entry, course: Course::new(program, rank) });
+            self.parts.push(Part { entry, course: Course::new(program, rank, traced) });
         }
     }
 
@@ -122,7 +140,7 @@ impl Host {
         let Some((nth, message)) = self.part_of(number, cx) else { return };
         let part = &mut self.parts[nth as usize];
         if let Some((program, _)) = cx.settings.programs.get(part.entry) {
-            part.course.arrive(program.messages[message as usize].received_by);
+            part.course.arrive(program, message);
             self.go_on(nth, cx, now);
         }
     }
@@ -154,6 +172,10 @@ impl Host {
     fn did<N: Net>(&mut self, nth: u32, number: u32, cx: &mut Cx<N>, now: Time) {
         let Part { entry, course } = &mut self.parts[nth as usize];
         let Some((program, _)) = cx.settings.programs.get(*entry) else { return };
+        if let Some(origin) = course.came_about(number) {
+            let (entry, nth) = (*entry, course.round());
+            cx.log.operations.push(Did { entry, nth, number, origin, ended: now });
+        }
         if !course.done(program, number) {
             return;
         }
@@ -183,7 +205,7 @@ impl Host {
     /// Does what waits for nothing.
     fn go_on<N: Net>(&mut self, nth: u32, cx: &mut Cx<N>, now: Time) {
         let settings = cx.settings;
-        while let Some(number) = self.parts[nth as usize].course.next() {
+        while let Some(number) = self.parts[nth as usize].course.next(now) {
             let part = &self.parts[nth as usize];
             let Some((program, connection)) = settings.programs.get(part.entry) else { return };
             match program.operation(number).work {
