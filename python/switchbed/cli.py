@@ -714,6 +714,28 @@ def show_traffic(file: Path, sets: tuple[str, ...], entry: int | None) -> None:
     terminal.page(found)
 
 
+@traffic.command("critical")
+@click.argument("folder", type=click.Path(path_type=Path), metavar="RESULT")
+@click.option(
+    "--entry", type=options.Whole(0), help="Place among [[traffic]].  [default: the first]"
+)
+@click.option("--repetition", type=options.Whole(0), help="Which one, from 0.  [default: the last]")
+@options.JSON
+def critical(folder: Path, entry: int | None, repetition: int | None, json_to: str | None) -> None:
+    """Show what the time of a collective went to: the operations of RESULT that each waited for
+    the one before, up to the last (measure.operations)."""
+    from switchbed import path as paths
+    from switchbed.result import Result
+    from switchbed.series import operations
+
+    with files.believing([folder]):
+        found = operations.critical(Result.load(folder), entry, repetition)
+    if json_to is not None:
+        options.write_json(paths.described(found), json_to)
+    else:
+        paths.show(found)
+
+
 @cli.command()
 @options.JSON
 @click.option("--scenario", "only", metavar="NAME", help="Only this one.")

@@ -31,7 +31,7 @@ CHOICES = {"scheme": ("per-queue", "per-queue-min"), "buffer": ("device", "stati
 
 @click.group(cls=extended.Nested)
 def export() -> None:
-    """Write a scenario as a real switch's configuration."""
+    """Write a scenario as a real switch's configuration, or a result as a trace."""
 
 
 @click.group("import", cls=extended.Nested)
@@ -316,6 +316,46 @@ def export_tc(
     text = exporting.script(lines, title, choices)
     options.write(text, str(out) if out is not None else options.STDOUT)
     return 0
+
+
+@export.command("trace")
+@click.argument("folder", type=PATH, metavar="RESULT")
+@options.output("--out", type=PATH, metavar="FILE", required=True, help="The trace: .json.")
+@click.option("--from", "since", metavar="TIME", help="Only what is seen then or later: 20ms.")
+@click.option("--until", metavar="TIME", help="Only what is seen before.")
+@click.option(
+    "--every", metavar="TIME", help="Of each queue the longest sample within so long: 10us."
+)
+@click.option(
+    "--most",
+    type=options.Whole(1, 2**31 - 1),
+    default=1_000_000,
+    show_default=True,
+    help="Refuse a trace with more events.",
+)
+def export_trace(
+    folder: Path,
+    out: Path,
+    since: str | None,
+    until: str | None,
+    every: str | None,
+    most: int,
+) -> None:
+    """Write a run as a trace that Perfetto (ui.perfetto.dev) and chrome://tracing show: operations
+    of ranks (measure.operations), flows, queues (measure.series_every), marks and pauses."""
+    from switchbed import trace
+    from switchbed.plots.command import seconds
+    from switchbed.result import Result
+
+    choice = trace.Choice(
+        seconds("--from", since) or 0.0,
+        seconds("--until", until) or float("inf"),
+        seconds("--every", every) or 0.0,
+        most,
+    )
+    with files.believing([folder]):
+        count = trace.write(Result.load(folder), out, choice)
+    say(f"written to {out}: {count} events")
 
 
 @import_.command("tc")

@@ -12,7 +12,8 @@ def named(scenario: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
     """The sections of a resolved scenario that name such a file, each with its key."""
     if "path" in scenario["topology"]:
         yield scenario["topology"], "path"
-    yield from ((traffic, "file") for traffic in scenario["traffic"] if "file" in traffic)
+    for traffic in scenario["traffic"]:
+        yield from ((traffic, key) for key in ("file", "matrix") if key in traffic)
 
 
 def digest(path: Path) -> str:

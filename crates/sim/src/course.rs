@@ -1,8 +1,26 @@
 //! How far a rank is with its program.
 
 use std::collections::{BTreeMap, VecDeque};
-use switchbed_scenario::traffic::program::{Program, Work};
+use switchbed_scenario::traffic::program::{ANY, Program, Work};
 use switchbed_units::{Span, Time};
+
+/// No operation, or no message.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// How an operation of the repetition under way came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// When it began.
+    pub(crate) began: Time,
+    /// The operation at this rank whose end was the last that it waited for; [`NONE`]: a message, or the beginning.
+    pub(crate) after: u32,
+    /// The message that a receive took.
+    pub(crate) message: u32,
+}
+
+impl Origin {
+    const UNKNOWN: Origin = Origin { began: Time::ZERO, after: NONE, message: NONE };
+}
 
 /// A rank's part of a program, and which of its operations are done.
 #[derive(Clone, Debug)]
@@ -13,6 +31,11 @@ pub(crate) struct Course {
     missing: Vec<u32>,
     /// Messages that have come for each, in all repetitions.
     arrived: Vec<u32>,
+    /// Receives that wait for nothing but a message that fits, and messages that have fitted none, in their order.
+    posted: Vec<u32>,
+    unexpected: Vec<u32>,
+    /// Where somebody asks: how each operation came about.
+    origins: Option<Vec<Origin>>,
     /// Operations that wait for nothing and are to be done, in the order in which that was so.
     ready: VecDeque<u32>,
     /// Operations of this repetition that are not done.
@@ -27,13 +50,16 @@ pub(crate) struct Course {
 
 impl Course {
     /// A rank that has not begun.
-    pub(crate) fn new(program: &Program, rank: u32) -> Course {
+    pub(crate) fn new(program: &Program, rank: u32, traced: bool) -> Course {
         let operations = program.of_rank(rank);
         let zeros = vec![0; operations.len()];
         Course {
             first: operations.start,
             missing: zeros.clone(),
             arrived: zeros,
+            posted: Vec::new(),
+            unexpected: Vec::new(),
+            origins: traced.then(|| vec![Origin::UNKNOWN; operations.len()]),
             ready: VecDeque::new(),
             left: 0,
             begun: 0,
@@ -64,28 +90,88 @@ impl Course {
             }
         }
         (self.begun, self.began) = (self.begun + 1, now);
-    }
-
-    /// A message for an operation is here.
-    pub(crate) fn arrive(&mut self, number: u32) {
-        let arrived = &mut self.arrived[(number - self.first) as usize];
-        *arrived += 1;
-        if *arrived == self.begun {
-            self.unblock(number);
+        for (number, nth) in (self.first..).zip(0..self.missing.len()) {
+            if self.missing[nth] == 1 && program.operation(number).work == Work::Receive {
+                self.post(program, number);
+            }
         }
     }
 
-    fn unblock(&mut self, number: u32) {
+    /// A message is here.
+    pub(crate) fn arrive(&mut self, program: &Program, nth: u32) {
+        let message = &program.messages[nth as usize];
+        if message.received_by != ANY {
+            return self.take(program, message.received_by, nth);
+        }
+        let takes = |&number: &u32| program.pattern(number).is_some_and(|of| of.takes(message));
+        match self.posted.iter().position(takes) {
+            Some(at) => {
+                let number = self.posted.remove(at);
+                self.take(program, number, nth);
+            }
+            None => self.unexpected.push(nth),
+        }
+    }
+
+    /// A receive that takes any message looks for one.
+    fn post(&mut self, program: &Program, number: u32) {
+        let Some(pattern) = program.pattern(number) else { return };
+        let mut waiting = self.unexpected.iter();
+        match waiting.position(|&nth| pattern.takes(&program.messages[nth as usize])) {
+            Some(at) => {
+                let nth = self.unexpected.remove(at);
+                self.take(program, number, nth);
+            }
+            None => self.posted.push(number),
+        }
+    }
+
+    /// An operation's message is here.
+    fn take(&mut self, program: &Program, number: u32, message: u32) {
+        if let Some(origin) = self.origin(number) {
+            origin.message = message;
+        }
+        let arrived = &mut self.arrived[(number - self.first) as usize];
+        *arrived += 1;
+        if *arrived == self.begun {
+            self.unblock(program, number, NONE);
+        }
+    }
+
+    fn origin(&mut self, number: u32) -> Option<&mut Origin> {
+        let nth = (number - self.first) as usize;
+        self.origins.as_mut().map(|origins| &mut origins[nth])
+    }
+
+    /// How an operation that is done came about, where somebody asks.
+    pub(crate) fn came_about(&self, number: u32) -> Option<Origin> {
+        Some(self.origins.as_ref()?[(number - self.first) as usize])
+    }
+
+    fn unblock(&mut self, program: &Program, number: u32, after: u32) {
         let missing = &mut self.missing[(number - self.first) as usize];
-        *missing -= 1;
-        if *missing == 0 {
+        // One that waits for some of several may have begun already.
+        let begins = *missing == 1;
+        if begins {
             self.ready.push_back(number);
+        }
+        *missing = missing.saturating_sub(1);
+        let receives = *missing == 1 && program.operation(number).work == Work::Receive;
+        if begins && let Some(origin) = self.origin(number) {
+            origin.after = after;
+        }
+        if receives {
+            self.post(program, number);
         }
     }
 
     /// The next operation to be done.
-    pub(crate) fn next(&mut self) -> Option<u32> {
-        self.ready.pop_front()
+    pub(crate) fn next(&mut self, now: Time) -> Option<u32> {
+        let number = self.ready.pop_front()?;
+        if let Some(origin) = self.origin(number) {
+            origin.began = now;
+        }
+        Some(number)
     }
 
     /// When a processor is through with something new.
@@ -97,7 +183,7 @@ impl Course {
 
     /// An operation is done; whether the repetition is over with it.
     pub(crate) fn done(&mut self, program: &Program, number: u32) -> bool {
-        program.followers(number).iter().for_each(|&after| self.unblock(after));
+        program.followers(number).iter().for_each(|&next| self.unblock(program, next, number));
         self.left -= 1;
         self.left == 0
     }

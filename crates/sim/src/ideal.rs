@@ -1,6 +1,6 @@
 //! Duration of a program in an empty network. Each message takes as long as a flow does there. The
-//! messages of a host follow each other on its line, in each direction in the order in which they
-//! could start. This is the full-duplex one-port model (Thakur, Rabenseifner and Gropp, IJHPCA
+//! messages of a host follow each other on its line: those that it sends in the order in which they
+//! could start, those that it receives in the order in which they reach it. This is the full-duplex one-port model (Thakur, Rabenseifner and Gropp, IJHPCA
 //! 2005, section 3).
 
 use crate::course::Course;
@@ -15,6 +15,8 @@ use switchbed_units::{Span, Time};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Happens {
     Begins,
+    /// A message reaches the rank's line, which it occupies so long; its sender knows of its arrival so long after.
+    Reaches(u32, [Span; 2]),
     Arrives(u32),
     Ends(u32),
 }
@@ -31,7 +33,7 @@ pub(crate) fn ideal(program: &Program, entry: u32, paths: &Paths) -> Span {
     let mut times: HashMap<(u32, u32, u8, u64), [Span; 4]> = HashMap::new();
     let mut ranks: Vec<Rank> = (0..program.hosts.len() as u32)
         .map(|rank| Rank {
-            course: Course::new(program, rank),
+            course: Course::new(program, rank, false),
             sends_until: Time::ZERO,
             receives_until: Time::ZERO,
         })
@@ -57,13 +59,21 @@ pub(crate) fn ideal(program: &Program, entry: u32, paths: &Paths) -> Span {
         };
         match happens {
             Happens::Begins => course.begin(program, now),
-            Happens::Arrives(number) => course.arrive(number),
+            Happens::Reaches(message, [into, back]) => {
+                let received = &mut ranks[rank as usize].receives_until;
+                *received = now.max(*received) + into;
+                let sent = &program.messages[message as usize];
+                to_come.push(Reverse((*received, rank, Happens::Arrives(message))));
+                to_come.push(Reverse((*received + back, sent.from, Happens::Ends(sent.sent_by))));
+                continue;
+            }
+            Happens::Arrives(message) => course.arrive(program, message),
             Happens::Ends(number) => over(course, number),
         }
-        while let Some(number) = course.next() {
+        while let Some(number) = course.next(now) {
             match program.operation(number).work {
-                Work::Send(message) => {
-                    let message = &program.messages[message as usize];
+                Work::Send(nth) => {
+                    let message = &program.messages[nth as usize];
                     let [src, dst] = [rank, message.to].map(|rank| program.hosts[rank as usize]);
                     let of = (src.0, dst.0, message.class, message.bytes.get());
                     let times = *times.entry(of).or_insert_with(|| {
@@ -74,7 +84,7 @@ pub(crate) fn ideal(program: &Program, entry: u32, paths: &Paths) -> Span {
                             [src, dst].map(|host| paths.occupies(host, on, message.bytes));
                         [out, into, there, Span::from_ps(acked.as_ps() - there.as_ps())]
                     });
-                    sent.push((number, *message, times));
+                    sent.push(((nth, message.to), times));
                 }
                 Work::Receive | Work::Calculate(Span::ZERO, _) => over(course, number),
                 Work::Calculate(span, cpu) => {
@@ -83,14 +93,11 @@ pub(crate) fn ideal(program: &Program, entry: u32, paths: &Paths) -> Span {
                 }
             }
         }
-        for (number, message, [out, into, there, back]) in sent {
+        for ((message, to), [out, into, there, back]) in sent {
             let from = now.max(ranks[rank as usize].sends_until);
             ranks[rank as usize].sends_until = from + out;
-            let received = &mut ranks[message.to as usize].receives_until;
-            *received = (from + there).max(*received + into);
-            let arrives = Happens::Arrives(message.received_by);
-            to_come.push(Reverse((*received, message.to, arrives)));
-            to_come.push(Reverse((*received + back, rank, Happens::Ends(number))));
+            let reaches = from + Span::from_ps(there.as_ps().saturating_sub(into.as_ps()));
+            to_come.push(Reverse((reaches, to, Happens::Reaches(message, [into, back]))));
         }
     }
     ended.since(began.min(ended))

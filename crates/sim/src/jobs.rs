@@ -141,8 +141,7 @@ impl Jobs {
             let ranks = program.hosts.len() as u32;
             let (operation, algorithm, bytes, bus_factor) = match &traffic[entry as usize].source {
                 Traffic::Collective(of) => {
-                    let factor = of.operation.bus_factor(ranks);
-                    (of.operation.word(), of.schedule().word(), of.bytes, factor)
+                    (of.operation.word(), of.schedule().word(), of.data(), of.bus_factor())
                 }
                 source => {
                     let bytes = program.messages.iter().map(|message| message.bytes.get()).sum();

@@ -33,6 +33,7 @@ mod lookahead;
 pub mod network;
 mod node;
 pub mod observe;
+mod operations;
 pub mod packet;
 mod pauses;
 mod ports;
@@ -82,5 +83,6 @@ pub fn monitored_tables() -> impl Iterator<Item = &'static str> {
         "storms",
         "deadlocks",
         "jobs",
+        "operations",
     ])
 }

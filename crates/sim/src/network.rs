@@ -6,7 +6,7 @@ use crate::flow::{Counts, FlowRecord};
 use crate::ids::{HostId, LinkId, LocalLink, NodeId, Rank, ShardId, SwitchId};
 use crate::lookahead::Beats;
 use crate::node::fabric::{Built, Fabric};
-use crate::node::host::{Host, Round};
+use crate::node::host::{Did, Early, Host, Round};
 use crate::node::met::Met;
 use crate::node::notice::Notice;
 use crate::node::{Cause, Frames, Parcel, Shared, host};
@@ -336,6 +336,17 @@ impl Network {
     pub(crate) fn take_rounds(&mut self) -> impl Iterator<Item = Round> {
         let worlds = self.engine.shards.iter_mut().map(|shard| &mut shard.world);
         worlds.flat_map(|world| std::mem::take(&mut world.log.rounds))
+    }
+
+    /// Operations of programs that ranks have done since the last call.
+    pub(crate) fn take_operations(&mut self) -> impl Iterator<Item = Did> {
+        let worlds = self.engine.shards.iter_mut().map(|shard| &mut shard.world);
+        worlds.flat_map(|world| std::mem::take(&mut world.log.operations))
+    }
+
+    /// Packets that came to hosts beyond a gap since the warm-up.
+    pub(crate) fn early(&self) -> Early {
+        self.worlds().map(|world| world.log.early).fold(Early::default(), Early::with)
     }
 
     /// The run is over: hosts hear of the flows' ends that they had no word of yet.

@@ -27,6 +27,7 @@ use crate::observe::observer::{Observed, Observer, Observers, Site, View};
 use crate::observe::queue_stats::Lengths;
 use crate::observe::series::{QueueSample, Series};
 use crate::observe::underflow::Underflow;
+use crate::operations::Operations;
 use crate::packet::losses::Errors;
 use crate::pauses::{self, Pause, Waited};
 use crate::ports::{self, PortInfo};
@@ -124,6 +125,7 @@ pub struct Simulation {
     total: u64,
     programs: Arc<Programs>,
     jobs: Jobs,
+    operations: Operations,
     /// Looks, and changes of the network.
     others: u64,
     /// How many arrivals of packets took about as long as they did.
@@ -303,6 +305,11 @@ impl Simulation {
             started: 0,
             programs,
             jobs: Jobs::default(),
+            operations: Operations::new(if scenario.measure.operations {
+                scenario.measure.samples
+            } else {
+                0
+            }),
             last_start: Time::ZERO,
             ended: 0,
             others: 0,
@@ -452,6 +459,7 @@ impl Simulation {
             self.finished.push(record);
         }
         self.jobs.take(self.network.take_rounds());
+        self.operations.take(self.network.take_operations());
         let unsent = self.network.take_unsent();
         self.each(self.now, |observer, view| observer.follow(&unsent, view));
     }
@@ -614,6 +622,10 @@ impl Simulation {
     pub fn jobs(&self, scenario: &Scenario) -> Vec<Job> {
         self.jobs.all(&scenario.traffic, &self.programs, &self.paths)
     }
+    /// Table of the operations of programs; `None`: nobody asked for it.
+    pub(crate) fn take_operations(&mut self) -> Option<Table> {
+        self.operations.table(&self.programs)
+    }
     /// The ports by link.
     pub fn ports(&self) -> &[PortInfo] {
         &self.ports
@@ -674,7 +686,8 @@ impl Simulation {
     /// The tables that lack rows since they were full, and since when.
     pub fn full(&self) -> Vec<(&'static str, Time)> {
         let probes = self.network.probes_full_at().map(|at| ("probes", at));
-        self.observers.full(&self.network).into_iter().chain(probes).collect()
+        let operations = self.operations.full().map(|at| ("operations", at));
+        self.observers.full(&self.network).into_iter().chain(probes).chain(operations).collect()
     }
 
     /// Returns the table of pauses by port and lossless class; none without flow control.
@@ -767,6 +780,12 @@ impl Simulation {
     /// Packets that switches dropped since the warm-up, since no port was left that led on.
     pub fn no_route(&self) -> u64 {
         self.network.no_route()
+    }
+
+    /// Data packets that came to hosts beyond a gap since the warm-up, and the most bytes of a gap.
+    pub fn early(&self) -> (u64, Bytes) {
+        let early = self.network.early();
+        (early.packets, Bytes::new(early.most))
     }
 
     /// The packet traces that were asked for.

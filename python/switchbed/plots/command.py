@@ -280,6 +280,30 @@ def utilisation(plots: "Plots", title: str, **keys: Any) -> "Figure":
     return plots.utilisation(**keys, title=title)
 
 
+TRAFFIC = click.option(
+    "--traffic",
+    type=options.Whole(0, 2**31 - 1),
+    metavar="PLACE",
+    help="Only this entry of [[traffic]], from 0. Default: all.",
+)
+
+
+@kind
+@apart
+@TRAFFIC
+def busbw(plots: "Plots", title: str, traffic: int | None, **keys: Any) -> "Figure":
+    """Bus bandwidth of collectives over their size, and that in an empty network."""
+    return plots.busbw(traffic=traffic, **keys, title=title)
+
+
+@kind
+@TRAFFIC
+@click.option("--window", metavar="FROM,TO", help="Only this time, in ms, such as 40,44.")
+def timeline(plots: "Plots", title: str, traffic: int | None, window: str | None) -> "Figure":
+    """What ranks of collectives do over time (measure.operations)."""
+    return plots.timeline(traffic=traffic, window=_window(window), title=title)
+
+
 def _window(text: str | None) -> tuple[float, float] | None:
     if text is None:
         return None

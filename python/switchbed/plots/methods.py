@@ -255,6 +255,54 @@ class Plots:
             return utilisation.figure(drawn, title)
         return utilisation.together(drawn, title)
 
+    def busbw(
+        self,
+        *,
+        traffic: int | None = None,
+        colour: str | None = None,
+        panel: str | None = None,
+        title: str = "",
+    ) -> "Figure":
+        """Draw the bus bandwidth of collectives over their size, and that in an empty network.
+
+        Args:
+            traffic: Only this entry of `[[traffic]]`, from 0. Default: all.
+            colour: Key whose values become lines, or `scheme`.
+            panel: Key whose values become panels, or `scheme`.
+            title: Title of the figure.
+
+        Example:
+            >>> sizes = {"traffic.0.bytes": ["64KB", "1MB", "16MB"]}
+            >>> sb.Plots(scenario.with_({"compare": sizes}).run_all()).busbw()
+        """
+        from switchbed.plots import busbw
+        from switchbed.series import bandwidth, runs
+
+        found = self._read()
+        runs.check(found, colour=colour, panel=panel)
+        over = bandwidth.size_key(found)
+        return busbw.figure(
+            runs.lines(found, over=over, colour=colour, panel=panel), traffic, title
+        )
+
+    def timeline(
+        self,
+        *,
+        traffic: int | None = None,
+        window: tuple[float, float] | None = None,
+        title: str = "",
+    ) -> "Figure":
+        """Draw what ranks of collectives do over time. Needs `measure.operations`.
+
+        Args:
+            traffic: Only this entry of `[[traffic]]`, from 0. Default: all.
+            window: Only this time, from and to in ms.
+            title: Title of the figure.
+        """
+        from switchbed.plots import timeline
+
+        return timeline.figure(self._lines(), traffic, window, title)
+
     def _lines(self, colour: str | None = None, panel: str | None = None) -> "list[Line]":
         from switchbed.series import runs
 

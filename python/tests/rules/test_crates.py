@@ -29,6 +29,7 @@ ORDER = (
     "routing",
     "engine",
     "node",
+    "operations",
     "jobs",
     "lookahead",
     "network",

@@ -40,6 +40,8 @@ params! {
         /// Interval over which each class's goodput is averaged, from the start of the run
         /// on. Default: no such table.
         goodput_every: Option<Span>;
+        /// Whether each operation of collectives and schedules is written down: the table operations.
+        operations: bool = "false";
         /// Monitors that the scenario asks for.
         monitors: Monitors;
         /// Ports and hosts whose packets a result directory has as pcapng files: what a
@@ -49,7 +51,7 @@ params! {
         /// The first so many packets of each captured port are kept; docs/performance.md has
         /// the memory that one takes.
         capture_packets: u64 = "1000000" as count(1, 1_000_000_000);
-        /// Most rows of each of the tables series, goodput, probes, changes, rates and flow_series,
+        /// Most rows of each of the tables series, goodput, probes, changes, rates, flow_series and operations,
         /// which are in memory until the run ends. One that is full ends there, with a warning; the
         /// run goes on.
         samples: u64 = "10000000" as count(1, 1_000_000_000_000);

@@ -2,6 +2,7 @@
 //! checked against the others. Each section's file holds what is its own.
 
 mod admits;
+mod failed;
 pub(crate) mod fields;
 pub(crate) mod trims;
 
@@ -141,7 +142,8 @@ pub(crate) fn resolve(
             "warms persistent connections, and no traffic has connections = \"persistent\"";
         return Err(origin.mistake(warm_at, "transport.warm", message));
     }
-    let event = crate::event::resolve(origin, root, &graph, &run, (mtu, switch.pfc.as_ref()))?;
+    let mut event = crate::event::resolve(origin, root, &graph, &run, (mtu, switch.pfc.as_ref()))?;
+    failed::drain(&traffic, &graph, &mut event)?;
     let overrides = [crate::host::SECTION, crate::transport::SECTION]
         .map(|spec| open(spec, packet)?.overrides(Host::KEY.profile));
     let [of_host, of_transport] = overrides;

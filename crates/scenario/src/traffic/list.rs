@@ -16,7 +16,11 @@
 //!
 //! Blank lines and lines that start with `#` are passed over. Rows may come in any order.
 
+mod foreign;
+mod hpcc;
+mod matrix;
 mod reader;
+mod triggers;
 mod waits;
 
 use super::flows::{Begun, Drawn, Wrong};
@@ -24,6 +28,8 @@ use super::keys::OPEN_A_HOST;
 use super::program::Program;
 use super::{Around, Carried, ConnectionUse, Expected, FlowStart, Hosts, Site, Source, seconds};
 use crate::file::FILE;
+pub use foreign::ListFormat;
+use matrix::Matrix;
 use reader::Reader;
 use std::fmt;
 use std::io;
@@ -45,6 +51,9 @@ params! {
         /// column after, flows wait for others: it has their ids, of the column id, and delay_s is the time
         /// between.
         file: String as FILE;
+        /// The file's form. table: CSV as above. hpcc: the flow file of HPCC's simulator. htsim: its connection
+        /// matrix (.cm), triggers and failures included. auto: what the first lines show.
+        format: ListFormat = "auto";
         /// How flows use connections.
         carried: Carried;
     }
@@ -71,7 +80,70 @@ impl List {
     /// flow needs or with others than those known; a field that is no time, host, size,
     /// class, key or path; a flow from a host to itself.
     pub fn open(&self, hosts: Hosts) -> Result<Rows, ListError> {
-        Rows::open(Path::new(&self.file), hosts, self.carried.connections.into())
+        let connection = self.carried.connections.into();
+        match self.format.of(Path::new(&self.file)) {
+            ListFormat::Hpcc => {
+                let flows = hpcc::read(&foreign::text(&self.file)?, hosts.count, connection);
+                self.rows(flows.map_err(|wrong| foreign::error(&self.file, wrong))?, false)
+            }
+            ListFormat::Htsim => {
+                let matrix = self.matrix(hosts.count)?;
+                let wait = matrix.flows.iter().any(|of| of.trigger.is_some());
+                self.rows(matrix.flows.into_iter().map(|of| of.flow).collect(), wait)
+            }
+            _ => Rows::open(Path::new(&self.file), hosts, connection),
+        }
+    }
+
+    /// The flows of a file that is read whole.
+    fn rows(&self, mut flows: Vec<FlowStart>, wait: bool) -> Result<Rows, ListError> {
+        if flows.is_empty() {
+            return Err(foreign::error(&self.file, (None, "no flows".to_owned())));
+        }
+        flows.sort_by_key(|flow| flow.start);
+        let count = flows.len() as u64;
+        Ok(Rows { order: Order::Sorted(flows.into_iter()), flows: count, wait, failure: None })
+    }
+
+    /// Links that the file takes away among so many hosts: line, aggregation switch, and place among its links to
+    /// cores.
+    ///
+    /// # Errors
+    /// As of [`List::open`].
+    pub(crate) fn failures(&self, hosts: u32) -> Result<Vec<(u64, u32, u32)>, ListError> {
+        match self.format.of(Path::new(&self.file)) {
+            ListFormat::Htsim => {
+                let failures = self.matrix(hosts)?.failures.into_iter();
+                Ok(failures.map(|of| (of.line, of.switch, of.link)).collect())
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    fn matrix(&self, hosts: u32) -> Result<Matrix, ListError> {
+        let matrix =
+            Matrix::read(&foreign::text(&self.file)?, hosts, self.carried.connections.into());
+        matrix.map_err(|wrong| foreign::error(&self.file, wrong))
+    }
+
+    /// Program of the hosts; `None`: the flows wait for nothing but their starts.
+    ///
+    /// # Errors
+    /// A row that is wrong, one that waits for what is not there or not of its source, and flows that wait for
+    /// each other.
+    pub fn program(&self, hosts: &Hosts) -> Result<Option<Program>, ListError> {
+        match self.format.of(Path::new(&self.file)) {
+            ListFormat::Hpcc => Ok(None),
+            ListFormat::Htsim => {
+                let matrix = self.matrix(hosts.count)?;
+                let mut channels = waits::Channels::new(matrix.flows.len());
+                let connection = self.carried.connections.into();
+                let program =
+                    triggers::program(&matrix, |nth| channels.of(nth as u32, connection, 0));
+                program.map_err(|wrong| foreign::error(&self.file, wrong))
+            }
+            _ => self.table_program(hosts),
+        }
     }
 }
 
@@ -275,7 +347,7 @@ mod tests {
     use switchbed_units::quantity::MAX_TIME;
     use switchbed_units::{Bytes, Rate};
 
-    const HOSTS: Hosts = Hosts {
+    pub(super) const HOSTS: Hosts = Hosts {
         count: 10,
         rates: HostRates::Same(Rate::from_gbps(10)),
         mss: Bytes::new(1460),

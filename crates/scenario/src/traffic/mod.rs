@@ -44,7 +44,7 @@ pub use keys::{
     SizesByService,
 };
 pub use links::{Demand, LinkLoad, Links};
-pub use list::{List, ListError, Listed};
+pub use list::{List, ListError, ListFormat, Listed};
 pub use log_normal::LogNormal;
 pub use long_lived::LongLived;
 pub use offered::{Offered, TableOffered};
@@ -86,7 +86,7 @@ kinds! {
         Goal(Goal) = "goal",
         /// small packets that come back at once and tell the round-trip time.
         Probe(Probe) = "probe",
-        /// flows from a CSV file.
+        /// flows from a file.
         List(List) = "list",
     }
 }
@@ -193,6 +193,16 @@ pub trait Source {
         false
     }
 
+    /// Entry whose parts at hosts are done before theirs of this one begin.
+    fn after(&self) -> Option<u32> {
+        None
+    }
+
+    /// Whether an entry can begin after it.
+    fn waits(&self) -> bool {
+        false
+    }
+
     /// Whether it needs answers, which hosts give over TCP alone.
     fn asks(&self) -> bool {
         false
@@ -296,6 +306,17 @@ pub(crate) fn resolve(
     if found.iter().all(|source| source.never_ends()) {
         let why = "has probes alone, which never end; write stop = \"1s\", or until in [run]";
         return Err(origin.mistake(at, "traffic", why));
+    }
+    for (i, entry) in found.iter().enumerate() {
+        let Some(before) = entry.after().map(|before| before as usize) else { continue };
+        if before >= i || !found[before].waits() {
+            let why = format!(
+                "traffic.{before} is no collective or schedule above this entry; entries are numbered from 0"
+            );
+            let section = open(i)?;
+            let at = section.given("after").map_or(section.at, |node| node.at);
+            return Err(origin.mistake(at, &section.key("after"), why));
+        }
     }
     overload::check(site, &mut found, open)?;
     Ok(found)

@@ -3,7 +3,8 @@
 //!
 //! A message belongs to a receive before the run: the k-th send of a rank to another with a tag goes with the
 //! k-th receive there of that rank and tag, as MPI orders messages (MPI 4.1, section 3.5). So a message without a
-//! receive and operations that wait for each other are found before the run, which needs no matching.
+//! receive and operations that wait for each other are found before the run, which needs no matching. Only a rank
+//! that receives from any source, or with any tag, matches messages as they arrive.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -26,7 +27,7 @@ pub enum Work {
 pub struct Operation {
     /// Work of the operation.
     pub work: Work,
-    /// How many operations it waits for.
+    /// How many operations it waits for, of those that it follows.
     pub waits_for: u32,
     /// The end of those that wait for it in [`Program::followers`]; they begin where those of the operation before
     /// end.
@@ -36,9 +37,13 @@ pub struct Operation {
 /// A message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// The operation that sends it.
+    /// The operation that sends it, and the rank of that.
     pub sent_by: u32,
-    /// The rank it goes to, and the operation there that receives it.
+    /// See `sent_by`.
+    pub from: u32,
+    /// Tag, by which a receive of any source chooses it.
+    pub tag: u32,
+    /// The rank it goes to, and the operation there that receives it; [`ANY`]: the first that it fits as it arrives.
     pub to: u32,
     /// See `to`.
     pub received_by: u32,
@@ -56,6 +61,26 @@ pub struct Message {
     pub row: u32,
 }
 
+/// Stands for an operation that is not known before the run.
+pub const ANY: u32 = u32::MAX;
+
+/// Messages that a receive takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    /// The rank that they are from; `None`: any.
+    pub from: Option<u32>,
+    /// Their tag; `None`: any.
+    pub tag: Option<u32>,
+}
+
+impl Pattern {
+    /// Whether it takes a message.
+    pub fn takes(&self, message: &Message) -> bool {
+        self.from.is_none_or(|from| from == message.from)
+            && self.tag.is_none_or(|tag| tag == message.tag)
+    }
+}
+
 /// Operations of a traffic entry's ranks, each rank on a host of its own. Operations are numbered
 /// through all ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +89,8 @@ pub struct Program {
     pub hosts: Vec<HostId>,
     /// When every rank begins.
     pub start: Time,
+    /// Traffic entry whose part at a host is done before the host begins.
+    pub after: Option<u32>,
     /// How often a rank does it all; it begins anew when all its operations are done.
     pub repeats: u32,
     /// How many of these are not measured.
@@ -73,6 +100,8 @@ pub struct Program {
     /// How many connections these have.
     pub connections: u32,
     operations: Vec<Operation>,
+    /// Receives of ranks that have one of any source or tag, by number.
+    patterns: Vec<(u32, Pattern)>,
     followers: Vec<u32>,
     /// The end of each rank's operations.
     ends: Vec<u32>,
@@ -85,9 +114,20 @@ impl Program {
         first..self.ends[rank as usize]
     }
 
+    /// The rank of an operation.
+    pub fn rank_of(&self, number: u32) -> u32 {
+        self.ends.partition_point(|&end| end <= number) as u32
+    }
+
     /// An operation.
     pub fn operation(&self, number: u32) -> &Operation {
         &self.operations[number as usize]
+    }
+
+    /// Messages that a receive takes as they arrive; `None`: its message is known before the run.
+    pub fn pattern(&self, number: u32) -> Option<&Pattern> {
+        let found = self.patterns.binary_search_by_key(&number, |of| of.0);
+        found.ok().map(|at| &self.patterns[at].1)
     }
 
     /// The operations that wait for one.
@@ -101,7 +141,9 @@ impl Program {
         let mut tags = vec![0; self.operations.len()];
         for message in &self.messages {
             tags[message.sent_by as usize] = message.row;
-            tags[message.received_by as usize] = message.row;
+            if message.received_by != ANY {
+                tags[message.received_by as usize] = message.row;
+            }
         }
         let mut from = vec![0; self.operations.len()];
         let ranks = 0..self.hosts.len() as u32;
@@ -109,7 +151,8 @@ impl Program {
             self.of_rank(rank).for_each(|number| from[number as usize] = rank);
         }
         let mut sent = vec![None; self.operations.len()];
-        self.messages.iter().for_each(|of| sent[of.received_by as usize] = Some(of));
+        let known = self.messages.iter().filter(|of| of.received_by != ANY);
+        known.for_each(|of| sent[of.received_by as usize] = Some(of));
         let mut lines = vec![format!("num_ranks {}", ranks.len())];
         for rank in ranks {
             let operations = self.of_rank(rank);
@@ -133,7 +176,15 @@ impl Program {
                     (Work::Calculate(span, cpu), _) => {
                         format!("calc {} cpu {}", (span.as_ps() + 500) / 1000, cpu % 256)
                     }
-                    (Work::Receive, None) => continue,
+                    (Work::Receive, None) => {
+                        let any =
+                            |word: Option<u32>| word.map_or("-1".into(), |word| word.to_string());
+                        let pattern = self.pattern(number);
+                        let [from, tag] =
+                            [pattern.and_then(|of| of.from), pattern.and_then(|of| of.tag)]
+                                .map(any);
+                        format!("recv 1b from {from} tag {tag} cpu 0 nic 0")
+                    }
                 };
                 lines.push(format!("o{nth}: {text}"));
             }
@@ -184,6 +235,13 @@ pub enum Fault {
         /// How many sends and receives there are of that kind.
         counts: (usize, usize),
     },
+    /// Messages and receives of a rank that takes any are not as many.
+    Uneven {
+        /// The rank.
+        rank: u32,
+        /// How many messages are sent to it, and how many it receives.
+        counts: (usize, usize),
+    },
     /// Operations that wait for each other, each for the next and the last for the first: ranks and labels.
     Circle(Vec<(u32, String)>),
     /// More operations or messages than can be numbered.
@@ -198,6 +256,7 @@ impl Fault {
             | Fault::Unsent { to: (one, _), from: other, .. } => {
                 (*one, *other) = (name(*one), name(*other));
             }
+            Fault::Uneven { rank, .. } => *rank = name(*rank),
             Fault::Circle(circle) => circle.iter_mut().for_each(|(rank, _)| *rank = name(*rank)),
             Fault::Many => {}
         }
@@ -222,6 +281,11 @@ impl Fault {
                 "{word} {rank}: `{label}` has no send at {word} {from} with tag {tag}: {sends} sends, {receives} \
                  receives"
             ),
+            Fault::Uneven { rank, counts: (sends, receives) } => {
+                format!(
+                    "{word} {rank}: {sends} messages are sent to it, and it receives {receives}"
+                )
+            }
             Fault::Circle(circle) => {
                 let named = |(rank, label): &(u32, String)| format!("{word} {rank} `{label}`");
                 let mut each: Vec<String> = circle.iter().map(named).collect();
@@ -272,7 +336,7 @@ pub struct Envelope {
 #[derive(Clone, Copy, Debug)]
 enum Drafted {
     Send(Envelope, u32),
-    Receive { from: u32, tag: u32 },
+    Receive(Pattern),
     Calculate(Span, u32),
 }
 
@@ -283,6 +347,10 @@ struct Rank {
     edges: Vec<(u32, u32)>,
     /// Pairs of operations: the second waits for the start of the first.
     starts: Vec<(u32, u32)>,
+    /// Operations that wait for fewer than all of those before them, and for how many.
+    least: BTreeMap<u32, u32>,
+    /// Whether a receive takes any source or tag.
+    any: bool,
 }
 
 impl Rank {
@@ -309,7 +377,10 @@ fn text((operation, label): &(Drafted, Option<Box<str>>)) -> String {
     match (label, *operation) {
         (Some(label), _) => label.to_string(),
         (None, Drafted::Send(Envelope { to, tag, .. }, _)) => format!("send to {to}, tag {tag}"),
-        (None, Drafted::Receive { from, tag }) => format!("receive from {from}, tag {tag}"),
+        (None, Drafted::Receive(Pattern { from, tag })) => {
+            let any = |word: Option<u32>| word.map_or("any".to_owned(), |word| word.to_string());
+            format!("receive from {}, tag {}", any(from), any(tag))
+        }
         (None, Drafted::Calculate(span, _)) => format!("calculate {span}"),
     }
 }
@@ -345,7 +416,14 @@ impl Draft {
 
     /// A message from another rank.
     pub fn receive(&mut self, (rank, from): (u32, u32), tag: u32, after: &[Step]) -> Step {
-        self.add(rank, Drafted::Receive { from, tag }, after)
+        self.receive_any(rank, Pattern { from: Some(from), tag: Some(tag) }, after)
+    }
+
+    /// A message that fits.
+    pub fn receive_any(&mut self, rank: u32, pattern: Pattern, after: &[Step]) -> Step {
+        let any = pattern.from.is_none() || pattern.tag.is_none();
+        self.ranks[rank as usize].any |= any;
+        self.add(rank, Drafted::Receive(pattern), after)
     }
 
     /// Adds a calculation of this duration on a processor of the rank.
@@ -364,6 +442,11 @@ impl Draft {
     pub fn order_start(&mut self, before: Step, after: Step) {
         debug_assert_eq!(before.rank, after.rank, "operations wait at their own host");
         self.ranks[after.rank as usize].starts.push((before.nth, after.nth));
+    }
+
+    /// Lets an operation begin when so many of those that it waits for are done: at least 1, at most all.
+    pub fn least(&mut self, step: Step, done: u32) {
+        self.ranks[step.rank as usize].least.insert(step.nth, done);
     }
 
     /// Names an operation.
@@ -389,11 +472,13 @@ impl Draft {
         let mut program = Program {
             hosts,
             start,
+            after: None,
             repeats: 1,
             warmup: 0,
             messages: Vec::new(),
             connections: 0,
             operations: Vec::with_capacity(total),
+            patterns: Vec::new(),
             followers: Vec::with_capacity(edges),
             ends: Vec::with_capacity(self.ranks.len()),
         };
@@ -407,14 +492,16 @@ impl Draft {
             for (nth, (operation, _)) in (0..).zip(&of.operations) {
                 let work = match *operation {
                     Drafted::Send(envelope, row) => {
-                        let Envelope { to, bytes, channel, class, path, .. } = envelope;
+                        let Envelope { to, tag, bytes, channel, class, path } = envelope;
                         let next = connections.len() as u32;
                         let connection =
                             *connections.entry((rank as u32, to, channel)).or_insert(next);
-                        let (sent_by, received_by) = (first + nth, u32::MAX);
+                        let (sent_by, from, received_by) = (first + nth, rank as u32, ANY);
                         let bytes = bytes.max(Bytes::new(1));
                         let message = Message {
                             sent_by,
+                            from,
+                            tag,
                             to,
                             received_by,
                             bytes,
@@ -427,7 +514,12 @@ impl Draft {
                         program.messages.push(message);
                         Work::Send(program.messages.len() as u32 - 1)
                     }
-                    Drafted::Receive { .. } => Work::Receive,
+                    Drafted::Receive(pattern) => {
+                        if of.any {
+                            program.patterns.push((first + nth, pattern));
+                        }
+                        Work::Receive
+                    }
                     Drafted::Calculate(span, cpu) => Work::Calculate(span, cpu),
                 };
                 while let Some((_, after)) = edge.next_if(|edge| edge.0 == nth) {
@@ -438,6 +530,10 @@ impl Draft {
             }
             for &(_, after) in &edges {
                 program.operations[(first + after) as usize].waits_for += 1;
+            }
+            for (nth, &done) in &of.least {
+                let waits_for = &mut program.operations[(first + nth) as usize].waits_for;
+                *waits_for = done.min(*waits_for);
             }
             program.ends.push(program.operations.len() as u32);
         }
@@ -470,16 +566,27 @@ impl Draft {
     fn pair(&self, program: &mut Program) -> Result<(), Fault> {
         let mut sends: BTreeMap<(u32, u32, u32), Vec<(u32, Step)>> = BTreeMap::new();
         let mut receives: BTreeMap<(u32, u32, u32), Vec<(u32, Step)>> = BTreeMap::new();
+        let mut uneven: BTreeMap<u32, (usize, usize)> = BTreeMap::new();
         for (number, (step, operation)) in (0..).zip(self.steps()) {
             match operation {
+                Drafted::Send(Envelope { to, .. }, _) if self.ranks[to as usize].any => {
+                    uneven.entry(to).or_default().0 += 1;
+                }
+                Drafted::Receive(_) if self.ranks[step.rank as usize].any => {
+                    uneven.entry(step.rank).or_default().1 += 1;
+                }
                 Drafted::Send(Envelope { to, tag, .. }, _) => {
                     sends.entry((step.rank, to, tag)).or_default().push((number, step));
                 }
-                Drafted::Receive { from, tag } => {
+                Drafted::Receive(Pattern { from: Some(from), tag: Some(tag) }) => {
                     receives.entry((from, step.rank, tag)).or_default().push((number, step));
                 }
-                Drafted::Calculate(..) => {}
+                Drafted::Receive(_) | Drafted::Calculate(..) => {}
             }
+        }
+        let wrong = uneven.iter().find(|(_, (sends, receives))| sends != receives);
+        if let Some((&rank, &counts)) = wrong {
+            return Err(Fault::Uneven { rank, counts });
         }
         let none = Vec::new();
         for (&(from, to, tag), sent) in &sends {
@@ -508,9 +615,13 @@ impl Draft {
     /// Whether all operations can be done: a receive waits for its send, too.
     fn check_order(&self, program: &Program) -> Result<(), Fault> {
         let total = program.operations.len();
-        let is_receive = |operation: &Operation| operation.work == Work::Receive;
+        // A receive that may take several messages is found here to wait for none.
+        let message = |number: u32, of: &Operation| {
+            of.work == Work::Receive && program.pattern(number).is_none()
+        };
+        let operations = (0..).zip(&program.operations);
         let mut waits: Vec<u32> =
-            program.operations.iter().map(|of| of.waits_for + u32::from(is_receive(of))).collect();
+            operations.map(|(number, of)| of.waits_for + u32::from(message(number, of))).collect();
         let mut ready: Vec<u32> = (0..total as u32).filter(|&n| waits[n as usize] == 0).collect();
         let mut done = 0;
         while let Some(number) = ready.pop() {
@@ -519,11 +630,14 @@ impl Draft {
                 Work::Send(message) => Some(program.messages[message as usize].received_by),
                 _ => None,
             };
+            let received = received.filter(|&received| received != ANY);
             for after in program.followers(number).iter().copied().chain(received) {
-                waits[after as usize] -= 1;
-                if waits[after as usize] == 0 {
+                let waits = &mut waits[after as usize];
+                // One that waits for some of several may be done already.
+                if *waits == 1 {
                     ready.push(after);
                 }
+                *waits = waits.saturating_sub(1);
             }
         }
         if done == total { Ok(()) } else { Err(self.circle(program, &waits)) }
@@ -538,6 +652,7 @@ impl Draft {
                 Work::Send(message) => Some(program.messages[message as usize].received_by),
                 _ => None,
             };
+            let received = received.filter(|&received| received != ANY);
             for after in program.followers(number).iter().copied().chain(received) {
                 let first = &mut waits_for[after as usize];
                 *first = number.min(*first);

@@ -308,6 +308,7 @@ impl Fabric {
         let losses = self.cold_links.iter_mut().filter_map(|cold| cold.losses.as_mut());
         losses.for_each(|losses| losses.lost = 0);
         self.lives.iter_mut().for_each(|live| live.no_route = 0);
+        self.log.early = Default::default();
         if let Some(met) = &mut self.packets.met {
             met.fill(Met::default());
         }

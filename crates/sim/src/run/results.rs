@@ -94,6 +94,7 @@ impl Results {
                 tables.extend(simulation.pauses().map(|table| ("pauses", table)));
                 tables.extend(summary_trims.then(|| ("trims", trims::table(&reports))));
                 tables.extend((!jobs.is_empty()).then(|| ("jobs", jobs::table(&jobs))));
+                tables.extend(simulation.take_operations().map(|table| ("operations", table)));
                 tables.extend(paused.iter().flat_map(|paused| simulation.pause_tables(paused)));
                 tables
             },

@@ -21,7 +21,7 @@ use switchbed_qdisc::hooks::GroupUse;
 use switchbed_qdisc::port::view::DropReason;
 use switchbed_scenario::Scenario;
 use switchbed_scenario::traffic::{Entry, TableOffered, Traffic};
-use switchbed_units::{Span, Time};
+use switchbed_units::{Bytes, Span, Time};
 
 /// The version of the results' form: 2 counts all since the warm-up, over flows that are `counted`.
 pub const SCHEMA_VERSION: u32 = 2;
@@ -360,6 +360,21 @@ fn ideal() -> Cow<'static, str> {
     "ideal".into()
 }
 
+/// Data packets that arrived while bytes before them were missing: another had been overtaken, or lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+pub struct EarlyPackets {
+    /// How many.
+    pub packets: u64,
+    /// The most bytes that were missing before one.
+    pub most_bytes: u64,
+}
+
+impl EarlyPackets {
+    fn of((packets, most): (u64, Bytes)) -> EarlyPackets {
+        EarlyPackets { packets, most_bytes: most.get() }
+    }
+}
+
 /// Headline figures of a run.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Summary {
@@ -407,6 +422,9 @@ pub struct Summary {
     /// lack them.
     #[serde(default)]
     pub no_route: u64,
+    /// Data packets that came to hosts beyond a gap since the warm-up; older summaries lack them.
+    #[serde(default)]
+    pub early: EarlyPackets,
     /// Retransmission timeouts and probes before the first RTT sample since the warm-up, like marks and
     /// drops those of all flows.
     pub timeouts: u64,
@@ -608,6 +626,7 @@ impl Summary {
             drops_by_reason,
             lost: reports.iter().map(|report| report.lost).sum(),
             no_route: simulation.no_route(),
+            early: EarlyPackets::of(simulation.early()),
             timeouts: sum(&|flow| flow.timeouts),
             waits: WaitCounts::of(&counted),
             retransmissions: sum(&|flow| flow.retransmissions),

@@ -140,6 +140,7 @@ pub fn star(hosts: u32) -> Scenario {
             series_every: None,
             giant: None,
             goodput_every: None,
+            operations: false,
             monitors: Monitors::default(),
             capture: PortNames::default(),
             capture_packets: 1_000_000,
@@ -299,5 +300,6 @@ pub fn ask(request: u64, arrivals: Arrivals) -> Traffic {
 
 /// From a file.
 pub fn listed(file: String, connections: Connections) -> Traffic {
-    Traffic::List(List { file, carried: Carried { connections } })
+    let format = ListFormat::Auto;
+    Traffic::List(List { file, format, carried: Carried { connections } })
 }

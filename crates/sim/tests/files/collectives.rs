@@ -5,6 +5,7 @@
 
 use super::division::divided;
 use proptest::prelude::*;
+use std::io::Write;
 use std::path::Path;
 use switchbed_scenario::Scenario;
 use switchbed_scenario::build::Nothing;
@@ -182,6 +183,147 @@ fn pairs_of_an_all_to_all_wait_for_both_ends_of_a_step() {
     }
 }
 
+#[test]
+fn an_all_to_all_at_once_fills_every_line_both_ways() {
+    // Every rank sends n − 1 messages back to back, and as many reach it one after the other.
+    for (n, packets) in [(2, 1), (5, 1), (8, 20), (16, 3)] {
+        let scenario = of_packets(n, "operation = \"all-to-all\"", packets, n.into());
+        let (_, tx, ack) = packet(&scenario);
+        let line = tx * (u64::from(n - 1) * packets + 1);
+        let ideal = (line + DELAY * 4 + ack * 2).as_secs_f64();
+        let (job, _) = job(&scenario);
+        assert!((job.ideal_s / ideal - 1.0).abs() < 1e-12, "{n} {packets}");
+        // ACKs take part of the lines, 6 % of a packet each.
+        assert!((1.0..1.15).contains(&(job.time_s / job.ideal_s)), "{n} {packets} {job:?}");
+    }
+}
+
+#[test]
+fn a_double_binary_tree_of_two_and_three_takes_its_steps() {
+    // Two ranks swap halves up and down. Of three, each tree is a chain: 1 → 2 → 0 and, shifted, 2 → 0 → 1, up and
+    // down again; no line carries two data packets at a time.
+    for (n, steps) in [(2, 2), (3, 4)] {
+        let entry = "operation = \"all-reduce\"\nalgorithm = \"double-binary-tree\"";
+        let scenario = of_packets(n, entry, 1, 2);
+        let (_, tx, ack) = packet(&scenario);
+        let (there, back) = (tx * 2 + DELAY * 2, ack * 2 + DELAY * 2);
+        let (job, mut simulation) = job(&scenario);
+        assert_eq!(took(&job), there * steps + ack * (steps - 1) + back, "{n}");
+        assert_eq!(simulation.take_finished().len(), 4 * (n as usize - 1));
+    }
+}
+
+#[test]
+fn a_hierarchy_is_a_ring_in_groups_and_one_across_them() {
+    for (n, group, packets) in [(4, 2, 1), (12, 4, 3), (16, 2, 2), (8, 8, 4), (8, 1, 4)] {
+        let groups = n / group;
+        let entry =
+            format!("operation = \"all-reduce\"\nalgorithm = \"hierarchical\"\ngroup = {group}");
+        let scenario = of_packets(n, &entry, packets, n.into());
+        let (_, tx, ack) = packet(&scenario);
+        let there = |packets: u64| tx * (packets + 1) + DELAY * 2;
+        let inside = u64::from(2 * (group - 1));
+        let across = u64::from(2 * (groups - 1));
+        // A share of a group's ring is what the ring across cuts up.
+        let least = there(packets * u64::from(groups)) * inside + there(packets) * across;
+        let (job, _) = job(&scenario);
+        let ideal = (least + ack * 2 + DELAY * 2).as_secs_f64();
+        assert!((job.ideal_s / ideal - 1.0).abs() < 1e-12, "{n} {group}");
+        assert!(took(&job) >= least && took(&job).as_secs_f64() < 1.12 * ideal, "{n} {group}");
+    }
+}
+
+/// A file with a matrix, named in an entry.
+fn by_matrix(text: &str, more: &str) -> (tempfile::NamedTempFile, String) {
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    file.write_all(text.as_bytes()).expect("written");
+    let name = file.path().to_str().expect("UTF-8").to_owned();
+    let entry = format!("operation = \"all-to-all-v\"\nmatrix = \"{name}\"{more}");
+    (file, entry)
+}
+
+#[test]
+fn a_matrix_says_who_sends_how_much() {
+    let all = "operation = \"all-to-all\"\nalgorithm = \"pairwise\"";
+    let even = of_packets(4, all, 1, 4);
+    let (mss, tx, ack) = packet(&even);
+    let line = format!("{mss},{mss},{mss},{mss}\n");
+    let (_file, entry) = by_matrix(&line.repeat(4), "\nalgorithm = \"pairwise\"");
+    let (alike, even) = (job(&plan(4, &entry)).0, job(&even).0);
+    assert_eq!((took(&alike), alike.bytes), (took(&even), even.bytes));
+    assert_eq!(alike.bus_factor, even.bus_factor);
+    // One message alone, of six packets, and a byte for rank 0 itself.
+    let (_file, entry) = by_matrix(&format!("1,0,{}\n0,0,0\n0,0,0\n", 6 * mss), "");
+    let (job, mut simulation) = job(&plan(3, &entry));
+    assert_eq!(took(&job), tx * 7 + DELAY * 4 + ack * 2);
+    assert_eq!(simulation.take_finished().len(), 1);
+    assert_eq!(
+        (job.bytes.get(), job.bus_factor),
+        (6 * mss + 1, (6 * mss) as f64 / (6 * mss + 1) as f64)
+    );
+}
+
+#[test]
+fn an_entry_begins_at_a_host_when_that_before_is_done_there() {
+    let entry = "operation = \"broadcast\"\nranks = [0, 1]";
+    let one = of_packets(3, entry, 2, 1);
+    let bytes = one.traffic[0].source.clone();
+    let switchbed_scenario::Traffic::Collective(of) = &bytes else { panic!("a collective") };
+    let next = format!(
+        "{entry}\nbytes = \"{0}B\"\n[[traffic]]\nkind = \"collective\"\n{entry}\nbytes = \"{0}B\"\nafter = 0\n\
+         [[traffic]]\nkind = \"collective\"\noperation = \"reduce\"\nranks = [2, 0]\nbytes = \"1B\"\nafter = 1",
+        of.data().get()
+    );
+    let scenario = plan(3, &next);
+    let (_, tx, ack) = packet(&scenario);
+    let round = tx * 3 + DELAY * 4 + ack * 2;
+    let jobs = job(&scenario).1.jobs(&scenario);
+    let at = |span: Span| Some(switchbed_units::Time::ZERO + span);
+    // Rank 1 is done when the message is there, rank 0 when it knows of that.
+    assert_eq!(
+        (jobs[0].end, jobs[1].start, jobs[1].end),
+        (at(round), at(tx * 3 + DELAY * 2), at(round * 2))
+    );
+    // Host 2 has no part in the second, host 0 sends when it is done with that.
+    assert_eq!(jobs[2].start, at(Span::ZERO));
+    assert!(jobs[2].end > at(round * 2 + DELAY * 2));
+}
+
+#[test]
+fn operations_are_written_down_with_what_they_waited_for() {
+    let scenario =
+        of_packets(3, "operation = \"broadcast\"\nalgorithm = \"chain\"\nrepetitions = 2", 2, 1);
+    let scenario = Scenario {
+        measure: switchbed_scenario::Measure { operations: true, ..scenario.measure.clone() },
+        ..scenario
+    };
+    let results = switchbed_sim::run(&scenario, &switchbed_sim::Progress::default()).expect("runs");
+    let (_, table) = results.monitors.iter().find(|of| of.0 == "operations").expect("the table");
+    // 0 sends to 1, which receives and sends on to 2, twice.
+    assert_eq!(table.rows(), 8);
+    let text = format!("{table:?}");
+    assert!(text.contains("receive") && text.contains("send"), "{text}");
+    let (_, tx, ack) = packet(&scenario);
+    let there = tx * 3 + DELAY * 2;
+    let column = |name: &str| {
+        let column = table.columns.iter().find(|of| of.name == name).expect("the column");
+        match &column.values {
+            switchbed_sim::table::Values::F64(values) => values.clone(),
+            _ => panic!("{name} is no float"),
+        }
+    };
+    let near = |one: f64, span: Span| (one - span.as_secs_f64()).abs() < 1e-15;
+    let (start, end) = (column("start_s"), column("end_s"));
+    // Rank 0's send, rank 1's receive and send, rank 2's receive.
+    assert!(near(start[0], Span::ZERO) && near(end[0], there + DELAY * 2 + ack * 2));
+    assert!(near(start[1], there) && near(end[1], there) && near(start[2], there));
+    assert!(near(start[3], there * 2 + ack));
+    assert_eq!(column("row")[..4], [0.0, 0.0, 1.0, 1.0]);
+    // The second rank sends because of its receive, which came with its message.
+    assert_eq!(column("after")[2], 0.0);
+    assert!(column("after")[1].is_nan() && column("after")[0].is_nan());
+}
+
 /// Bytes that all ranks send together: all data cross the network once, whatever the order.
 #[test]
 fn every_algorithm_moves_as_much_as_it_must() {
@@ -194,6 +336,10 @@ fn every_algorithm_moves_as_much_as_it_must() {
         ("all-reduce", "recursive-doubling", 3 * u64::from(n) * bytes),
         ("all-reduce", "tree", 2 * ring),
         ("all-reduce", "chain", 2 * ring),
+        ("all-reduce", "double-binary-tree", 2 * ring),
+        ("all-reduce", "hierarchical", 2 * ring),
+        ("reduce-scatter", "hierarchical", ring),
+        ("all-gather", "hierarchical", ring),
         ("reduce-scatter", "ring", ring),
         ("reduce-scatter", "halving-doubling", ring),
         ("reduce-scatter", "pairwise", ring),
@@ -204,8 +350,9 @@ fn every_algorithm_moves_as_much_as_it_must() {
         ("all-to-all", "direct", ring),
     ] {
         for more in ["", "\nchunks = 3", "\nchannels = 2", "\nchunks = 2\nchannels = 3"] {
+            let group = if algorithm == "hierarchical" { "\ngroup = 4" } else { "" };
             let entry = format!(
-                "operation = \"{operation}\"\nalgorithm = \"{algorithm}\"\nbytes = \"{bytes}B\"{more}"
+                "operation = \"{operation}\"\nalgorithm = \"{algorithm}\"\nbytes = \"{bytes}B\"{more}{group}"
             );
             let (job, mut simulation) = job(&plan(n, &entry));
             let flows = simulation.take_finished();
@@ -231,7 +378,9 @@ fn repetitions_follow_each_other_and_the_first_may_not_count() {
 
 #[test]
 fn messages_have_a_byte_at_least() {
-    for algorithm in ["ring", "halving-doubling", "recursive-doubling", "tree", "chain"] {
+    for algorithm in
+        ["ring", "halving-doubling", "recursive-doubling", "tree", "chain", "double-binary-tree"]
+    {
         for n in [2, 3, 7, 8] {
             let entry =
                 format!("operation = \"all-reduce\"\nalgorithm = \"{algorithm}\"\nbytes = \"1B\"");
@@ -296,6 +445,15 @@ fn what_is_no_collective_is_refused_by_key() {
             "has 2, 4, 8, … ranks, and there are 6",
         ),
         (4, "operation = \"reduce\"\nbytes = \"0B\"", "at least 1 byte"),
+        (4, "operation = \"reduce\"", "traffic.bytes is missing: write bytes = \"8MB\""),
+        (4, "operation = \"all-to-all-v\"", "traffic.matrix is missing"),
+        (4, "operation = \"reduce\"\nbytes = \"1B\"\ngroup = 2", "traffic.group"),
+        (
+            6,
+            "operation = \"all-reduce\"\nbytes = \"1KB\"\nalgorithm = \"hierarchical\"\ngroup = 4",
+            "6 ranks are no whole number of groups",
+        ),
+        (4, "operation = \"reduce\"\nbytes = \"1KB\"\nafter = 0", "traffic.0 is no collective"),
         (4, "operation = \"reduce\"\nbytes = \"1KB\"\nranks = [2]", "at least 2 ranks"),
         (4, "operation = \"reduce\"\nbytes = \"1KB\"\nranks = [2, 1, 2]", "host 2"),
         (4, "operation = \"reduce\"\nbytes = \"1KB\"\nreduction = \"0Gbps\"", "traffic.reduction"),
@@ -315,11 +473,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
     fn any_collective_is_done(
-        ranks in 2u32..12, of in 0usize..6, nth in 0usize..5, bytes in 1u64..200_000, chunks in 1u32..4,
+        ranks in 2u32..12, of in 0usize..6, nth in 0usize..6, bytes in 1u64..200_000, chunks in 1u32..4,
         channels in 1u32..3, repetitions in 1u32..3,
     ) {
         let (operation, algorithms): (&str, &[&str]) = [
-            ("all-reduce", &["ring", "halving-doubling", "recursive-doubling", "tree", "chain"][..]),
+            ("all-reduce", &["ring", "halving-doubling", "recursive-doubling", "tree", "chain", "double-binary-tree"][..]),
             ("reduce-scatter", &["ring", "pairwise", "direct"]),
             ("all-gather", &["ring", "pairwise", "direct"]),
             ("broadcast", &["tree", "chain"]),

@@ -315,6 +315,32 @@ proptest! {
     }
 }
 
+#[test]
+fn a_receive_of_any_source_takes_what_arrives_first() {
+    // Rank 1 sends at 20 us, rank 2 at once with tag 6, rank 3 at 10 us with tag 5: the receive of tag 5 from any
+    // comes first in the file, and takes rank 3's.
+    let text = "num_ranks 4\nrank 0 {\nfive: recv 9b from -1 tag 5\nfirst: recv 9b from -1 tag -1\n\
+                second: recv 9b from -1 tag -1\nc1: send 1b to 1\nc1 requires five\nc2: send 1b to 2\n\
+                c2 requires first\nc3: send 1b to 3\nc3 requires second\n}\n\
+                rank 1 {\na: calc 20000\nb: send 9b to 0 tag 5\nb requires a\nrecv 1b from 0\n}\n\
+                rank 2 {\nsend 9b to 0 tag 6\nrecv 1b from 0\n}\n\
+                rank 3 {\na: calc 10000\nb: send 9b to 0 tag 5\nb requires a\nrecv 1b from 0\n}\n";
+    let (jobs, flows) = run(text, 4, "").unwrap();
+    assert!(jobs[0].done);
+    let starts =
+        |dst: u32| flows.iter().find(|flow| flow.src.0 == 0 && flow.dst.0 == dst).unwrap().start;
+    let us = |us| Time::ZERO + Span::from_us(us);
+    // Tag 5's receive is done with rank 3's, at some 12 us; the first of any with rank 2's, the second with rank 1's.
+    assert!(starts(2) < us(5), "{:?}", starts(2));
+    assert!(us(10) < starts(1) && starts(1) < us(15), "{:?}", starts(1));
+    assert!(us(20) < starts(3) && starts(3) < us(25), "{:?}", starts(3));
+    // One that comes before its receive waits for it.
+    let text = "num_ranks 2\nrank 0 {\na: calc 50000\nr: recv 9b from -1\nr requires a\n}\n\
+                rank 1 {\nsend 9b to 0\n}\n";
+    let (jobs, _) = run(text, 2, "").unwrap();
+    assert_eq!((jobs[0].done, took(&jobs[0])), (true, Span::from_us(50)));
+}
+
 /// The flows of a list, by row, or why it is refused.
 fn listed(rows: &str, more: &str) -> Result<Vec<FlowRecord>, String> {
     let (jobs, flows) = of_file("list", rows, 6, more)?;
@@ -363,4 +389,80 @@ fn waits_that_cannot_be_are_named_with_their_line() {
     }
     let message = listed("start_s,src,dst,size_bytes,delay_s\n0,1,2,3,1\n", "").unwrap_err();
     assert!(message.starts_with("x.list:1: column delay_s: means nothing without"), "{message}");
+}
+
+/// The flows of a connection matrix, by row.
+fn matrix(body: &str, connections: usize, more: &str) -> Result<Vec<FlowRecord>, String> {
+    let text = format!("Nodes 6\nConnections {connections}\nTriggers 1\n{body}\n");
+    listed(&text, more)
+}
+
+#[test]
+fn a_trigger_starts_flows_at_hosts_that_know_of_its_firing() {
+    let body = "0->1 id 1 start 1000000 size 5000 send_done_trigger 1\n0->2 id 2 trigger 1 size 4000\n\
+                1->3 id 3 trigger 1 size 3000\n4->5 id 4 trigger 1 size 2000\ntrigger id 1 oneshot";
+    for connections in ["fresh", "persistent"] {
+        let flows = matrix(body, 4, &format!("connections = \"{connections}\"")).unwrap();
+        // A byte for host 4, which has not seen the first flow, and nothing for the others.
+        let sizes: Vec<u64> = flows.iter().map(|flow| flow.size.unwrap().get()).collect();
+        assert_eq!(sizes, [5000, 4000, 3000, 2000, 1]);
+        let [first, second, third, fourth, signal] = flows[..] else { panic!("five flows") };
+        assert_eq!(first.start, Time::ZERO + Span::from_us(1));
+        assert_eq!(second.start, first.end.unwrap());
+        // The receiver does not wait for its own ACK to arrive.
+        assert!(first.start < third.start && third.start < second.start, "{third:?}");
+        assert_eq!((signal.src.0, signal.dst.0, signal.start), (0, 4, second.start));
+        assert!(signal.start < fourth.start && fourth.start < signal.end.unwrap());
+    }
+}
+
+#[test]
+fn a_multishot_starts_a_flow_each_time_that_it_is_fired() {
+    // The second is shorter and fires first.
+    let body = "0->1 start 0 size 50000 send_done_trigger 1\n0->2 start 0 size 1000 send_done_trigger 1\n\
+                0->3 trigger 1 size 7\n0->4 trigger 1 size 6\ntrigger id 1 multishot";
+    let flows = matrix(body, 4, "").unwrap();
+    let [long, short, third, fourth] = flows[..] else { panic!("four flows") };
+    assert!(short.end < long.end);
+    assert_eq!((Some(third.start), Some(fourth.start)), (short.end, long.end));
+    let barrier = body.replace("multishot", "barrier count 2");
+    let flows = matrix(&barrier, 4, "").unwrap();
+    assert_eq!((Some(flows[2].start), Some(flows[3].start)), (long.end, long.end));
+}
+
+#[test]
+fn a_failure_of_a_matrix_takes_a_link_away_from_the_start() {
+    let topo = "Nodes 16\nTiers 3\nPodsize 8\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 4\nRadix_Up 2\n\
+                Downlink_Latency_ns 500\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 2\nRadix_Up 2\n\
+                Downlink_Latency_ns 500\nTier 2\nDownlink_speed_Gbps 100\nRadix_Down 2\nDownlink_Latency_ns 500\n";
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("a.topo"), topo).expect("written");
+    let scenario = |failure: &str| {
+        let cm = format!(
+            "Nodes 16\nConnections 1\nFailures 1\n0->15 start 0 size 1000\nfailure {failure}\n"
+        );
+        std::fs::write(at("a.cm"), cm).expect("written");
+        let text = "topology = { kind = \"file\", path = \"a.topo\" }\nswitch.buffer = \"1MB\"\nscheme.name = \"none\"\n\
+                    transport.kind = \"roce\"\ntraffic = [{ kind = \"list\", file = \"a.cm\" }]\n";
+        let plans = plans_of("a.toml", text, folder.path(), &[], None);
+        plans.map(|plans| plans[0].scenario.clone()).map_err(|why| why.to_string())
+    };
+    let event = |failure: &str| format!("{:?}", scenario(failure).unwrap().event);
+    // Aggregations of even number are linked to cores 0 and 2.
+    let drained = event("switch_type AGG switch_id 2 link_id 1");
+    assert!(drained.contains("agg2-core2") && drained.contains("drain: true"), "{drained}");
+    for (failure, expected) in [
+        (
+            "switch_type AGG switch_id 4 link_id 0",
+            "a.cm:5: switch_id 4, and there are 4 aggregation",
+        ),
+        (
+            "switch_type AGG switch_id 3 link_id 2",
+            "a.cm:5: link_id 2, and the switch has links to 2",
+        ),
+    ] {
+        let error = scenario(failure).unwrap_err();
+        assert!(error.contains(expected), "{error}");
+    }
 }

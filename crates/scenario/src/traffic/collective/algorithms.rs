@@ -4,20 +4,32 @@ use super::{Algorithm, Collective, Operation};
 use crate::traffic::program::{Draft, Envelope, Step};
 use switchbed_units::{Bytes, PS_PER_S, Rate, Span};
 
-/// The messages of a collective, each part of its data by the algorithm on its own.
-pub(super) fn draft(collective: &Collective) -> Draft {
+/// The messages of a collective, each part of its data by the algorithm on its own. `matrix` are the bytes from
+/// each rank to each, where the file gives them.
+pub(super) fn draft(collective: &Collective, matrix: &[Vec<Bytes>]) -> Draft {
     let ranks = collective.count();
     let mut draft = Draft::new(ranks);
     let parts = collective.channels * collective.chunks;
     for part in 0..parts {
-        let bytes = share(collective.bytes, part, parts);
+        let bytes = share(collective.data(), part, parts);
         let channel = part % collective.channels;
         let ready = vec![Vec::new(); ranks as usize];
         let reduction = collective.reduction;
         let class = collective.class;
-        let mut sketch =
-            Sketch { draft: &mut draft, ranks, bytes, tag: part, channel, class, reduction, ready };
-        sketch.operation(collective.operation, collective.schedule());
+        let sparse = collective.operation == Operation::AllToAllV;
+        let place = (ranks, bytes, part, channel);
+        let mut sketch = Sketch::new(&mut draft, place, (class, reduction, sparse), ready);
+        match (collective.operation, collective.schedule()) {
+            (Operation::AllToAllV, algorithm) => {
+                let sizes =
+                    |from: u32, to: u32| share(matrix[from as usize][to as usize], part, parts);
+                sketch.shifts(&sizes, algorithm == Algorithm::Pairwise, false);
+            }
+            (operation, Algorithm::Hierarchical) => {
+                sketch.hierarchy(operation, collective.group.unwrap_or(ranks));
+            }
+            (operation, algorithm) => sketch.operation(operation, algorithm),
+        }
     }
     draft
 }
@@ -41,22 +53,35 @@ struct Sketch<'a> {
     channel: u32,
     class: u8,
     reduction: Option<Rate>,
+    /// Messages without bytes are left out.
+    sparse: bool,
     /// Steps that each rank's next message waits for.
     ready: Vec<Vec<Step>>,
 }
 
-impl Sketch<'_> {
+impl<'a> Sketch<'a> {
+    fn new(
+        draft: &'a mut Draft,
+        (ranks, bytes, tag, channel): (u32, Bytes, u32, u32),
+        (class, reduction, sparse): (u8, Option<Rate>, bool),
+        ready: Vec<Vec<Step>>,
+    ) -> Sketch<'a> {
+        Sketch { draft, ranks, bytes, tag, channel, class, reduction, sparse, ready }
+    }
+
     fn operation(&mut self, operation: Operation, algorithm: Algorithm) {
         use Operation::{AllGather, AllReduce, AllToAll, Broadcast, Reduce, ReduceScatter};
         match (algorithm, operation) {
-            (Algorithm::Ring, operation) => {
+            (Algorithm::Ring | Algorithm::Hierarchical, operation) => {
+                let all: Vec<u32> = (0..self.ranks).collect();
                 if operation != AllGather {
-                    self.ring(0, true);
+                    self.ring(&all, self.bytes, 0, true);
                 }
                 if operation != ReduceScatter {
-                    self.ring(u32::from(operation == AllReduce), false);
+                    self.ring(&all, self.bytes, u32::from(operation == AllReduce), false);
                 }
             }
+            (Algorithm::DoubleBinaryTree, _) => self.trees(),
             (Algorithm::HalvingDoubling, operation) => self.folded(|sketch, ranks| {
                 if operation != AllGather {
                     sketch.halve(ranks);
@@ -84,7 +109,9 @@ impl Sketch<'_> {
             }
             (Algorithm::Pairwise | Algorithm::Direct, operation) => {
                 let own = matches!(operation, AllToAll | ReduceScatter);
-                self.shifts(own, algorithm == Algorithm::Pairwise, operation == ReduceScatter);
+                let (bytes, n) = (self.bytes, self.ranks);
+                let sizes = |from: u32, to: u32| share(bytes, if own { to } else { from }, n);
+                self.shifts(&sizes, algorithm == Algorithm::Pairwise, operation == ReduceScatter);
             }
         }
     }
@@ -116,23 +143,86 @@ impl Sketch<'_> {
         };
     }
 
-    /// Every rank's share goes round once: in step s rank r sends share r + `ahead` − s on to r + 1.
-    fn ring(&mut self, ahead: u32, reduces: bool) {
-        let n = self.ranks;
+    /// Each member's share goes round once: in step s the one in place r sends share r + `ahead` − s on to r + 1.
+    fn ring(&mut self, members: &[u32], bytes: Bytes, ahead: u32, reduces: bool) {
+        let n = members.len() as u32;
         for step in 0..n - 1 {
             let sent: Vec<(Bytes, Step)> = (0..n)
-                .map(|rank| {
-                    let bytes = share(self.bytes, (rank + ahead + n - step) % n, n);
-                    (bytes, self.message(rank, (rank + 1) % n, bytes).1)
+                .map(|place| {
+                    let bytes = share(bytes, (place + ahead + n - step) % n, n);
+                    let [from, to] = [place, (place + 1) % n].map(|at| members[at as usize]);
+                    (bytes, self.message(from, to, bytes).1)
                 })
                 .collect();
-            for (rank, (bytes, received)) in (0..n).zip(sent) {
-                let next = (rank + 1) % n;
+            for (place, (bytes, received)) in (0..n).zip(sent) {
+                let next = members[((place + 1) % n) as usize];
                 let after = vec![received];
                 self.ready[next as usize] =
                     if reduces { self.reduced(next, bytes, after) } else { after };
             }
         }
+    }
+
+    /// Rings in each group of ranks in a row, and rings across groups of those in the same place, on their share.
+    fn hierarchy(&mut self, operation: Operation, group: u32) {
+        let groups: Vec<Vec<u32>> =
+            (0..self.ranks / group).map(|nth| (nth * group..(nth + 1) * group).collect()).collect();
+        let whole = self.bytes;
+        if operation != Operation::AllGather {
+            groups.iter().for_each(|members| self.ring(members, whole, 0, true));
+        }
+        for place in 0..group {
+            let across: Vec<u32> = groups.iter().map(|members| members[place as usize]).collect();
+            // The share that a ring leaves there.
+            let bytes = share(whole, (place + 1) % group, group);
+            if operation != Operation::AllGather {
+                self.ring(&across, bytes, 0, true);
+            }
+            if operation != Operation::ReduceScatter {
+                self.ring(&across, bytes, u32::from(operation == Operation::AllReduce), false);
+            }
+        }
+        if operation != Operation::ReduceScatter {
+            groups.iter().for_each(|members| self.ring(members, whole, 1, false));
+        }
+    }
+
+    /// Up and down two binary trees, each with half of the data (NCCL, `src/graph/trees.cc`, `ncclGetDtree`).
+    fn trees(&mut self) {
+        let (n, whole) = (self.ranks, self.bytes);
+        for tree in 0..2 {
+            let bytes = share(whole, tree, 2);
+            let name = |rank: u32| match (tree, n % 2) {
+                (0, _) => rank,
+                // Shifted by one, or mirrored.
+                (_, 1) => (rank + 1) % n,
+                _ => n - 1 - rank,
+            };
+            let mut had: Vec<Vec<Step>> = vec![Vec::new(); n as usize];
+            let mut order: Vec<(u32, u32)> =
+                (1..n).map(|rank| (rank, super::tree::parent(rank, n))).collect();
+            // Those with the longest way up first.
+            order.sort_by_key(|&(rank, _)| std::cmp::Reverse(super::tree::depth(rank, n)));
+            for &(rank, parent) in &order {
+                let after = std::mem::take(&mut had[rank as usize]);
+                let (_, received) = self.pass_on((name(rank), name(parent)), bytes, &after);
+                let reduced = self.reduced(name(parent), bytes, vec![received]);
+                had[parent as usize].extend(reduced);
+            }
+            for &(rank, parent) in order.iter().rev() {
+                let after = had[parent as usize].clone();
+                let (_, received) = self.pass_on((name(parent), name(rank)), bytes, &after);
+                had[rank as usize] = vec![received];
+            }
+        }
+    }
+
+    /// A message behind these steps.
+    fn pass_on(&mut self, (from, to): (u32, u32), bytes: Bytes, after: &[Step]) -> (Step, Step) {
+        let before = std::mem::replace(&mut self.ready[from as usize], after.to_vec());
+        let steps = self.message(from, to, bytes);
+        self.ready[from as usize] = before;
+        steps
     }
 
     /// Among as many ranks as are a power of two: the others give theirs to one of these first, and get the
@@ -226,30 +316,29 @@ impl Sketch<'_> {
         }
     }
 
-    /// Every rank sends every other a share: the other's (`own` = the receiver's number), or its own. In step s it
-    /// sends to the one s on; `waits`: once it is through with the step before.
-    fn shifts(&mut self, own: bool, waits: bool, reduces: bool) {
+    /// Every rank sends every other its bytes, none where there are none. In step s it sends to the one s on;
+    /// `waits`: once it is through with the step before.
+    fn shifts(&mut self, sizes: &impl Fn(u32, u32) -> Bytes, waits: bool, reduces: bool) {
         let n = self.ranks;
         for step in 1..n {
-            let pairs: Vec<(Step, Step)> = (0..n)
-                .map(|from| {
-                    let to = (from + step) % n;
-                    let bytes = share(self.bytes, if own { to } else { from }, n);
-                    self.message(from, to, bytes)
-                })
-                .collect();
+            let mut pairs = Vec::with_capacity(n as usize);
+            for from in 0..n {
+                let (to, bytes) = ((from + step) % n, sizes(from, (from + step) % n));
+                let empty = self.sparse && bytes == Bytes::ZERO;
+                pairs.push((!empty).then(|| self.message(from, to, bytes)));
+            }
             for rank in 0..n {
-                let (sent, _) = pairs[rank as usize];
-                let (_, received) = pairs[((rank + n - step) % n) as usize];
-                let bytes = share(self.bytes, rank, n);
-                let after = if reduces {
-                    self.reduced(rank, bytes, vec![received])
-                } else {
-                    vec![received]
-                };
-                if waits {
+                let from = (rank + n - step) % n;
+                let mut after = Vec::new();
+                if let Some((_, received)) = pairs[from as usize] {
+                    after.push(received);
+                    if reduces {
+                        after = self.reduced(rank, sizes(from, rank), after);
+                    }
+                }
+                after.extend(pairs[rank as usize].map(|(sent, _)| sent));
+                if waits && !after.is_empty() {
                     self.ready[rank as usize] = after;
-                    self.ready[rank as usize].push(sent);
                 }
             }
         }

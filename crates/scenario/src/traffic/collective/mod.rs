@@ -1,11 +1,14 @@
 //! Collectives: an operation over ranks by an algorithm, as NCCL and MPI have them.
 
 mod algorithms;
+mod matrix;
+mod tree;
 
 use super::flows::{Begun, Wrong};
 use super::keys::check_class;
 use super::program::Program;
 use super::{Around, Expected, HostSet, Hosts, Placement, Site, Source};
+use crate::file::FILE;
 use switchbed_config::param::Unfit;
 use switchbed_config::{params, words};
 use switchbed_units::{Bytes, Rate, Span, Time};
@@ -18,7 +21,9 @@ params! {
         /// The schedule of its messages. ring: each rank sends to the next. halving-doubling: pairs exchange
         /// halves, then double them. recursive-doubling: pairs exchange all. tree: a binomial tree. chain: each rank
         /// passes on to the next what it has received. pairwise: in step s a rank sends to the one s on.
-        /// direct: all messages at once. Default: ring; tree for broadcast and reduce, direct for all-to-all.
+        /// direct: all messages at once. hierarchical: rings in each group of ranks, then across groups.
+        /// double-binary-tree: up and down NCCL's two trees, half of the data on each. Default: ring; tree for
+        /// broadcast and reduce, direct for all-to-all.
         algorithm: Option<Algorithm>;
         /// The ranks' hosts, rank 0 (the root) first.
         ranks: HostSet = "all";
@@ -26,7 +31,13 @@ params! {
         placement: Placement = "listed";
         /// The data as nccl-tests counts them: a rank's buffer; of reduce-scatter what each rank begins
         /// with, of all-gather what each ends with, of all-to-all what each sends, its own part included.
-        bytes: Bytes;
+        /// Needed, but with matrix.
+        bytes: Option<Bytes>;
+        /// all-to-all-v: the CSV file, found from the scenario's folder, of the bytes from each rank (a line) to each
+        /// (a field); what it has for itself stays there.
+        matrix: Option<String> as FILE;
+        /// hierarchical: how many ranks in a row are a group, such as the GPUs of a server.
+        group: Option<u32> as count(1, 1_048_576);
         /// Parts of the data that follow each other on a connection, each by the algorithm on its own.
         chunks: u32 = "1" as count(1, 65_536);
         /// Parts of the data with connections of their own (queue pairs), side by side.
@@ -41,6 +52,9 @@ params! {
         class: u8 = "0";
         /// When it starts.
         start: Span = "0us";
+        /// Place of an entry above among the traffic, from 0: a collective or a schedule. A host that has a part in
+        /// it begins when that is done.
+        after: Option<u32>;
     }
 }
 
@@ -59,6 +73,8 @@ words! {
         Reduce = "reduce",
         /// Every rank sends every other a part of its own.
         AllToAll = "all-to-all",
+        /// Every rank sends every other as much as matrix has.
+        AllToAllV = "all-to-all-v",
     }
 }
 
@@ -79,6 +95,10 @@ words! {
         Pairwise = "pairwise",
         /// All messages at once.
         Direct = "direct",
+        /// Rings in each group, then across groups on the shares (Thakur and others' two-level scheme; NCCL's rails).
+        Hierarchical = "hierarchical",
+        /// Two binary trees, half of the data on each (Sanders, Speck and Träff, Parallel Computing 2009).
+        DoubleBinaryTree = "double-binary-tree",
     }
 }
 
@@ -88,23 +108,36 @@ const MOST: u64 = 1 << 24;
 impl Operation {
     /// The algorithms that it has, the default first.
     fn algorithms(self) -> &'static [Algorithm] {
-        use Algorithm::{Chain, Direct, HalvingDoubling, Pairwise, RecursiveDoubling, Ring, Tree};
+        use Algorithm::{
+            Chain, Direct, DoubleBinaryTree, HalvingDoubling, Hierarchical, Pairwise,
+            RecursiveDoubling, Ring, Tree,
+        };
         match self {
-            Operation::AllReduce => &[Ring, HalvingDoubling, RecursiveDoubling, Tree, Chain],
+            Operation::AllReduce => &[
+                Ring,
+                HalvingDoubling,
+                RecursiveDoubling,
+                Tree,
+                DoubleBinaryTree,
+                Chain,
+                Hierarchical,
+            ],
             Operation::ReduceScatter | Operation::AllGather => {
-                &[Ring, HalvingDoubling, Pairwise, Direct]
+                &[Ring, HalvingDoubling, Pairwise, Direct, Hierarchical]
             }
             Operation::Broadcast | Operation::Reduce => &[Tree, Chain],
-            Operation::AllToAll => &[Direct, Pairwise],
+            Operation::AllToAll | Operation::AllToAllV => &[Direct, Pairwise],
         }
     }
 
-    /// Bus bandwidth over algorithm bandwidth among so many ranks (nccl-tests, doc/PERFORMANCE.md).
+    /// Bus bandwidth over algorithm bandwidth among so many ranks (nccl-tests, doc/PERFORMANCE.md); NaN where it
+    /// goes by the matrix ([`Collective::bus_factor`]).
     pub fn bus_factor(self, ranks: u32) -> f64 {
         let n = f64::from(ranks);
         match self {
             Operation::AllReduce => 2.0 * (n - 1.0) / n,
             Operation::ReduceScatter | Operation::AllGather | Operation::AllToAll => (n - 1.0) / n,
+            Operation::AllToAllV => f64::NAN,
             Operation::Broadcast | Operation::Reduce => 1.0,
         }
     }
@@ -114,6 +147,29 @@ impl Collective {
     /// How many ranks there are.
     pub fn count(&self) -> u32 {
         self.ranks.len() as u32
+    }
+
+    /// Size of the data, which [`Source::complete`] puts in.
+    pub fn data(&self) -> Bytes {
+        self.bytes.unwrap_or_default()
+    }
+
+    /// Bus bandwidth over algorithm bandwidth. By a matrix it is the most that a rank sends to others, or receives
+    /// from them, over the most that a rank sends, its own part included: that of all-to-all where all are alike.
+    pub fn bus_factor(&self) -> f64 {
+        if self.operation != Operation::AllToAllV {
+            return self.operation.bus_factor(self.count());
+        }
+        let Ok(rows) = self.rows() else { return f64::NAN };
+        matrix::busiest(&rows).as_f64() / self.data().as_f64()
+    }
+
+    /// The bytes from each rank to each, where the file gives them.
+    fn rows(&self) -> Result<Vec<Vec<Bytes>>, String> {
+        match &self.matrix {
+            Some(file) => matrix::read(file, self.count()),
+            None => Ok(Vec::new()),
+        }
     }
 
     /// The algorithm, which [`Source::complete`] puts in.
@@ -131,6 +187,11 @@ impl Collective {
             Algorithm::Pairwise | Algorithm::Direct => n - 1,
             Algorithm::HalvingDoubling | Algorithm::RecursiveDoubling => twice * log,
             Algorithm::Tree | Algorithm::Chain => twice,
+            Algorithm::DoubleBinaryTree => 2 * twice,
+            Algorithm::Hierarchical => {
+                let group = u64::from(self.group.unwrap_or(1));
+                twice * (group - 1 + n / group - 1)
+            }
         };
         n * steps * u64::from(self.chunks) * u64::from(self.channels)
     }
@@ -140,13 +201,49 @@ impl Collective {
         self.warmup_repetitions + self.repetitions
     }
 
+    /// Puts in the size of the data.
+    fn measure(&mut self) -> Result<(), Unfit> {
+        let by_matrix = self.operation == Operation::AllToAllV;
+        match (by_matrix, &self.matrix, self.bytes) {
+            (false, Some(_), _) => Err(Unfit::new(key!(matrix), "only all-to-all-v has a matrix")),
+            (false, None, None) => Err(Unfit::new(key!(bytes), "write bytes = \"8MB\"")),
+            (false, None, Some(_)) => Ok(()),
+            (true, None, _) => Err(Unfit::new(key!(matrix), "write matrix = \"bytes.csv\"")),
+            (true, Some(_), given) => {
+                let rows = self.rows().map_err(|why| Unfit::new(key!(matrix), why))?;
+                let most = matrix::most(&rows);
+                if given.is_some_and(|given| given != most) {
+                    let why = format!("the matrix makes it {}: leave it out", most.get());
+                    return Err(Unfit::new(key!(bytes), why));
+                }
+                self.bytes = Some(most);
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether the groups go with the algorithm and the ranks.
+    fn check_group(&self) -> Result<(), Unfit> {
+        let wrong = |why: String| Err(Unfit::new(key!(group), why));
+        match (self.schedule() == Algorithm::Hierarchical, self.group) {
+            (false, None) => Ok(()),
+            (false, Some(_)) => wrong("only algorithm = \"hierarchical\" has groups".to_owned()),
+            (true, None) => wrong("write how many ranks a group has".to_owned()),
+            (true, Some(group)) if self.count().is_multiple_of(group) => Ok(()),
+            (true, Some(_)) => {
+                wrong(format!("{} ranks are no whole number of groups", self.count()))
+            }
+        }
+    }
+
     fn check(&self, site: &Site<'_>) -> Result<(), Unfit> {
         if self.count() < 2 {
             return Err(Unfit::new(key!(ranks), "a collective has at least 2 ranks"));
         }
-        if self.bytes == Bytes::ZERO {
+        if self.bytes == Some(Bytes::ZERO) {
             return Err(Unfit::new(key!(bytes), "a collective has at least 1 byte"));
         }
+        self.check_group()?;
         let (algorithm, of) = (self.schedule(), self.operation.algorithms());
         if !of.contains(&algorithm) {
             let words: Vec<&str> = of.iter().map(|of| of.word()).collect();
@@ -189,6 +286,7 @@ impl Source for Collective {
     fn complete(&mut self, site: &Site<'_>) -> Result<(), Unfit> {
         self.ranks.name(site);
         self.algorithm = Some(self.schedule());
+        self.measure()?;
         self.check(site)
     }
 
@@ -198,10 +296,11 @@ impl Source for Collective {
 
     fn program(&self, _: &Hosts, seed: u64, place: usize) -> Result<Option<Program>, Wrong> {
         let hosts = self.placement.deal(&self.ranks, (seed, place));
-        let draft = algorithms::draft(self);
+        let draft = algorithms::draft(self, &self.rows()?);
         let start = Time::ZERO + self.start;
         let mut program = draft.finish(hosts, start).map_err(|fault| fault.to_string())?;
         (program.repeats, program.warmup) = (self.repeats(), self.warmup_repetitions);
+        program.after = self.after;
         Ok(Some(program))
     }
 
@@ -209,8 +308,8 @@ impl Source for Collective {
         let (n, messages) = (f64::from(self.count()), self.messages() as f64);
         let all = messages * f64::from(self.repeats());
         let moved = match self.operation {
-            Operation::Broadcast | Operation::Reduce => self.bytes.as_f64(),
-            operation => self.bytes.as_f64() * operation.bus_factor(self.count()),
+            Operation::Broadcast | Operation::Reduce | Operation::AllToAllV => self.data().as_f64(),
+            operation => self.data().as_f64() * operation.bus_factor(self.count()),
         };
         let rates = around.topology.host_rates();
         let slowest = self.ranks.iter().map(|&host| rates.of(host).as_bps()).min().unwrap_or(1);
@@ -218,6 +317,8 @@ impl Source for Collective {
         let each_s = 4.0 * (8.0 * moved / slowest as f64 + messages / n * 20e-6);
         let peers = match self.schedule() {
             Algorithm::Ring | Algorithm::Chain | Algorithm::Tree => 2.0,
+            Algorithm::Hierarchical => 2.0,
+            Algorithm::DoubleBinaryTree => 6.0,
             Algorithm::Pairwise | Algorithm::Direct => n - 1.0,
             _ => libm::log2(n).ceil(),
         };
@@ -247,6 +348,14 @@ impl Source for Collective {
     }
 
     fn persists(&self) -> bool {
+        true
+    }
+
+    fn after(&self) -> Option<u32> {
+        self.after
+    }
+
+    fn waits(&self) -> bool {
         true
     }
 

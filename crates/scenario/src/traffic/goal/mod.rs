@@ -1,5 +1,6 @@
-//! Schedules of operations from a file of GOAL's text.
+//! Schedules of operations from a file in GOAL, as text or in LogGOPSim's binary form.
 
+mod binary;
 mod text;
 
 use super::flows::{Begun, Wrong};
@@ -15,8 +16,8 @@ use switchbed_units::{Span, Time};
 params! {
     /// Operations of ranks that wait for each other, from a file.
     pub struct Goal {
-        /// The text file, found from the scenario's folder, in GOAL as LogGOPSim reads it: send, recv and calc
-        /// (in ns), requires and irequires. Every receive names its source and its tag.
+        /// The file, found from the scenario's folder, in GOAL as LogGOPSim reads it, text or binary: send, recv
+        /// and calc (in ns), requires and irequires.
         file: String as FILE;
         /// The ranks' hosts, rank 0 first. all: as many as the file has ranks, from host 0.
         ranks: HostSet = "all";
@@ -26,6 +27,9 @@ params! {
         class: u8 = "0";
         /// When it starts.
         start: Span = "0us";
+        /// Place of an entry above among the traffic, from 0: a collective or a schedule. A host that has a part in
+        /// it begins when that is done.
+        after: Option<u32>;
     }
 }
 
@@ -47,9 +51,14 @@ impl Goal {
             };
             self.wrong(None, what)
         };
-        let text = std::fs::read_to_string(&self.file).map_err(unreadable)?;
-        let (ranks, draft) =
-            text::read(&text, self.class).map_err(|(line, what)| self.wrong(Some(line), what))?;
+        let (ranks, draft) = match binary::is_one(&self.file).map_err(unreadable)? {
+            true => binary::read(&self.file, self.class).map_err(|what| self.wrong(None, what))?,
+            false => {
+                let text = std::fs::read_to_string(&self.file).map_err(unreadable)?;
+                let read = text::read(&text, self.class);
+                read.map_err(|(line, what)| self.wrong(Some(line), what))?
+            }
+        };
         let there = self.ranks.len();
         if ranks as usize > there {
             let what = format!("{ranks} ranks, and traffic.ranks are {there} hosts");
@@ -58,7 +67,9 @@ impl Goal {
         let hosts = self.placement.deal(&self.ranks, (seed, place));
         let hosts: Vec<HostId> = hosts.into_iter().take(ranks as usize).collect();
         let program = draft.finish(hosts, Time::ZERO + self.start);
-        program.map_err(|fault| self.wrong(None, fault.to_string()))
+        let mut program = program.map_err(|fault| self.wrong(None, fault.to_string()))?;
+        program.after = self.after;
+        Ok(program)
     }
 }
 
@@ -104,6 +115,14 @@ impl Source for Goal {
     }
 
     fn persists(&self) -> bool {
+        true
+    }
+
+    fn after(&self) -> Option<u32> {
+        self.after
+    }
+
+    fn waits(&self) -> bool {
         true
     }
 

@@ -9,7 +9,7 @@
 //! }
 //! ```
 
-use crate::traffic::program::{Draft, Envelope, Step};
+use crate::traffic::program::{Draft, Envelope, Pattern, Step};
 use std::collections::HashMap;
 use std::iter::Peekable;
 use std::str::Chars;
@@ -165,9 +165,10 @@ fn is_of_word(sign: char) -> bool {
 }
 
 /// Options of an operation.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Options {
-    tag: u32,
+    /// `None`: any.
+    tag: Option<u32>,
     cpu: u8,
     nic: u8,
 }
@@ -290,10 +291,11 @@ fn read_operation(
             lexer.keyword(if word == "send" { "to" } else { "from" })?;
             let peer = lexer.word("a rank")?;
             if peer == "-1" {
-                return Err((
-                    line,
-                    "-1 is any source, which is not matched; write the rank".into(),
-                ));
+                if word == "send" {
+                    return Err((line, "-1 is any source; a send goes to a rank".to_owned()));
+                }
+                let options = read_options(lexer, &["tag", "cpu", "nic"])?;
+                return Ok(draft.receive_any(rank, Pattern { from: None, tag: options.tag }, &[]));
             }
             let peer = lexer.as_number(&peer, "rank", u64::from(ranks) - 1)? as u32;
             if peer == rank {
@@ -302,13 +304,16 @@ fn read_operation(
             let options = read_options(lexer, &["tag", "cpu", "nic"])?;
             Ok(match word {
                 "send" => {
-                    let (tag, channel) = (options.tag, options.nic.into());
+                    let Some(tag) = options.tag else {
+                        return Err((line, "-1 is any tag; a send has one".to_owned()));
+                    };
+                    let channel = options.nic.into();
                     let class = lexer.class;
                     let envelope =
                         Envelope { to: peer, tag, bytes: size, channel, class, path: None };
                     draft.send(rank, envelope, &[])
                 }
-                _ => draft.receive((rank, peer), options.tag, &[]),
+                _ => draft.receive_any(rank, Pattern { from: Some(peer), tag: options.tag }, &[]),
             })
         }
         _ => lexer.wrong(Some(&Token::Word(word.to_owned())), "send, recv or calc"),
@@ -316,17 +321,16 @@ fn read_operation(
 }
 
 fn read_options(lexer: &mut Lexer, may: &[&str]) -> Result<Options, Wrong> {
-    let mut options = Options::default();
+    let mut options = Options { tag: Some(0), cpu: 0, nic: 0 };
     loop {
         match lexer.read()? {
             Some(Token::Word(word)) if may.contains(&&*word) => match &*word {
                 "tag" => {
                     let tag = lexer.word("a tag")?;
-                    if tag == "-1" {
-                        let why = "-1 is any tag, which is not matched; write the tag";
-                        return Err((lexer.line, why.to_owned()));
-                    }
-                    options.tag = lexer.as_number(&tag, "tag", u32::MAX.into())? as u32;
+                    options.tag = match &*tag {
+                        "-1" => None,
+                        tag => Some(lexer.as_number(tag, "tag", u64::from(u32::MAX) - 1)? as u32),
+                    };
                 }
                 "cpu" => options.cpu = lexer.number("cpu", u8::MAX.into())? as u8,
                 _ => options.nic = lexer.number("nic", u8::MAX.into())? as u8,
@@ -436,8 +440,12 @@ mod tests {
             ("num_ranks 2\nrank 1 {\nsend 5b from 0\n}", "3: `from` where `to` is expected"),
             ("num_ranks 2\nrank 1 {\nsend 5b to 1\n}", "3: rank 1 is both ends; write calc"),
             ("num_ranks 2\nrank 1 {\nsend 5b to 2\n}", "3: `2` is no rank; write 0 to 1"),
-            ("num_ranks 2\nrank 1 {\nrecv 5b from -1\n}", "3: -1 is any source, which is not"),
-            ("num_ranks 2\nrank 1 {\nrecv 5b from 0 tag -1\n}", "3: -1 is any tag, which is not"),
+            ("num_ranks 2\nrank 1 {\nsend 5b to -1\n}", "3: -1 is any source; a send goes"),
+            ("num_ranks 2\nrank 1 {\nsend 5b to 0 tag -1\n}", "3: -1 is any tag; a send has one"),
+            (
+                "num_ranks 2\nrank 1 {\nrecv 5b from -1\nrecv 5b from 0 tag -1\n}\nrank 0 {\nsend 5b to 1\n}",
+                "rank 1: 1 messages are sent to it, and it receives 2",
+            ),
             ("num_ranks 2\nrank 1 {\na: calc 5\na: calc 6\n}", "4: rank 1 has the label `a` twice"),
             ("num_ranks 2\nrank 1 {\na: calc 5\na requires b\n}", "4: rank 1 has no label `b`"),
             ("num_ranks 2\nrank 1 {\na: calc 5\na needs a\n}", "4: `needs` where `:`, `requires`"),

@@ -70,38 +70,6 @@ fn no_such(name: &str) -> String {
     }
 }
 
-/// The format of another simulator, by its first two lines, and how to make a list of it.
-fn others(header: &StringRecord, csv: &mut csv::Reader<File>) -> Option<String> {
-    let words: Vec<String> =
-        header.iter().flat_map(|field| field.split_whitespace().map(str::to_owned)).collect();
-    let first: Vec<&str> = words.iter().map(String::as_str).collect();
-    let (format, columns) = match first[..] {
-        ["Nodes" | "nodes", _] => {
-            ("htsim (a connection matrix, .cm)", "src->dst start ps size bytes")
-        }
-        [count] if count.parse::<u64>().is_ok() => {
-            let position = csv.position().clone();
-            let mut next = StringRecord::new();
-            let there = csv.read_record(&mut next).is_ok_and(|there| there);
-            let fields = next.iter().flat_map(str::split_whitespace);
-            let numbers = fields.filter(|field| field.parse::<f64>().is_ok()).count();
-            csv.seek(position).ok()?;
-            if !there || !(5..=6).contains(&numbers) {
-                return None;
-            }
-            (
-                "HPCC's ns-3 (flow.txt)",
-                "src dst priority dport size start, after a line with their number",
-            )
-        }
-        _ => return None,
-    };
-    Some(format!(
-        "is a list of {format}, whose lines are {columns}; a flow list is CSV: write a first line \
-         start_s,src,dst,size_bytes,class, then a line a flow, hosts numbered from 0"
-    ))
-}
-
 impl Columns {
     /// # Errors
     /// The column at fault, if it is one, and what is wrong.
@@ -166,9 +134,6 @@ impl Reader {
         let header = csv.headers().map_err(|error| whole(unreadable(&error)))?.clone();
         if header.is_empty() {
             return Err(whole("empty; a flow list begins with start_s,src,dst,size_bytes".into()));
-        }
-        if let Some(whose) = others(&header, &mut csv) {
-            return Err(whole(whose));
         }
         let columns = Columns::named_in(&header).map_err(|(column, what)| {
             let (line, column) = (line_at(path, header.position()), column.map(text::shown));

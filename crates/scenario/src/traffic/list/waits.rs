@@ -10,6 +10,33 @@ use switchbed_config::text::shown;
 use switchbed_units::ids::HostId;
 use switchbed_units::{Span, Time};
 
+/// Channels of a list's connections.
+pub(super) struct Channels {
+    rows: u32,
+    shared: HashMap<(ConnectionUse, u8), u32>,
+}
+
+impl Channels {
+    /// Channels of so many rows.
+    pub(super) fn new(rows: usize) -> Channels {
+        Channels { rows: rows as u32, shared: HashMap::new() }
+    }
+
+    /// The channel of a row.
+    pub(super) fn of(&mut self, row: u32, connection: ConnectionUse, class: u8) -> u32 {
+        match connection {
+            ConnectionUse::Fresh | ConnectionUse::FreshNoHandshake => row,
+            kind => {
+                // Behind those that rows have of their own, and one for signals.
+                let next = self.rows + 1 + self.shared.len() as u32;
+                // A key's flows share one whatever their class.
+                let of = if let ConnectionUse::Keyed(_) = kind { 0 } else { class };
+                *self.shared.entry((kind, of)).or_insert(next)
+            }
+        }
+    }
+}
+
 /// A row of such a list.
 struct Row {
     flow: FlowStart,
@@ -20,12 +47,12 @@ struct Row {
 }
 
 impl List {
-    /// Program of the hosts; `None`: the list lacks the column `after`.
+    /// Program of the hosts for a table; `None`: it lacks the column `after`.
     ///
     /// # Errors
     /// A row that is wrong, an id that is there twice, one that is not there or not of the row's source, and
     /// flows that wait for each other.
-    pub fn program(&self, hosts: &Hosts) -> Result<Option<Program>, ListError> {
+    pub(super) fn table_program(&self, hosts: &Hosts) -> Result<Option<Program>, ListError> {
         let connection = self.carried.connections.into();
         let mut reader = Reader::open(Path::new(&self.file), hosts.clone(), connection)?;
         if !reader.waits() {
@@ -49,20 +76,11 @@ impl List {
         ends.dedup();
         let rank = |host: HostId| ends.partition_point(|&other| other < host) as u32;
         let mut draft = Draft::new(ends.len() as u32);
-        let mut channels: HashMap<(ConnectionUse, u8), u32> = HashMap::new();
+        let mut channels = Channels::new(rows.len());
         let mut steps: Vec<(Step, Step, Step)> = Vec::with_capacity(rows.len());
         for (nth, row) in (0..).zip(&rows) {
             let FlowStart { src, dst, class, path, .. } = row.flow;
-            let channel = match row.flow.connection {
-                ConnectionUse::Fresh | ConnectionUse::FreshNoHandshake => nth,
-                kind => {
-                    // Behind those that rows have of their own.
-                    let next = (rows.len() + channels.len()) as u32;
-                    // A key's flows share one whatever their class.
-                    let of = if let ConnectionUse::Keyed(_) = kind { 0 } else { class };
-                    *channels.entry((kind, of)).or_insert(next)
-                }
-            };
+            let channel = channels.of(nth, row.flow.connection, class);
             let bytes = row.flow.size.unwrap_or_default();
             let envelope = Envelope { to: rank(dst), tag: nth, bytes, channel, class, path };
             let start = row.flow.start.since(Time::ZERO);

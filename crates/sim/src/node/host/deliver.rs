@@ -13,6 +13,17 @@ use switchbed_qdisc::hooks::Feedback;
 use switchbed_qdisc::{Ecn, FlowId, Packet};
 use switchbed_units::Time;
 
+/// Bytes that are missing before a packet, where it comes beyond a gap.
+#[inline(always)]
+fn gap(body: &Body, reached: u64) -> Option<u64> {
+    let offset = match body {
+        Body::Segment(segment) => segment.offset,
+        Body::Rdma(rdma) => rdma.offset,
+        _ => return None,
+    };
+    (offset > reached).then(|| offset - reached)
+}
+
 impl Host {
     /// A packet has arrived.
     #[inline]
@@ -53,6 +64,9 @@ impl Host {
             let Some(conn) = self.receiver_of(packet.flow, payload.to) else { return };
             let half = &mut self.receivers[conn];
             let before = half.receiving.reached();
+            if let Some(gap) = gap(&payload.body, before) {
+                cx.log.early.count(gap);
+            }
             let ce = packet.ecn == Ecn::Ce;
             half.peer = payload.from;
             let kind = cx.settings.transport(half.kind);

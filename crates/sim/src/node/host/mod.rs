@@ -23,7 +23,7 @@ mod timers;
 
 pub(crate) use card::{Card, Polled};
 pub use probes::ProbeSample;
-pub(crate) use program::{Programs, Round};
+pub(crate) use program::{Did, Programs, Round};
 pub(crate) use settings::{Carrier, Settings};
 
 use crate::engine::prefetch::prefetch_lines;
@@ -137,6 +137,31 @@ pub(crate) struct Log {
     pub(crate) unsent: Vec<Unsent>,
     /// Repetitions of programs that ranks have done.
     pub(crate) rounds: Vec<Round>,
+    /// Operations of programs that ranks have done, where that is asked.
+    pub(crate) operations: Vec<Did>,
+    /// Packets that came beyond a gap since the warm-up.
+    pub(crate) early: Early,
+}
+
+/// Data packets that arrived while bytes before them were missing: overtaken, or behind a lost one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Early {
+    pub(crate) packets: u64,
+    /// The most bytes that were missing before one.
+    pub(crate) most: u64,
+}
+
+impl Early {
+    #[cold]
+    fn count(&mut self, gap: u64) {
+        self.packets += 1;
+        self.most = self.most.max(gap);
+    }
+
+    /// Both together.
+    pub(crate) fn with(self, other: Early) -> Early {
+        Early { packets: self.packets + other.packets, most: self.most.max(other.most) }
+    }
 }
 
 impl Log {
@@ -148,6 +173,8 @@ impl Log {
             open: 0,
             unsent: Vec::new(),
             rounds: Vec::new(),
+            operations: Vec::new(),
+            early: Early::default(),
         }
     }
 
@@ -232,7 +259,7 @@ impl Host {
             host.wake(source.start, Timer::Probe(host.probes.len() as u32));
             host.probes.push(Probes::new(number as u32, settings.probe_samples));
         }
-        host.join(&settings.programs, &mut log.running);
+        host.join(&settings.programs, settings.traces, &mut log.running);
         host
     }
 

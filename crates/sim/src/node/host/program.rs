@@ -1,7 +1,7 @@
 //! Programs of a host: an operation begins once those that it waits for are done on this host.
 
 use super::{Cx, Host, Net, Timer};
-use crate::course::Course;
+use crate::course::{Course, Origin};
 use crate::ids::HostId;
 use std::collections::HashMap;
 use switchbed_scenario::traffic::program::{Program, Work};
@@ -62,6 +62,11 @@ impl Programs {
         self.each().map(|(_, program)| program.flows()).sum()
     }
 
+    /// An entry's program.
+    pub(crate) fn program(&self, entry: u32) -> Option<&Program> {
+        self.get(entry).map(|(program, _)| program)
+    }
+
     fn get(&self, entry: u32) -> Option<&(Program, u32)> {
         self.of.get(entry as usize)?.as_ref()
     }
@@ -93,14 +98,30 @@ pub(crate) struct Round {
     pub(crate) ended: Time,
 }
 
+/// An operation that a rank has done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Did {
+    /// The program's traffic entry.
+    pub(crate) entry: u32,
+    /// The repetition, from 0.
+    pub(crate) nth: u32,
+    /// Number through all ranks.
+    pub(crate) number: u32,
+    pub(crate) origin: Origin,
+    pub(crate) ended: Time,
+}
+
 impl Host {
     /// Takes up its parts of programs.
-    pub(super) fn join(&mut self, programs: &Programs, running: &mut u64) {
+    pub(super) fn join(&mut self, programs: &Programs, traced: bool, running: &mut u64) {
         for (entry, program) in programs.each() {
             let Some(rank) = programs.rank(entry, self.id) else { continue };
             *running += 1;
-            self.wake(program.start, Timer::Begin(self.parts.len() as u32));
-            self.parts.push(Part { entry, course: Course::new(program, rank) });
+            let waits = program.after.is_some_and(|of| programs.rank(of, self.id).is_some());
+            if !waits {
+                self.wake(program.start, Timer::Begin(self.parts.len() as u32));
+            }
+            self.parts.push(Part { entry, course: Course::new(program, rank, traced) });
         }
     }
 
@@ -119,7 +140,7 @@ impl Host {
         let Some((nth, message)) = self.part_of(number, cx) else { return };
         let part = &mut self.parts[nth as usize];
         if let Some((program, _)) = cx.settings.programs.get(part.entry) {
-            part.course.arrive(program.messages[message as usize].received_by);
+            part.course.arrive(program, message);
             self.go_on(nth, cx, now);
         }
     }
@@ -151,21 +172,40 @@ impl Host {
     fn did<N: Net>(&mut self, nth: u32, number: u32, cx: &mut Cx<N>, now: Time) {
         let Part { entry, course } = &mut self.parts[nth as usize];
         let Some((program, _)) = cx.settings.programs.get(*entry) else { return };
+        if let Some(origin) = course.came_about(number) {
+            let (entry, nth) = (*entry, course.round());
+            cx.log.operations.push(Did { entry, nth, number, origin, ended: now });
+        }
         if !course.done(program, number) {
             return;
         }
         let (entry, began) = (*entry, course.began);
         cx.log.rounds.push(Round { entry, nth: course.round(), began, ended: now });
         match course.is_over(program) {
-            true => cx.log.through(now),
+            true => {
+                cx.log.through(now);
+                self.begin_behind(entry, cx, now);
+            }
             false => course.begin(program, now),
+        }
+    }
+
+    /// Wakes the parts that begin once that of an entry is done.
+    fn begin_behind<N: Net>(&mut self, entry: u32, cx: &mut Cx<N>, now: Time) {
+        for nth in 0..self.parts.len() {
+            let Some((program, _)) = cx.settings.programs.get(self.parts[nth].entry) else {
+                continue;
+            };
+            if program.after == Some(entry) {
+                self.wake(now.max(program.start), Timer::Begin(nth as u32));
+            }
         }
     }
 
     /// Does what waits for nothing.
     fn go_on<N: Net>(&mut self, nth: u32, cx: &mut Cx<N>, now: Time) {
         let settings = cx.settings;
-        while let Some(number) = self.parts[nth as usize].course.next() {
+        while let Some(number) = self.parts[nth as usize].course.next(now) {
             let part = &self.parts[nth as usize];
             let Some((program, connection)) = settings.programs.get(part.entry) else { return };
             match program.operation(number).work {

@@ -50,6 +50,8 @@ pub(crate) struct Settings {
     pub(super) tells_taken: bool,
     /// Somebody wants to know which connections have something to send.
     pub(super) tells_unsent: bool,
+    /// Somebody wants to know of each operation of programs.
+    pub(super) traces: bool,
 }
 
 impl Settings {
@@ -84,6 +86,7 @@ impl Settings {
             probes,
             programs,
             tells_taken: measure.goodput_every.is_some(),
+            traces: measure.operations,
             tells_unsent: !measure.monitors.underflow.is_empty(),
         }
     }

@@ -1,0 +1,146 @@
+"""Operations of collectives and schedules in one run: what ranks did, and what the time went to."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from switchbed._native import Mistake
+from switchbed.result import Result
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PARTS = ("calculation", "empty network", "queueing", "pause", "retransmission")
+"""What the time of a critical path went to."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """An operation on a critical path, from the end of the one before to its own."""
+
+    rank: int
+    operation: int
+    kind: str
+    peer: int | None
+    row: int | None
+    start_s: float
+    end_s: float
+    parts: dict[str, float]
+    """Seconds by `PARTS`, which add up to its time."""
+
+
+@dataclass(frozen=True)
+class Path:
+    """Operations each of which waited for the one before, up to the last of a repetition."""
+
+    traffic: int
+    repetition: int
+    steps: tuple[Step, ...]
+
+    @property
+    def took_s(self) -> float:
+        """From the beginning of the first step to the end of the last."""
+        return self.steps[-1].end_s - self.steps[0].start_s
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """The fraction of the time by part."""
+        sums = {part: sum(step.parts[part] for step in self.steps) for part in PARTS}
+        whole = sum(sums.values()) or 1.0
+        return {part: found / whole for part, found in sums.items()}
+
+    def slowest(self, most: int = 5) -> list[Step]:
+        """The messages that took the longest beyond an empty network."""
+        late = [step for step in self.steps if step.row is not None and beyond(step) > 0]
+        return sorted(late, key=lambda step: (-beyond(step), step.end_s))[:most]
+
+
+def beyond(step: Step) -> float:
+    """The time of a step that an empty network would not have taken."""
+    return step.parts["queueing"] + step.parts["pause"] + step.parts["retransmission"]
+
+
+def frame(run: Result) -> "pl.DataFrame":
+    """The table operations; refused where the run has none."""
+    found = run.table("operations")
+    if found.is_empty():
+        raise Mistake(f"{run}: has no operations; run it with measure.operations = true")
+    return found
+
+
+def critical(run: Result, traffic: int | None = None, repetition: int | None = None) -> Path:
+    """The critical path of a repetition: the last one, of the first entry, unless others are asked
+    for. A message's time beyond an empty network is pause where ports on its way were held, else
+    retransmission where its sender waited for a timer, else queueing."""
+    import polars as pl
+
+    found = frame(run)
+    traffic = int(found["traffic"].min()) if traffic is None else traffic  # type: ignore[arg-type]
+    own = found.filter(pl.col("traffic") == traffic)
+    if own.is_empty():
+        has = ", ".join(map(str, found["traffic"].unique().sort()))
+        raise Mistake(f"traffic {traffic}: has no operations in {run}; there is {has}")
+    last = int(own["repetition"].max())  # type: ignore[arg-type]
+    repetition = last if repetition is None else repetition
+    own = own.filter(pl.col("repetition") == repetition)
+    if own.is_empty():
+        raise Mistake(f"repetition {repetition}: is none of {run}; the last is {last}")
+    rows = {(row["rank"], row["operation"]): row for row in own.iter_rows(named=True)}
+    sends = {int(row["row"]): row for row in rows.values() if row["kind"] == "send"}
+    flows = {
+        row["row"]: row
+        for row in run.flows.filter(pl.col("traffic") == traffic).iter_rows(named=True)
+    }
+    at: dict[str, Any] | None = max(rows.values(), key=lambda row: (row["end_s"], row["rank"]))
+    steps: list[Step] = []
+    while at is not None:
+        before = _before(at, rows, sends)
+        if at["kind"] == "receive" and before is not None and before["kind"] == "send":
+            # The message, from its sending to its arrival.
+            steps.append(_step(at, before["start_s"], flows))
+            after = before["after"]
+            at = None if after is None else rows.get((before["rank"], int(after)))
+            continue
+        steps.append(_step(at, at["start_s"], flows))
+        at = before
+    return Path(traffic, repetition, tuple(reversed(steps)))
+
+
+def _before(
+    row: dict[str, Any], rows: dict[tuple[int, int], dict[str, Any]], sends: dict[int, Any]
+) -> dict[str, Any] | None:
+    """What an operation waited for last: one of its rank, or the send of its message."""
+    if row["after"] is not None:
+        return rows.get((row["rank"], int(row["after"])))
+    if row["kind"] == "receive" and row["row"] is not None:
+        return sends.get(int(row["row"]))
+    return None
+
+
+def _step(row: dict[str, Any], start_s: float, flows: dict[int, Any]) -> Step:
+    took = row["end_s"] - start_s
+    parts = dict.fromkeys(PARTS, 0.0)
+    number = None if row["row"] is None else int(row["row"])
+    if row["kind"] == "calculate":
+        parts["calculation"] = took
+    elif (
+        took > 0
+        and number is not None
+        and (flow := flows.get(number)) is not None
+        and flow["slowdown"] is not None
+    ):
+        ideal = flow["fct_s"] / flow["slowdown"]
+        if row["kind"] == "receive":
+            # Without the way back of the last ACK, which an arrival does not wait for.
+            ideal = min(ideal, took)
+        late = max(0.0, took - ideal)
+        waited = min(late, flow["waited_s"] or 0.0)
+        part = "pause" if flow["waited_for"] == "pause" else "retransmission"
+        parts[part] = waited if flow["waited_for"] else 0.0
+        parts["queueing"] = late - parts[part]
+        parts["empty network"] = took - late
+    else:
+        parts["empty network"] = took
+    peer = None if row["peer"] is None else int(row["peer"])
+    return Step(
+        row["rank"], row["operation"], row["kind"], peer, number, start_s, row["end_s"], parts
+    )

@@ -1,0 +1,147 @@
+"""The table of operations, what is made of it: critical paths, traces, figures."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from conftest import Program
+
+import switchbed as sb
+from switchbed.series import operations
+
+CHAIN = """
+topology = { kind = "star", hosts = 4, rate = "100Gbps", delay = "1us" }
+switch.buffer = "1MB"
+scheme.name = "per-queue"
+scheme.params.threshold = "100KB"
+transport.kind = "roce"
+host.delay = "0us"
+measure.operations = true
+measure.series_every = "500ns"
+[[traffic]]
+kind = "collective"
+operation = "broadcast"
+algorithm = "chain"
+ranks = "0-2"
+bytes = "100KB"
+"""
+SLOW = """
+[[traffic]]
+kind = "list"
+file = "beside.csv"
+"""
+
+
+@pytest.fixture
+def chain(switchbed: Program, tmp_path: Path) -> Path:
+    (tmp_path / "chain.toml").write_text(CHAIN)
+    (tmp_path / "beside.toml").write_text(CHAIN + SLOW)
+    (tmp_path / "beside.csv").write_text("start_s,src,dst,size_bytes\n0.000008,3,2,100000\n")
+    for name in ("chain", "beside"):
+        switchbed("run", tmp_path / f"{name}.toml", "--out", tmp_path / name)
+    return tmp_path
+
+
+def test_a_chain_s_path_is_each_of_its_messages(chain: Path) -> None:
+    run = sb.Result.load(chain / "chain")
+    path = operations.critical(run)
+    # Rank 2's message is there before rank 1 knows of that: the last to end is rank 1's send.
+    assert [(step.rank, step.kind) for step in path.steps] == [(1, "receive"), (1, "send")]
+    assert path.took_s == pytest.approx(run.table("jobs")["time_s"][0])
+    assert path.shares["empty network"] == pytest.approx(1, abs=1e-3)
+    assert sum(path.shares.values()) == pytest.approx(1)
+
+
+def test_what_is_late_is_queueing_behind_others(chain: Path) -> None:
+    # The flow beside the second message shares the line to host 2: 8 us of both are 8 us late.
+    path = operations.critical(sb.Result.load(chain / "beside"))
+    assert path.shares["queueing"] > 0.1
+    assert path.shares["calculation"] == path.shares["pause"] == 0
+    assert [step.row for step in path.slowest(1)] == [1]
+
+
+def test_the_path_is_printed(switchbed: Program, chain: Path) -> None:
+    text = switchbed("traffic", "critical", chain / "beside").stdout
+    assert text.startswith("traffic 0, repetition 0: ")
+    assert "%  queueing" in text
+    assert "flow 1, rank 1 to 2" in text
+    found = json.loads(switchbed("traffic", "critical", chain / "beside", "--json").stdout)
+    assert found["steps"][-1]["kind"] == "send"
+    for option, why in [
+        ("--entry", "traffic 7: has no operations"),
+        ("--repetition", "repetition 7"),
+    ]:
+        assert why in switchbed("traffic", "critical", chain / "chain", option, "7", code=2).stderr
+
+
+def test_a_trace_has_all_that_the_tables_have(switchbed: Program, chain: Path) -> None:
+    out = chain / "trace.json"
+    said = switchbed("export", "trace", chain / "chain", "--out", out).stdout
+    events = json.loads(out.read_text())["traceEvents"]
+    assert f"{len(events)} events" in said
+    run = sb.Result.load(chain / "chain")
+    phases = Counter(event["ph"] for event in events)
+    assert phases["b"] == phases["e"] == 2 + 2  # sends, and flows
+    assert phases["i"] == 2
+    counters = [event for event in events if event["ph"] == "C" and "queue" in event["name"]]
+    assert len(counters) == len(run.series)
+    assert {event["args"]["bytes"] for event in counters} == set(run.series["bytes"])
+    ends = {event["id"]: event["ts"] for event in events if event["ph"] == "e"}
+    for event in events:
+        assert event["ph"] == "M" or event["ts"] >= 0
+        if event["ph"] == "b":
+            assert ends[event["id"]] >= event["ts"]
+
+
+def test_a_trace_is_bounded(switchbed: Program, chain: Path) -> None:
+    def count(*options: str) -> int:
+        out = chain / "part.json"
+        switchbed("export", "trace", chain / "chain", "--out", out, "--force", *options)
+        return len(json.loads(out.read_text())["traceEvents"])
+
+    whole = count()
+    assert count("--every", "2us") < whole
+    assert count("--until", "5us") < whole
+    for options, why in [
+        (("--most", "10"), "has more than 10 events"),
+        (("--from", "1s"), "nothing happens in this window"),
+    ]:
+        none = chain / "none.json"
+        done = switchbed("export", "trace", chain / "chain", "--out", none, *options, code=2)
+        assert why in done.stderr
+        assert not none.exists()
+
+
+def test_runs_without_operations_are_refused(switchbed: Program, tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(CHAIN.replace("measure.operations = true", ""))
+    switchbed("run", tmp_path / "a.toml", "--out", tmp_path / "a")
+    for command in (
+        ("traffic", "critical", tmp_path / "a"),
+        ("plot", "timeline", tmp_path / "a", "--out", tmp_path / "a.svg"),
+    ):
+        assert "run it with measure.operations = true" in switchbed(*command, code=2).stderr
+
+
+def test_a_timeline_has_a_bar_for_each_send(switchbed: Program, chain: Path) -> None:
+    figure = sb.Result.load(chain / "chain").plot.timeline()
+    [axes] = figure.axes
+    bars = [found for found in axes.collections if found.get_paths()]
+    assert len(bars) == 2
+    assert axes.get_legend_handles_labels()[1].count("send") == 1
+    out = chain / "timeline.svg"
+    switchbed("plot", "timeline", chain / "chain", "--window", "0,0.01", "--out", out)
+    assert out.stat().st_size > 1000
+
+
+def test_bus_bandwidth_over_size_has_a_point_a_size(chain: Path) -> None:
+    scenario = sb.Scenario.from_file(chain / "chain.toml")
+    runs = scenario.with_({"compare.traffic.0.bytes": ["1KB", "10KB", "1MB"]}).run_all()
+    figure = sb.Plots(runs).busbw()
+    [axes] = figure.axes
+    line, ideal = axes.get_lines()
+    assert list(line.get_xdata()) == [1000, 10_000, 1_000_000]
+    for run, reached, best in zip(runs, line.get_ydata(), ideal.get_ydata(), strict=True):
+        [job] = run.summary()["jobs"]
+        assert reached == pytest.approx(job["busbw_bps"] / 1e9)
+        assert best == pytest.approx(reached * job["slowdown"])
