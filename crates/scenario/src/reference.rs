@@ -70,7 +70,7 @@ pub fn reference_of(of: &str) -> Result<String, String> {
     let Some(section) = SECTIONS.iter().find(|section| section.name == name) else {
         let names = SECTIONS.iter().map(|section| section.name);
         return Err(format!(
-            "{of}: no section or scheme has that name; sections are {}; `switchbed scheme list` \
+            "{of}: no section or scheme has that name; sections are {}; `switchbed schemes` \
              prints the schemes",
             list_of(names)
         ));

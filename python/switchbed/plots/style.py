@@ -84,13 +84,14 @@ def across(panels: int) -> int:
     return 1 if width is not None and width < NARROW else panels
 
 
-def figure(width: float, height: float, title: str) -> "Figure":
-    """An empty figure; sizes in inches, unless `look` gives others."""
+def figure(width: float, height: float, title: str, least: float = 0) -> "Figure":
+    """An empty figure; sizes in inches, unless `look` gives others: then as much lower as it is
+    narrower, but not under `least`."""
     from matplotlib.figure import Figure
 
     wide, high = _size.get()
     if wide is not None:
-        width, height = wide, height * wide / width
+        width, height = wide, max(least, height * wide / width)
     height = high or height
     made = Figure(figsize=(width, height), layout="constrained", dpi=150)
     if title:
@@ -102,7 +103,8 @@ def over_time(
     panels: int, title: str, x: str, y: str, *, sharey: bool = True
 ) -> "tuple[Figure, list[Axes]]":
     """A figure with panels below each other that share their axes."""
-    made = figure(9, 1.2 + 2 * panels, title)
+    # Of a narrow figure the legend and labels are as high as of a wide one.
+    made = figure(9, 1.2 + 2 * panels, title, least=1.4 + panels)
     rows = list(made.subplots(panels, 1, sharex=True, sharey=sharey, squeeze=False)[:, 0])
     for axes in rows:
         axes.grid(alpha=0.3)

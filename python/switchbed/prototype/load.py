@@ -1,6 +1,7 @@
 """From a file and the names of classes to the seats of a port, and from what a class raises to
 one line."""
 
+import difflib
 import functools
 import importlib.util
 import inspect
@@ -43,6 +44,7 @@ def make(
         seat = _seat(file, cls)
         if seat in found:
             raise Mistake(f"{_place(file, cls)} takes the {seat}'s seat, as {found[seat].__name__}")
+        _hooks_are_named(file, cls, SEATS[seat])
         found[seat] = cls
     if base != "none" and "marker" in found:
         name = found["marker"].__name__
@@ -94,6 +96,20 @@ def _seat(file: str, cls: type) -> str:
         takes = "no seat" if not seats else f"{len(seats)} seats"
         raise Mistake(f"{_place(file, cls)} takes {takes}: derive it from one of {bases}")
     return seats[0]
+
+
+def _hooks_are_named(file: str, cls: type, seat: type) -> None:
+    """Refuses a method that is called almost like a hook, which nothing would call."""
+    hooks = [name for name in dir(seat) if not name.startswith("_")]
+    free = [name for name in hooks if getattr(cls, name) is getattr(seat, name)]
+    own = (name for base in cls.__mro__ for name in vars(base) if not issubclass(seat, base))
+    for name in own:
+        meant = difflib.get_close_matches(name, free, n=1, cutoff=0.8)
+        if meant and name not in hooks and not name.startswith("_"):
+            raise Mistake(
+                f"{_place(file, cls)} has a method {name}, which nothing calls: {meant[0]}, or "
+                f"_{name} for one of its own"
+            )
 
 
 def _names(cls: type) -> tuple[set[str], bool]:

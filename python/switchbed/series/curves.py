@@ -1,7 +1,7 @@
 """Any figure over any setting: each setting that was swept is the x axis, a colour, or a panel."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -149,15 +149,17 @@ def table(results: Sequence[Result], asked: Asked) -> list[dict[str, Any]]:
     for run in results:
         groups.setdefault(json.dumps(settings(run), sort_keys=True), []).append(run)
     rows = []
-    for metric in [Metric.read(text) for text in asked.metrics]:
+    metrics = [Metric.read(text) for text in asked.metrics]
+    slowdowns = any(metric.quantity == "slowdown" for metric in metrics)
+    for metric in metrics:
         for seeds in groups.values():
             found = _estimate(metric, seeds, base, asked)
             if found is None:
                 continue
             row = {key: settings(seeds[0]).get(key) for key in varied}
             row |= {"metric": metric.text}
-            if metric.quantity == "slowdown":
-                row |= {"over": seeds[0].over}
+            if slowdowns:
+                row |= {"over": seeds[0].over if metric.quantity == "slowdown" else None}
             row |= {"estimate": found.estimate}
             row |= {"low": found.low, "high": found.high, "seeds": found.n}
             rows.append(row | ({} if base is None else {"change": stats.Change(found).words}))
@@ -169,8 +171,13 @@ def table(results: Sequence[Result], asked: Asked) -> list[dict[str, Any]]:
 def notes(rows: Sequence[dict[str, Any]]) -> list[str]:
     """Lines below a table: what slowdowns are over, and how many intervals are read together."""
     said = [comparing.SLOWDOWNS[over] for row in rows if (over := row.get("over"))]
-    looked = stats.looked(sum(row["low"] is not None for row in rows))
+    looked = stats.looked(sum(map(_is_interval, rows)))
     return [*dict.fromkeys(said), *([looked] if looked else [])]
+
+
+def _is_interval(row: Mapping[str, Any]) -> bool:
+    """Whether a row's interval can miss the truth: a scheme against itself has none that can."""
+    return row["low"] not in (None, row["high"]) and row.get("change") != stats.FEW
 
 
 def _estimate(

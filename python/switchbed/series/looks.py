@@ -67,13 +67,27 @@ def own(scheme: str) -> Style:
 
 def of(labels: Iterable[tuple[str, str]]) -> dict[str, Style]:
     """The style of each (label, scheme): the scheme's own; further variants of a scheme have its
-    colour with other markers and dashes."""
+    colour with other markers and dashes. A scheme whose colour another one drawn before it has
+    takes a free one."""
     found: dict[str, Style] = {}
     count: dict[str, int] = {}
-    for label, scheme in labels:
+    pairs = list(labels)
+    chosen = _apart(dict.fromkeys(scheme for _, scheme in pairs))
+    for label, scheme in pairs:
         if label not in found:
-            found[label] = variant(own(scheme), count.get(scheme, 0))
+            found[label] = variant(chosen[scheme], count.get(scheme, 0))
             count[scheme] = count.get(scheme, 0) + 1
+    return found
+
+
+def _apart(schemes: Iterable[str]) -> dict[str, Style]:
+    """Each scheme's style, in colours that differ while there are colours left."""
+    wanted = {scheme: own(scheme) for scheme in schemes}
+    free = [colour for colour in IN_TURN if colour not in {s.colour for s in wanted.values()}]
+    found: dict[str, Style] = {}
+    for scheme, style in wanted.items():
+        taken = any(style.colour == other.colour for other in found.values())
+        found[scheme] = replace(style, colour=free.pop(0)) if taken and free else style
     return found
 
 

@@ -280,7 +280,8 @@ def _axis(
 def _key(scenario: Mapping[str, Any], name: str) -> tuple[str, str]:
     """The key that is meant, and what it takes."""
     scheme = scenario["scheme"]["name"]
-    params = {p["name"]: p["takes"] for p in library.definition(scheme)["parameters"]}
+    params = {name: _takes(value) for name, value in scenario["scheme"]["params"].items()}
+    params |= {p["name"]: p["takes"] for p in library.definition(scheme)["parameters"]}
     short = name.removeprefix("scheme.params.")
     if short in params:
         return f"scheme.params.{short}", str(params[short])
@@ -290,6 +291,17 @@ def _key(scenario: Mapping[str, Any], name: str) -> tuple[str, str]:
         return f"switch.{name.removeprefix('switch.')}", "a size"
     has = ", ".join([*params, "switch.alpha", "switch.buffer", "switch.pool"])
     raise Mistake(f"--param {name}: {scheme} has no such parameter; there are {has}")
+
+
+def _takes(value: object) -> str:
+    """Values that a parameter of a class in Python takes, by the one that it has."""
+    for words, read in (("a time", quantity.time), ("a size", quantity.size)):
+        try:
+            read(value)
+        except Mistake:
+            continue
+        return words
+    return "a number"
 
 
 def _own(scenario: Mapping[str, Any], key: str) -> Any:

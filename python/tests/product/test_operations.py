@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import Program
 
@@ -140,8 +141,9 @@ def test_bus_bandwidth_over_size_has_a_point_a_size(chain: Path) -> None:
     figure = sb.Plots(runs).busbw()
     [axes] = figure.axes
     line, ideal = axes.get_lines()
-    assert list(line.get_xdata()) == [1000, 10_000, 1_000_000]
-    for run, reached, best in zip(runs, line.get_ydata(), ideal.get_ydata(), strict=True):
+    assert np.asarray(line.get_xdata()).tolist() == [1000, 10_000, 1_000_000]
+    drawn = (np.asarray(each.get_ydata()).tolist() for each in (line, ideal))
+    for run, reached, best in zip(runs, *drawn, strict=True):
         [job] = run.summary()["jobs"]
         assert reached == pytest.approx(job["busbw_bps"] / 1e9)
         assert best == pytest.approx(reached * job["slowdown"])

@@ -190,7 +190,8 @@ def own(
         "select": "view, ends",
         "stored": "view, queue, slot, intent, rng",
     }
-    rest = "" if method != "stored" else "    def intend(self, *_):\n        return Intent.Pass\n"
+    also = method in ("stored", "departs", "_departs")
+    rest = "    def intend(self, *_):\n        return Intent.Pass\n" if also else ""
     (folder / "mine.py").write_text(
         "from switchbed.prototype import *\n\n"
         f"class Mine({kind}):\n"
@@ -256,6 +257,14 @@ def test_what_a_class_does_wrong_is_one_line(
     assert says in str(mistake.value)
     assert "mine.py" in str(mistake.value)
     assert "\n" not in str(mistake.value)
+
+
+def test_a_hook_with_another_name_is_refused(base: sb.Scenario, tmp_path: Path) -> None:
+    misspelt = own(tmp_path, "return Ends.MARK", "Marker", "departs")
+    with pytest.raises(sb.Mistake, match="Mine has a method departs, which nothing calls: depart,"):
+        base.with_(scheme=misspelt).run()
+    helper = own(tmp_path, "return Ends.MARK", "Marker", "_departs")
+    assert base.with_(scheme=helper).run().summary()["marks"] == 0
 
 
 @pytest.mark.parametrize(
