@@ -136,7 +136,8 @@ fn a_shared_pool_holds_as_many_groups_as_its_ratio_leaves() {
     }
     let sets = ["switch.pfc.over_subscription=2", "switch.pfc.headroom_pool=1MB"];
     let twice = plans_of("star.toml", STAR, Path::new(""), &sets.map(String::from), None);
-    let said = twice.err().expect("refused").to_string();
+    let Err(twice) = twice else { panic!("it is refused") };
+    let said = twice.to_string();
     assert!(said.contains("over_subscription") && said.contains("headroom_pool"), "{said}");
 }
 
