@@ -706,6 +706,8 @@ def show_traffic(file: Path, sets: tuple[str, ...], entry: int | None) -> None:
     who sends what to whom, and what waits for what, in one repetition."""
     plan = library.given(file).plans(sets)[0]
     count = len(json.loads(plan.scenario)["traffic"])
+    if entry is not None and entry >= count:
+        raise Mistake(f"--entry {entry}: {file} has {count} [[traffic]], numbered from 0")
     places = range(count) if entry is None else [entry]
     found = next(filter(None, map(plan.goal, places)), None)
     if found is None:

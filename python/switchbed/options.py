@@ -13,6 +13,8 @@ import click
 from switchbed import files, foreign, terminal
 
 STDOUT = "-"
+MOST = 2**31 - 1
+"""Most of a whole number that has no end of its own."""
 
 
 Command = Callable[..., Any]
@@ -30,6 +32,8 @@ class Whole(click.IntRange):
         if found is None:
             message = f"{foreign.shown(value)} is no whole number, as 12{self.instead}"
             self.fail(message, param, ctx)
+        if self.max is None and isinstance(found, int) and found > MOST:
+            self.fail(f"{found} is more than {MOST}", param, ctx)
         return super().convert(found, param, ctx)
 
 

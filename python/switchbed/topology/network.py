@@ -67,6 +67,8 @@ class Network:
 def read(file: Path, form: str, sets: Sequence[str] = ()) -> Network:
     """The network of a topology's file, or of a scenario (`.toml`, `@NAME`, `-`)."""
     if str(file).startswith("@") or str(file) == library.STDIN or file.suffix == ".toml":
+        if form != "auto":
+            raise Mistake(f"--format {form}: {file} is a scenario, whose topology.format says it")
         return _of_scenario(file, sets)
     if sets:
         raise Mistake(f"--set: {file} is no scenario, which alone has keys")

@@ -15,7 +15,7 @@ from conftest import Program
 from sonic_configs import base, lossy
 
 import switchbed as sb
-from switchbed import fct, foreign, quantity
+from switchbed import fct, foreign, options, quantity
 from switchbed._native import Mistake
 from switchbed.cli import cli
 from switchbed.sonic import fragment
@@ -53,6 +53,15 @@ def test_options_take_ascii_digits_alone(arguments: list[str]) -> None:
     for text in NO_NUMBERS:
         done = CliRunner().invoke(cli, [*arguments, text])
         assert (done.exit_code, arguments[-1] in done.output) == (2, True), (text, done.output)
+
+
+def test_a_whole_number_has_an_end() -> None:
+    for name, command in commands(cli):
+        for each in command.params:
+            if isinstance(each.type, options.Whole):
+                with pytest.raises(click.BadParameter):
+                    each.type.convert("9" * 30, None, None)
+                assert each.type.max is None or each.type.max < 2**63, f"{name} {each.name}"
 
 
 def test_every_numeric_option_is_of_one_type() -> None:

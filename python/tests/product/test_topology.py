@@ -150,6 +150,7 @@ def test_what_is_wrong_is_one_line(switchbed: Program, tmp_path: Path) -> None:
         (("show", "none"), "none: cannot read the topology"),
         (("show", "@fat-tree", "--out", "x.png"), "--out x.png: only .svg is drawn"),
         (("show", "bad", "--set", "a=1"), "--set: bad is no scenario"),
+        (("show", "@fat-tree", "--format", "hpcc"), "--format hpcc: @fat-tree is a scenario"),
         (("new", "rail", "--segment", "3"), "--segment 3: 32 servers are no whole number"),
         (("new", "rail", "--rate", "fast"), "--rate fast: it must begin with a number"),
         (("new", "rail", "--delay", "1"), "--delay 1: it has no unit"),

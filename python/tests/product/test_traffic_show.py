@@ -36,4 +36,5 @@ def test_what_starts_by_time_is_refused(switchbed: Program, tmp_path: Path) -> N
     ring = tmp_path / "ring.toml"
     ring.write_text(HEAD + RING)
     done = switchbed("traffic", "show", ring, "--entry", "7", code=2)
-    assert "traffic.7 has no operations that wait" in done.stderr
+    assert "--entry 7: " in done.stderr
+    assert "has 1 [[traffic]], numbered from 0" in done.stderr
