@@ -33,7 +33,7 @@ CAKE = {
     "diffserv": ("besteffort", "ets with a queue for each tin"),
     "flowmode": ("flowblind", "fq_codel, which keeps flows apart"),
 }
-"""What cake must be, and what else a scenario has for it."""
+"""Settings that cake must have, and a scenario's discipline for others."""
 NEVER, NEVER_IN = "1s", "2s"
 """A target that no packet waits for, and its interval."""
 PACKET = 1500
