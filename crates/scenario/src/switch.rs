@@ -190,6 +190,18 @@ fn pfc(
             return Err(inner.refuse(key, format!("it must be at least {shortest}")));
         }
     }
+    if let Some(poll) = pfc.poll {
+        if poll == Span::ZERO {
+            return Err(inner.refuse(Pfc::KEY.poll, "a time over 0 is needed"));
+        }
+        if poll > pfc.detection_time {
+            let why = format!(
+                "the watchdog looks every {poll}, and detection_time is {}: it must be as long at least",
+                pfc.detection_time
+            );
+            return Err(inner.refuse(Pfc::KEY.poll, why));
+        }
+    }
     let share = pfc.pauses_share();
     if share >= 1.0 && !pfc.priorities.is_empty() {
         let why = format!(

@@ -12,8 +12,7 @@ from switchbed.tc.encoding import CERTAIN, chance_on_device, codel_shown_ns
 
 SHAPERS = ("tbf", "htb")
 TREES = ("ets", "prio")
-LEAVES = ("red", "bfifo", "pfifo", "codel", "pie", "fq_codel", "cake")
-"""Schemes that are a port's only discipline, with queues of their own."""
+LEAVES = ("red", "bfifo", "pfifo", "codel", "pie", "fq", "fq_codel", "cake")
 MOST = 2**32 - 1
 """Of bytes and microseconds: tc has 32 bits."""
 MOST_RATE = 10**13
@@ -28,6 +27,13 @@ EXPORTED = "2:"
 """The handle of the tree that `export tc` writes; its filters send each class to its band, and are
 not among the disciplines that `tc qdisc show` shows."""
 UNKNOWN_RATE = 10**10
+CAKE = {
+    "diffserv": ("besteffort", "ets with a queue for each tin"),
+    "flowmode": ("flowblind", "fq_codel, which keeps flows apart"),
+}
+"""Settings that cake must have, and a scenario's discipline for others."""
+NEVER, NEVER_IN = "1s", "2s"
+"""A target that no packet waits for, and its interval."""
 PACKET = 1500
 
 
@@ -123,9 +129,13 @@ class _Import:
         under = [each for each in self.shown if parents.fullmatch(str(each.get("parent", "")))]
         if not under:
             raise Mistake(f"{self._at(top)}: has no discipline under it: tc shows one a queue")
-        leaves = self._alike([self._leaf(each) for each in under], under)
-        count = min(len(under), MOST_QUEUES)
+        leaves = [self._leaf(each) for each in under]
         leaf = leaves[0]
+        apart = any(each != leaf for each in leaves)
+        if apart and (any(library.makes_queues(each.scheme) for each in leaves) or len(under) > MOST_QUEUES):
+            # Flows in queues of their own take the whole port, and a port has so many queues.
+            self._alike(leaves, under)
+        count = min(len(under), MOST_QUEUES)
         if library.makes_queues(leaf.scheme):
             self.said.approximated(
                 "mq", f"{len(under)} hardware queues, a {leaf.scheme} each: here one, the port's"
@@ -135,12 +145,16 @@ class _Import:
         self.said.approximated(
             "mq", f"{len(under)} hardware queues: here {count}, by a hash of the flow, in turns"
         )
+        if apart:
+            self.said.exact("switch.queue", "queues differ: each has its own scheme and limit")
+            self.entries = [_entry(i, each, leaf) for i, each in enumerate(leaves)]
+        whole = sum(each.limit for each in leaves) if apart else count * leaf.limit
         return {
             "queues": count,
             "classify": "hash" if count > 1 else "single",
             "discipline": "round-robin",
-            "buffer": f"{count * leaf.limit}B",
-            "policy": "static",
+            "buffer": f"{whole}B",
+            "policy": "shared" if apart else "static",
             "unmarkable": leaf.unmarkable,
         }, leaf
 
@@ -255,6 +269,8 @@ class _Import:
                         params[name] = self._number(one, options, name, 0, 32) / 16
             self.said.exact("scheme", f"{kind}, limit {options['limit']} packets")
             return _Leaf(str(kind), params, limit)
+        if kind == "fq":
+            return self._fq(one, options)
         if kind == "fq_codel":
             return self._fq_codel(one, options)
         if kind == "cake":
@@ -274,6 +290,30 @@ class _Import:
         params["ecn"] = self._flag(one, options, "ecn")
         self.said.exact("scheme", f"fq_codel, limit {options['limit']} packets")
         return _Leaf("fq-codel", params, self._number(one, options, "memory_limit", PACKET))
+
+    def _fq(self, one: Mapping[str, Any], options: Mapping[str, Any]) -> _Leaf:
+        """Flows in turns, as fq-codel has them, with a target that no packet reaches."""
+        limit = self._number(one, options, "limit", 1, MOST_PACKETS)
+        params: dict[str, Any] = {
+            "flows": min(self._number(one, options, "buckets", 1, 2**18), 65_536),
+            "limit": limit,
+            "quantum": f"{self._number(one, options, 'quantum', 1)}B",
+            "target": NEVER,
+            "interval": NEVER_IN,
+        }
+        if "ce_threshold" in options:
+            params["ce_threshold"] = f"{self._number(one, options, 'ce_threshold', 1)}us"
+        self.said.approximated(
+            "scheme", "fq: flows in turns, as fq-codel has them, with a target that none reaches"
+        )
+        flow_limit = self._number({"flow_limit": 100} | dict(one), options, "flow_limit", 1)
+        self.said.left_out(
+            "flow_limit", f"a flow may hold over {flow_limit} packets here: more wait, none is lost"
+        )
+        self.said.left_out(
+            "pacing", 'a sender\'s, of its own flows: host.nic = "fq" and transport.pacing have it'
+        )
+        return _Leaf("fq-codel", params, limit * PACKET)
 
     def _codel_times(self, one: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
         """CoDel's as tc shows them, in whole microseconds."""
@@ -296,12 +336,17 @@ class _Import:
 
     def _cake(self, options: Mapping[str, Any]) -> _Leaf:
         """One COBALT, where that is all it is."""
-        wanted = {"diffserv": "besteffort", "flowmode": "flowblind", "bandwidth": "unlimited"}
-        for key, value in wanted.items():
+        rate = options.get("bandwidth")
+        if rate != "unlimited":
+            self.rate = 8 * self._number(
+                {"kind": "cake"}, options, "bandwidth", LEAST_RATE, MOST_RATE
+            )  # tc prints bytes a second
+            self.said.exact("topology.rate", f"{quantity.gbps(self.rate)}, by cake")
+        for key, (value, instead) in CAKE.items():
             if options.get(key) != value:
                 raise Mistake(
                     f"{self.where}: cake: {key} is {foreign.name(str(options.get(key)))}: a "
-                    f"scenario has its COBALT alone: {value}"
+                    f"scenario has its COBALT alone: {value}, or {instead}"
                 )
         interval = self._number({"kind": "cake"}, options, "rtt", 1)
         self.said.exact("scheme", "cobalt: cake with one tin and one flow")

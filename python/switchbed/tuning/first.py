@@ -54,22 +54,43 @@ def _probe(last: int, mtu: int) -> dict[str, Any]:
     }
 
 
+def transports(
+    scenario: Mapping[str, Any],
+) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
+    """TCP's settings of the flows, and the queue pairs', each once."""
+    roce, found = scenario.get("roce"), []
+    for entry in scenario["traffic"]:
+        if own := entry.get("transport"):
+            found.append(own)
+        elif entry["kind"] != "probe":
+            found += [roce] if roce else []
+            if not roce or roce.get("classes") is not None:
+                found.append(scenario["transport"])
+    once = [of for place, of in enumerate(found) if of not in found[:place]]
+    return [of for of in once if "rto_min" in of], [of for of in once if "rto_low" in of]
+
+
 def said(
     scenario: Mapping[str, Any], held: Target, pilot: Sequence[Mapping[str, Any]]
 ) -> list[str]:
     """List what affects tails more than any threshold in this scenario. `pilot` are runs of the
     user's own setting."""
-    transport, switch = scenario["transport"], scenario["switch"]
-    lines = []
+    tcp, pairs = transports(scenario)
+    switch, lines = scenario["switch"], []
     drops = switch.get("unmarkable", "drop") == "drop"
     lost = _mean(pilot, "drops_by_reason", "not_ecn_capable")
     wred = "" if held.is_sim else f" on {held.name}"
-    if not transport.get("ecn", True):
+    without = [
+        key
+        for key, each in (("transport.ecn", tcp), ("roce.ecn", pairs))
+        if any(not of.get("ecn", True) for of in each)
+    ]
+    if without:
         lines.append(
-            "transport.ecn is false: whatever is to be marked is dropped. Turning ECN on at the "
-            "hosts comes before any threshold."
+            f"{' and '.join(without)} is false: whatever is to be marked is dropped. Turning ECN "
+            "on at the hosts comes before any threshold."
         )
-    elif not transport.get("ecn_acks", True) and drops:
+    elif not all(of.get("ecn_acks", True) for of in tcp) and drops:
         lines.append(
             f"ACKs are not ECN-capable (transport.ecn_acks = false) and are dropped where data is "
             f"marked{wred}: {lost:,.0f} packets a run. It moves small flows' p99 more than any "
@@ -77,13 +98,13 @@ def said(
             'them (switch.unmarkable = "pass": on SONiC wred_green_enable = false where the '
             "chip marks then, as Nvidia's do), or give ACKs a class without WRED."
         )
-    elif drops:
+    elif tcp and drops:
         lines.append(
             "Here ACKs are ECN-capable (transport.ecn_acks = true, as Linux's DCTCP sends them). "
             "Hosts that send others lose them where data is marked, which costs small flows' p99 "
             "more than any threshold saves: check with --set transport.ecn_acks=false."
         )
-    floor = quantity.time(transport["rto_min"])
+    floor = max((quantity.time(of["rto_min"]) for of in tcp), default=0.0)
     timeouts = _mean(pilot, "timeouts")
     if timeouts >= 1 and floor >= TIMER:
         lines.append(
@@ -102,10 +123,11 @@ def said(
 
 def rests_on(scenario: Mapping[str, Any], used: Link, blocks: int, fresh: int) -> list[str]:
     """List the assumptions of the advice."""
-    host, transport = scenario["host"], scenario["transport"]
+    tcp, pairs = transports(scenario)
+    timers = [f"{of['kind']}, rto_min {quantity.us(quantity.time(of['rto_min']))}" for of in tcp]
+    timers += [f"{of['kind']}, rto {quantity.us(quantity.time(of['rto']))}" for of in pairs]
     return [
-        f"hosts: {host.get('profile', 'none')}, {transport['kind']}, rto_min "
-        f"{quantity.us(quantity.time(transport['rto_min']))}",
+        f"hosts: {scenario['host'].get('profile', 'none')}, {'; '.join(timers)}",
         f"C = {quantity.gbps(used.rate)}, empty RTT {quantity.us(used.rtt)}: C·RTT = "
         f"{quantity.kb(used.product)}",
         f"{blocks} paired seeds in the race, {fresh} fresh ones in the report; all intervals of "

@@ -337,8 +337,11 @@ def test_what_a_discipline_of_linux_cannot_hold_is_refused(scheme: str, key: str
 
 
 def test_cake_with_more_than_its_cobalt_is_refused() -> None:
-    whole = {"kind": "cake", "root": True, "options": {"diffserv": "diffserv3", "rtt": 100000}}
-    with pytest.raises(Mistake, match="diffserv is diffserv3: a scenario has its COBALT alone"):
+    options = {"diffserv": "diffserv3", "rtt": 100000, "bandwidth": "unlimited"}
+    whole = {"kind": "cake", "root": True, "options": options}
+    with pytest.raises(
+        Mistake, match="diffserv is diffserv3: a scenario has its COBALT alone: besteffort, or ets"
+    ):
         importing.load([whole], "x.json")
 
 
@@ -347,3 +350,70 @@ def test_pauses_are_refused() -> None:
     lossless = lossless.replace('policy = "static"\nbuffer = "1200KB"', 'pool = "12MB"')
     _, said = exporting.export(resolved(lossless), exporting.Choices())
     assert any(each.key == "switch.pfc" for each in said.refusals)
+
+
+def _text(shown: list[dict[str, Any]]) -> tuple[dict[str, Any], list[str]]:
+    text, said = importing.load(shown, "x.json")
+    return tomllib.loads(text), [str(finding) for finding in said.all]
+
+
+def test_cakes_bandwidth_is_the_rate_and_what_cannot_be_said_names_what_can() -> None:
+    options: dict[str, Any] = {"diffserv": "besteffort", "flowmode": "flowblind", "rtt": 100_000}
+    options |= {"bandwidth": 12_500_000, "memlimit": 4_194_304}
+    cake = {"kind": "cake", "handle": "1:", "root": True, "options": options}
+    made, _ = _text([cake])
+    assert made["topology"]["rate"] == "100Mbps"
+    assert made["scheme"]["name"] == "cobalt"
+    for key, value, instead in (
+        ("flowmode", "triple-isolate", "flowblind, or fq_codel, which keeps flows apart"),
+        ("flowmode", None, "fq_codel"),
+        ("diffserv", "diffserv4", "besteffort, or ets with a queue for each tin"),
+        ("bandwidth", "fast", "bandwidth: a whole number is needed"),
+        ("bandwidth", 1, "bandwidth: is 1: it must be from"),
+        ("bandwidth", None, "bandwidth: a whole number is needed"),
+    ):
+        with pytest.raises(Mistake, match=re.escape(instead)):
+            importing.load([cake | {"options": options | {key: value}}], "x.json")
+
+
+FQ = {"limit": 10_000, "flow_limit": 100, "buckets": 1024, "quantum": 3028, "refill_delay": 40_000}
+
+
+def test_fq_has_flows_in_turns_and_never_drops_for_a_wait() -> None:
+    fq = {"kind": "fq", "handle": "8001:", "root": True, "options": FQ | {"ce_threshold": 500}}
+    made, said = _text([fq])
+    params = made["scheme"]["params"]
+    assert made["scheme"]["name"] == "fq-codel"
+    assert (params["flows"], params["limit"], params["quantum"]) == (1024, 10_000, "3028B")
+    assert params["ce_threshold"] == "500us"
+    assert any("flow_limit" in line and "100 packets" in line for line in said)
+    assert any("pacing" in line for line in said)
+    plans = sb.Scenario(made).plans
+    assert len(plans) == 1
+    for key in ("limit", "buckets", "quantum", "flow_limit"):
+        for bad in (0, -1, "x", 2**40, True):
+            with pytest.raises(Mistake, match=key):
+                importing.load([fq | {"options": FQ | {key: bad}}], "x.json")
+
+
+def test_mq_may_have_children_that_differ() -> None:
+    def child(number: int, limit: int, kind: str = "bfifo") -> dict[str, Any]:
+        return {"kind": kind, "parent": f":{number:x}", "options": {"limit": limit}}
+
+    mq = {"kind": "mq", "handle": "0:", "root": True}
+    under = [child(1, 100_000), child(2, 200_000), child(3, 100_000)]
+    made, said = _text([mq, *under])
+    switch = made["switch"]
+    assert (switch["queues"], switch["classify"], switch["buffer"]) == (3, "hash", "400000B")
+    limits = [entry["limit"] for entry in switch["queue"]]
+    assert limits == ["100000B", "200000B", "100000B"]
+    assert any("queues differ" in line for line in said)
+    assert len(sb.Scenario(made).plans) == 1
+    alike, _ = _text([mq, *(child(n, 100_000) for n in range(1, 4))])
+    assert "queue" not in alike["switch"]
+    fq = {"kind": "fq", "parent": ":2", "options": FQ}
+    with pytest.raises(Mistake, match="differs from that under"):
+        importing.load([mq, under[0], fq], "x.json")
+    many = [child(n, 100_000 + n) for n in range(1, 70)]
+    with pytest.raises(Mistake, match="differs from that under"):
+        importing.load([mq, *many], "x.json")

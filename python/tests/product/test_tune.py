@@ -384,3 +384,30 @@ def test_a_threshold_over_the_tutorials_buffer_is_left_out_and_said(
     assert "over the buffer" not in json.dumps(points["30 KB"])
     assert points["424 KB"]["verdict"] == "cannot be held"
     assert "over the buffer, 400KB" in json.dumps(points["424 KB"])
+
+
+def test_what_is_said_first_is_of_the_transports_that_flows_have() -> None:
+    tcp = {"kind": "dctcp", "ecn": True, "ecn_acks": False, "rto_min": "200ms"}
+    roce = {"kind": "dcqcn", "ecn": True, "rto": "4ms", "rto_low": "4ms"}
+    flows: dict[str, Any] = {"kind": "poisson"}
+    switch = {"unmarkable": "drop"}
+    base = {"transport": tcp, "switch": switch, "traffic": [flows], "host": {}}
+    run = {"timeouts": 3, "drops_by_reason": {"not_ecn_capable": 9, "full": 0}}
+    held = target.of("tomahawk")
+    of_tcp = first.said(base, held, [run])
+    assert len(of_tcp) == 2
+    assert of_tcp[0].startswith("ACKs are not ECN-capable")
+    # Queue pairs' ACKs and CNPs are ECN-capable, and their timer is not TCP's.
+    assert first.said(base | {"roce": roce}, held, [run]) == []
+    off = first.said(base | {"roce": roce | {"ecn": False}}, held, [run])
+    assert [line.partition(":")[0] for line in off] == ["roce.ecn is false"]
+    # Both, by class or by source.
+    both = [
+        base | {"roce": roce | {"classes": [3]}},
+        base | {"traffic": [flows, flows | {"transport": roce}, {"kind": "probe"}]},
+    ]
+    for scenario in both:
+        assert first.said(scenario, held, [run])[0].startswith("ACKs are not ECN-capable")
+        rests = first.rests_on(scenario, grid.Link(10**9, 1e-5, 1500), 1, 1)[0]
+        assert "dctcp, rto_min" in rests
+        assert "dcqcn, rto" in rests

@@ -60,6 +60,9 @@ params! {
         detection_time: Span = "200ms";
         /// A storm is over so long after the last pause frame (SONiC: 100 ms to 60 s).
         restoration_time: Span = "200ms";
+        /// The watchdog looks this often at what it has heard, as SONiC's does on Broadcom's chips (100 ms to 1 s,
+        /// 200 ms by default): it acts late, or not at all. Default: it acts at the exact times.
+        poll: Option<Span>;
         /// Paused queues that wait for each other in a circle, all for so long, are a deadlock: it is
         /// reported, and a run without run.until ends.
         deadlock_time: Span = "1ms";
@@ -103,7 +106,8 @@ impl Pfc {
     pub fn guard(&self) -> Option<Guard> {
         let (detection, restoration) = (self.detection_time, self.restoration_time);
         let drops = self.watchdog == Action::Drop;
-        (self.watchdog != Action::Off).then_some(Guard { drops, detection, restoration })
+        let poll = self.poll;
+        (self.watchdog != Action::Off).then_some(Guard { drops, detection, restoration, poll })
     }
 
     /// Whether a class is lossless.

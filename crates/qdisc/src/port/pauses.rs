@@ -7,8 +7,14 @@
 //!
 //! The watchdog is SONiC's (`pfcwd`). A queue that was held without a break for the detection time
 //! is in a storm. Its packets are then dropped, or sent as if there were no pauses, until no pause
-//! frame has come for the restoration time. SONiC notices both as it polls; here they are noticed
-//! at their exact times.
+//! frame has come for the restoration time. Both are noticed at their exact times or, with [`Guard::poll`],
+//! as SONiC's counters show them to somebody who looks every so often (sonic-swss,
+//! orchagent/pfc_detect_broadcom.lua and pfc_restore.lua):
+//!
+//! - A sample is of a storm if the queue was held at this look and the one before, pause frames were heard
+//!   since, and the hold did not end meanwhile. Each such sample counts for the time between looks, but one
+//!   alone is never enough. Any other sample starts the count again.
+//! - A sample is quiet if no pause frame was heard since the one before. Quiet ones add up to the restoration time.
 
 use crate::port::packet::QueueId;
 use crate::port::set::QueueSet;
@@ -27,6 +33,22 @@ pub struct Guard {
     pub detection: Span,
     /// A storm is over so long after the last pause frame.
     pub restoration: Span,
+    /// Time between two looks, from the start of the run on; `None`: the times are exact.
+    pub poll: Option<Span>,
+}
+
+/// Counters of a queue since the watchdog's last look, and what its samples have added up to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Looks {
+    /// Time of the next look; it counts only while there is something to see.
+    next: Time,
+    /// Whether the queue was held at the last look.
+    held: bool,
+    /// Pause frames since, and ends of holds.
+    frames: u64,
+    ends: u64,
+    /// Rest of the detection time, or in a storm of the restoration time.
+    left: Span,
 }
 
 /// Storms that the watchdog has seen on a queue.
@@ -61,6 +83,8 @@ struct Paused {
     /// A storm's beginning and its last pause frame.
     storm: Option<(Time, Time)>,
     storms: Storms,
+    /// Used where the watchdog polls.
+    looks: Looks,
 }
 
 impl Paused {
@@ -68,11 +92,20 @@ impl Paused {
         let (from, until, next) = (Time::ZERO, Time::ZERO, VecDeque::new());
         let (since, holds, total) = (None, Vec::new(), Span::ZERO);
         let storms = Storms::default();
-        Paused { queue, from, until, since, holds, most, next, total, storm: None, storms }
+        let looks = Looks::default();
+        Paused { queue, from, until, since, holds, most, next, total, storm: None, storms, looks }
+    }
+
+    /// Whether a look could see anything but an idle queue.
+    fn watched(&self) -> bool {
+        self.storm.is_some() || self.since.is_some() || self.looks.held || self.looks.frames > 0
     }
 
     /// When the watchdog acts next, if no frame comes.
     fn turn(&self, guard: Option<Guard>) -> Time {
+        if guard.is_some_and(|guard| guard.poll.is_some()) {
+            return if self.watched() { self.looks.next } else { Time::NEVER };
+        }
         let turn = match (guard, self.storm, self.since) {
             (Some(guard), Some((began, last)), _) => Some(began.max(last + guard.restoration)),
             (Some(guard), None, Some(since)) => {
@@ -92,14 +125,50 @@ impl Paused {
                 return;
             }
             // At the same time the frame comes first: it may be the renewal that the watchdog waits for.
-            match self.next.pop_front_if(|_| frame <= turn) {
-                Some((from, until)) => self.frame(from, until),
-                None => self.turns(turn),
+            let poll = guard.and_then(|guard| Some((guard, guard.poll?)));
+            match (self.next.pop_front_if(|_| frame <= turn), poll) {
+                (Some((from, until)), poll) => {
+                    if let Some((guard, poll)) = poll.filter(|_| !self.watched()) {
+                        let nth = from.as_ps().div_ceil(poll.as_ps());
+                        let next = Time::from_ps(nth * poll.as_ps());
+                        self.looks = Looks { next, left: guard.detection, ..Looks::default() };
+                    }
+                    self.frame(from, until);
+                }
+                (None, Some((guard, poll))) => self.look(guard, poll, turn),
+                (None, None) => self.turns(turn),
             }
         }
     }
 
+    /// The watchdog looks at the counters: a storm may begin or end.
+    fn look(&mut self, guard: Guard, poll: Span, now: Time) {
+        let Looks { held: before, frames, ends, left, .. } = self.looks;
+        let held = self.held(now);
+        let (counts, enough, of) = match self.storm {
+            Some(_) => (frames == 0, poll, guard.restoration),
+            // One sample never makes up the whole detection time.
+            None => (
+                before && held && frames > 0 && ends == 0,
+                poll.min(Span::from_ps(guard.detection.as_ps() - 1)),
+                guard.detection,
+            ),
+        };
+        let turns = counts && left <= enough;
+        let left = if counts && !turns { left - enough } else { of };
+        self.looks = Looks { next: now + poll, held, frames: 0, ends: 0, left };
+        if turns {
+            self.turns(now);
+            let of = if self.storm.is_some() { guard.restoration } else { guard.detection };
+            self.looks = Looks { held: false, left: of, ..self.looks };
+        }
+        if self.since.is_some() && !held {
+            self.close(self.until);
+        }
+    }
+
     fn frame(&mut self, from: Time, until: Time) {
+        self.looks.frames += u64::from(until > from);
         // In a storm frames hold nothing: they only put off the end of the storm.
         if let Some((_, last)) = &mut self.storm {
             if until > from {
@@ -122,6 +191,7 @@ impl Paused {
     /// Ends the hold under way, if there is one, and records it.
     fn close(&mut self, now: Time) {
         let hold = self.since.take().map(|since| (since, now));
+        self.looks.ends += u64::from(hold.is_some());
         self.holds.extend(hold.filter(|_| self.holds.len() < self.most));
     }
 
@@ -226,11 +296,12 @@ impl Pauses {
 
     /// A queue's as of now, without its holds of before.
     fn at(&self, queue: QueueId, now: Time) -> Option<Paused> {
-        let Paused { queue, from, until, since, most, ref next, total, storm, storms, .. } =
-            *self.queues.iter().find(|paused| paused.queue == queue)?;
+        let Paused {
+            queue, from, until, since, most, ref next, total, storm, storms, looks, ..
+        } = *self.queues.iter().find(|paused| paused.queue == queue)?;
         let (next, holds) = (next.clone(), Vec::new());
         let mut paused =
-            Paused { queue, from, until, since, holds, most, next, total, storm, storms };
+            Paused { queue, from, until, since, holds, most, next, total, storm, storms, looks };
         paused.advance(self.guard, now);
         Some(paused)
     }
@@ -322,8 +393,93 @@ mod tests {
     fn guarded(drops: bool) -> Pauses {
         let mut pauses = Pauses::default();
         let (detection, restoration) = (Span::from_ns(200), Span::from_ns(300));
-        pauses.guard(Guard { drops, detection, restoration });
+        pauses.guard(Guard { drops, detection, restoration, poll: None });
         pauses
+    }
+
+    /// A watchdog that looks every 100, detects after 200 and restores after 300.
+    fn polled() -> Pauses {
+        let mut pauses = Pauses::default();
+        let (detection, restoration) = (Span::from_ns(200), Span::from_ns(300));
+        let poll = Some(Span::from_ns(100));
+        pauses.guard(Guard { drops: true, detection, restoration, poll });
+        pauses
+    }
+
+    /// Pause frames from a time on until another, each renewed after 50 for 100.
+    fn storm(pauses: &mut Pauses, from: u64, until: u64) {
+        for ns in (from..until).step_by(50) {
+            pauses.pause(0, at(ns), at(ns + 100), Time::ZERO);
+        }
+    }
+
+    #[test]
+    fn looks_see_a_storm_late_and_its_end_later() {
+        // Held from 110: the look at 200 is the first that sees it, those at 300 and 400 are two samples.
+        let mut pauses = polled();
+        storm(&mut pauses, 110, 800);
+        assert!(pauses.held(at(399)).contains(0));
+        assert!(!pauses.held(at(400)).contains(0));
+        assert_eq!(pauses.dropping().collect::<Vec<_>>(), [0]);
+        // The last frame is of 760; the look at 800 saw it, those at 900, 1000 and 1100 are quiet.
+        assert!(pauses.held(at(1099)).is_empty() && pauses.dropping().count() == 1);
+        assert!(pauses.held(at(1100)).is_empty() && pauses.dropping().count() == 0);
+        let seen = pauses.storms(0, at(2_000));
+        assert_eq!((seen.count, seen.first, seen.total), (1, Some(at(400)), Span::from_ns(700)));
+        assert_eq!(pauses.holds(0, at(2_000)), [(at(110), at(400))]);
+    }
+
+    #[test]
+    fn a_detection_time_of_one_look_takes_two_samples() {
+        let mut pauses = polled();
+        let (detection, restoration) = (Span::from_ns(100), Span::from_ns(300));
+        let poll = Some(Span::from_ns(100));
+        pauses.guard(Guard { drops: true, detection, restoration, poll });
+        storm(&mut pauses, 110, 800);
+        assert_eq!(pauses.storms(0, at(2_000)).first, Some(at(400)));
+    }
+
+    #[test]
+    fn storms_that_end_between_looks_are_not_seen_and_exact_times_see_them() {
+        // Five storms of 250, which two looks or three see: one sample or two.
+        let count = |from: u64, mut pauses: Pauses| {
+            for nth in 0..5 {
+                storm(&mut pauses, from + 1_000 * nth, from + 1_000 * nth + 160);
+            }
+            pauses.storms(0, at(9_000)).count
+        };
+        assert_eq!((count(110, polled()), count(110, guarded(true))), (0, 5));
+        // The same, begun just before a look.
+        assert_eq!((count(95, polled()), count(95, guarded(true))), (5, 5));
+    }
+
+    #[test]
+    fn a_break_between_looks_starts_the_count_again() {
+        let mut pauses = polled();
+        for from in (110..900).step_by(100) {
+            // Held at each look, and released for a moment after it.
+            pauses.pause(0, at(from), at(from + 95), Time::ZERO);
+        }
+        assert!([200, 300, 400].iter().all(|&ns| pauses.clone().held(at(ns)).contains(0)));
+        assert_eq!(pauses.storms(0, at(2_000)), Storms::default());
+    }
+
+    #[test]
+    fn frames_without_end_make_one_storm_and_rare_ones_a_loop() {
+        let mut pauses = polled();
+        storm(&mut pauses, 110, 20_000);
+        assert_eq!(pauses.storms(0, at(19_000)).count, 1);
+        // Frames that hold for 1,000 and come every 500: 300 without one restore the queue, and it is held again.
+        let mut pauses = polled();
+        for from in (110..20_000).step_by(500) {
+            pauses.pause(0, at(from), at(from + 1_000), Time::ZERO);
+        }
+        assert_eq!(pauses.storms(0, at(19_000)).count, 0, "frames only in every fifth sample");
+        let mut exact = guarded(true);
+        for from in (110..20_000).step_by(500) {
+            exact.pause(0, at(from), at(from + 1_000), Time::ZERO);
+        }
+        assert!(exact.storms(0, at(19_000)).count > 10, "restored and detected again and again");
     }
 
     #[test]
@@ -358,7 +514,7 @@ mod tests {
     fn a_storm_whose_last_frame_is_older_than_the_restoration_time_ends_as_it_begins() {
         let mut pauses = Pauses::default();
         let (detection, restoration) = (Span::from_ns(200), Span::from_ns(100));
-        pauses.guard(Guard { drops: true, detection, restoration });
+        pauses.guard(Guard { drops: true, detection, restoration, poll: None });
         pauses.pause(0, at(10), at(1000), Time::ZERO);
         assert!(pauses.held(at(209)).contains(0) && !pauses.held(at(210)).contains(0));
         assert!(pauses.dropping().next().is_none());
@@ -380,7 +536,7 @@ mod tests {
 
     #[test]
     fn frames_that_nobody_looks_at_are_not_kept() {
-        for mut pauses in [Pauses::default(), guarded(true)] {
+        for mut pauses in [Pauses::default(), guarded(true), polled()] {
             for ns in (0..100_000).step_by(50) {
                 pauses.pause(1, at(ns + 10), at(ns + 110), at(ns));
             }
@@ -405,9 +561,9 @@ mod tests {
     #[test]
     fn a_look_at_each_frame_changes_nothing() {
         let frames = [(0, 10, 200), (50, 60, 60), (70, 80, 300), (280, 290, 600), (900, 900, 950)];
-        for guard in [false, true] {
+        for guard in [Pauses::default(), guarded(true), polled()] {
             let run = |looks: bool| {
-                let mut pauses = if guard { guarded(true) } else { Pauses::default() };
+                let mut pauses = guard.clone();
                 for (now, from, until) in frames {
                     let now = if looks { at(now) } else { Time::ZERO };
                     pauses.pause(0, at(from), at(until), now);

@@ -185,8 +185,10 @@ fn unmarkable(scenario: &Scenario, flows: &[FlowRecord], reports: &[PortReport])
     let mut who = Vec::new();
     let none = |is: fn(&Transport) -> bool| protocols.tcp().any(|tcp| tcp.ecn && !is(tcp));
     let capable = protocols.all().iter().any(Protocol::ecn);
-    let mixed = protocols.all().iter().any(|protocol| !protocol.ecn());
+    let mixed = protocols.tcp().any(|tcp| !tcp.ecn);
     who.extend(mixed.then_some("all packets of some transports (transport.ecn)"));
+    let pairs = protocols.queue_pairs().any(|roce| !roce.ecn);
+    who.extend(pairs.then_some("all packets of some queue pairs (roce.ecn)"));
     who.extend(none(|tcp| tcp.ecn_acks).then_some("ACKs (transport.ecn_acks)"));
     let syns = match flows.iter().any(waited_first) {
         true => "SYNs (transport.ecn_syn), and flows waited for transport.rto_initial",
