@@ -18,6 +18,7 @@ mod cubic_kernel;
 mod dctcp;
 mod ecn_star;
 pub mod hystart;
+pub mod nscc;
 mod prague;
 mod queue_pair;
 mod registry;

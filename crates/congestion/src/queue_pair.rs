@@ -26,4 +26,4 @@ macro_rules! queue_pairs {
     )+};
 }
 
-queue_pairs! { Dcqcn Timely Hpcc Swift Roce }
+queue_pairs! { Dcqcn Timely Hpcc Swift Roce Nscc Rccc NsccRccc }

@@ -1,7 +1,7 @@
 //! Every control that a scenario may name: what it does, behind its word in the key's meaning, and
 //! its line.
 
-use crate::queue_pair::{Dcqcn, Hpcc, Roce, Swift, Timely};
+use crate::queue_pair::{Dcqcn, Hpcc, Nscc, NsccRccc, Rccc, Roce, Swift, Timely};
 use crate::*;
 use switchbed_units::{Span, Time};
 
@@ -34,4 +34,10 @@ controls! {
     Swift = "swift",
     /// at line rate whatever happens.
     Roce = "roce",
+    /// sprayed packets in any order within a sender's window, as htsim has Ultra Ethernet's NSCC.
+    Nscc = "nscc",
+    /// the same by credit that receivers give (RCCC).
+    Rccc = "rccc",
+    /// the same by both.
+    NsccRccc = "nscc-rccc",
 }

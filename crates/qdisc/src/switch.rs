@@ -56,7 +56,7 @@ pub struct Switch {
     /// Which classes pause before they lose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pfc: Option<Pfc>,
-    /// What becomes of packets that the memory refuses; without it they are dropped.
+    /// Rules by which packets that the memory refuses are cut; without them they are dropped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trimming: Option<Trimming>,
     /// Rules of each queue, in order, where they differ; else empty.

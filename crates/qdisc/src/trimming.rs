@@ -28,7 +28,7 @@ params! {
         queue: Option<u8> as QUEUE;
         /// The class (DSCP) of trimmed packets from this switch on.
         dscp: u8 as CLASS;
-        /// Their class where the port faces a host, so that receivers can tell where a packet was trimmed
+        /// Class of trimmed packets where the port faces a host, so that receivers can tell where one was trimmed
         /// (SONiC: dscp_value = from-tc). Default: dscp.
         host_dscp: Option<u8> as CLASS;
         /// How a switch trims. switch: the arrival that the memory refuses. htsim: a queue that is trimmed holds

@@ -51,6 +51,33 @@ params! {
         ack_class: Option<u8>;
         /// The class of CNPs. Default: the ACKs'.
         cnp_class: Option<u8>;
+        /// nscc and rccc: which path each packet takes.
+        spray: Spray = "oblivious";
+        /// nscc and rccc: paths that a sender tells apart, a power of two (htsim: 64).
+        entropies: u32 = "64" as count(1, 32_768);
+        /// nscc and rccc: a SACK covers no more bytes than that on the wire (htsim: 16,384).
+        ack_after: Bytes = "16384B";
+        /// nscc and rccc: what is not answered for so long is sent again. Default: 15 us and six times what the
+        /// switch's memory takes to drain on a host's line (htsim).
+        spray_rto: Option<Span>;
+        /// nscc: the queueing delay that senders aim at. Default: 3/4 of the longest round trip where switches trim,
+        /// else all of it (htsim).
+        target_delay: Option<Span>;
+        /// nscc and rccc: the length of NACKs, pulls and requests, and of SACKs. Default: 64 and 78 bytes (Ethernet 14
+        /// and 4, IPv4 20, UDP 8, 16 and 32 of Ultra Ethernet); htsim has 64 for all.
+        control_len: Option<Bytes>;
+    }
+}
+
+words! {
+    /// Choice of a packet's path by its entropy, as htsim 40ccb05 has it.
+    pub enum Spray {
+        /// Each path once in a round, in a random order.
+        Oblivious = "oblivious",
+        /// The same, less often where packets were marked, trimmed or lost.
+        Bitmap = "bitmap",
+        /// Paths again whose packets were acknowledged without a mark.
+        Reps = "reps",
     }
 }
 
@@ -68,8 +95,8 @@ words! {
 pub const SECTION: SectionSpec = SectionSpec {
     name: "roce",
     repeated: false,
-    doc: "RoCE's queue pairs, where transport.kind is dcqcn, timely, hpcc, swift or roce, which kind \
-          then is as well; or, with a kind of its own, for some classes beside TCP. Packets leave at \
+    doc: "RoCE's queue pairs, where transport.kind is dcqcn, timely, hpcc, swift, roce, nscc, rccc or \
+          nscc-rccc, which kind then is as well; or, with a kind of its own, for some classes beside TCP. Packets leave at \
           the rate that the control allows, queue pairs in turn; one begins at line rate.",
     keys: Roce::TABLE,
 };
@@ -77,6 +104,11 @@ pub const SECTION: SectionSpec = SectionSpec {
 /// How often a queue pair sends again at least before it fails: the greatest `retry_cnt` of the verbs, which has
 /// three bits.
 pub const RETRIES: u32 = 7;
+
+/// Bytes of a SACK and of other answers, where the file does not say: headers of Ethernet, IPv4 and UDP are 46 with the
+/// checksum, those of Ultra Ethernet 32 and 16 (xdp2, `include/uet/pds.h`); a frame has 64 at least.
+const SACK_BYTES: u32 = 78;
+const CONTROL_BYTES: u32 = 64;
 
 /// Bytes of INT in a packet: 8 for each of five switches, and 2 (HPCC's figure 7).
 pub const INT_BYTES: u32 = 42;
@@ -114,6 +146,23 @@ impl Roce {
                 return Err(Unfit::new(key, "it must be longer than 0"));
             }
         }
+        if !self.entropies.is_power_of_two() {
+            return Err(Unfit::new(key.entropies, "it must be a power of two"));
+        }
+        let least = Bytes::new(CONTROL_BYTES.into());
+        if self.control_len.is_some_and(|bytes| bytes < least || bytes > mtu) {
+            let why = format!("it must be from {least} to host.mtu, {mtu}");
+            return Err(Unfit::new(key.control_len, why));
+        }
+        for (key, span) in [(key.spray_rto, self.spray_rto), (key.target_delay, self.target_delay)]
+        {
+            if span == Some(Span::ZERO) {
+                return Err(Unfit::new(key, "it must be longer than 0"));
+            }
+        }
+        if self.control.about().unordered() && self.mtu > Bytes::new(u16::MAX.into()) {
+            return Err(Unfit::new(key.mtu, "a packet carries at most 65535 bytes"));
+        }
         if self.rto_low > self.rto {
             let why = format!("it must be at most rto, {}", self.rto);
             return Err(Unfit::new(key.rto_low, why));
@@ -142,7 +191,11 @@ impl Roce {
 
     /// The shortest packet: data of a byte, or a CNP.
     pub fn shortest(&self) -> Bytes {
-        (self.overhead() + Bytes::new(1)).min(Bytes::new(self.cnp_bytes().into()))
+        let answer = match self.control.about().unordered() {
+            true => self.control_bytes().min(self.ack_bytes()),
+            false => self.cnp_bytes(),
+        };
+        (self.overhead() + Bytes::new(1)).min(Bytes::new(answer.into()))
     }
 
     /// The length on the wire of so many bytes of payload.
@@ -152,7 +205,15 @@ impl Roce {
 
     /// Returns the length of an ACK.
     pub fn ack_bytes(&self) -> u32 {
-        self.wire_bytes(4)
+        match self.control.about().unordered() {
+            true => self.control_len.map_or(SACK_BYTES, |bytes| bytes.get() as u32),
+            false => self.wire_bytes(4),
+        }
+    }
+
+    /// Returns the length of a NACK, a pull or a request.
+    pub fn control_bytes(&self) -> u32 {
+        self.control_len.map_or(CONTROL_BYTES, |bytes| bytes.get() as u32)
     }
 
     /// Returns the length of a CNP.

@@ -38,7 +38,7 @@ use crate::table::Table;
 use crate::timeline::{Action, Timeline};
 use crate::topology::{Cable, Graph, Node};
 use crate::transport::tcp::Config;
-use crate::transport::{Kind, datagram, roce};
+use crate::transport::{Kind, datagram, roce, unordered};
 use std::collections::HashMap;
 use std::sync::Arc;
 use switchbed_qdisc::hooks::GroupUse;
@@ -56,7 +56,7 @@ use switchbed_scenario::roce::longest_way;
 use switchbed_scenario::traffic;
 use switchbed_scenario::traffic::MAX_CONNECTIONS;
 use switchbed_scenario::traffic::{FlowStart, Flows, TrafficError};
-use switchbed_scenario::{FctEnd, Host, SchemeChoice};
+use switchbed_scenario::{FctEnd, Host, SchemeChoice, Switch};
 use switchbed_units::random::OnDemand;
 use switchbed_units::{Bytes, Rate, Span, Time};
 
@@ -208,7 +208,8 @@ impl Simulation {
             },
             None => Frames { class: 0, len_bytes: 64, delay: Span::ZERO },
         };
-        let carriers = protocols.all().iter().map(|protocol| carrier(protocol, host, &graph));
+        let carriers =
+            protocols.all().iter().map(|protocol| carrier(protocol, (host, switch), &graph));
         let carriers = carriers.collect::<Result<Vec<_>, _>>()?;
         let phases = Phases::new(least, beats.longest());
         let plan = Plan {
@@ -873,8 +874,25 @@ impl Simulation {
 }
 
 /// A transport as such hosts have it.
-fn carrier(protocol: &Protocol, host: &Host, graph: &Graph) -> Result<Carrier, BuildError> {
+fn carrier(
+    protocol: &Protocol,
+    (host, switch): (&Host, &Switch),
+    graph: &Graph,
+) -> Result<Carrier, BuildError> {
     let (transport, warm, ack_class_follows) = match protocol {
+        Protocol::QueuePairs(roce) if roce.control.about().unordered() => {
+            let (rtt, _) = longest_way(graph, roce);
+            let trims = switch
+                .trimming
+                .as_ref()
+                .map(|trimming| trimming.host_dscp.filter(|class| *class != trimming.dscp));
+            let bits = 8.0 * switch.pool.unwrap_or(switch.buffer).as_f64();
+            let line = graph.hosts.iter().map(|cable| cable.rate).min();
+            let drain = line
+                .map_or(rtt, |line| Span::from_secs_f64((bits / line.as_bps() as f64).min(1.0)));
+            let config = unordered::Config::new(roce, (rtt, drain), trims);
+            (Kind::Unordered(config), None, true)
+        }
         Protocol::QueuePairs(roce) => {
             let (base_rtt, hops) = longest_way(graph, roce);
             (Kind::Roce(roce::Config::new(roce, base_rtt, hops)), None, true)

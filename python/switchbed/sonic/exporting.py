@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from switchbed.sonic import buffers, wred
+from switchbed.sonic import buffers, trimming, wred
 from switchbed.sonic.device import Device
 from switchbed.sonic.draft import NAME, Choices, Draft
 from switchbed.sonic.finding import Findings
@@ -29,6 +29,7 @@ def export(
         _schedulers(draft)
         wred.Writer(draft).write()
         buffers.Writer(draft).write()
+        trimming.write(draft)
     return {name: rows for name, rows in draft.made.items() if rows}, draft.said
 
 

@@ -22,6 +22,7 @@ from switchbed.sonic.reading import (
     rows_by_port,
     runs,
 )
+from switchbed.sonic.trimming import trimming
 
 UNKNOWN_RATE = 10_000
 LINKS = "links"
@@ -90,6 +91,7 @@ class _Import:
             if mark.drops is not None and mark.drops != usual.drops:
                 rules[mine.index]["unmarkable"] = _unmarkable(mark)
         switch |= memory.switch
+        cut = trimming(self.reading, ports[0], queues)
         device.modelled = list(dict.fromkeys(device.modelled))
         self._left_out()
         self.said.all = list(dict.fromkeys(self.said.all))  # queues share profiles
@@ -103,11 +105,12 @@ class _Import:
                 *_lines(switch),
                 "",
                 *(["[switch.pfc]", *_lines(memory.pfc), ""] if "priorities" in memory.pfc else []),
+                *(["[switch.trimming]", *_lines(cut), ""] if cut else []),
                 *_entries(rules),
                 "[scheme]",
                 *_lines(_scheme(usual)),
                 "",
-                *self._traffic(ports, marks, usual),
+                *self._traffic(ports, marks, usual, "nscc" if cut else "dctcp"),
             ]
         )
         return Imported(text, device, self.said, files)
@@ -303,7 +306,6 @@ class _Import:
                 "PFC_WD",
                 "the watchdog, which drops or forwards in a storm: switch.pfc.watchdog has it",
             ),
-            ("SWITCH_TRIMMING", "packets are dropped here where a switch trims them"),
             ("LOSSLESS_TRAFFIC_PATTERN", "headroom here is for packets of the scenario's lengths"),
             (
                 "DEFAULT_LOSSLESS_BUFFER_PARAMETER",
@@ -312,16 +314,6 @@ class _Import:
         ):
             if self.reading.full.get(table):
                 self.said.left_out(table, why)
-        trims = [
-            foreign.name(name)
-            for name, row in self.reading.full.get("BUFFER_PROFILE", {}).items()
-            if row.get("packet_discard_action") == "trim"
-        ]
-        if trims:
-            self.said.left_out(
-                f"BUFFER_PROFILE|{foreign.some(trims)}|packet_discard_action",
-                "trim: packets are dropped here where a switch trims them",
-            )
         for table, key, fields in schema.unknown(self.reading.tables):
             if table not in ("SCHEDULER", "WRED_PROFILE"):
                 names = ", ".join(map(foreign.name, fields))
@@ -393,7 +385,7 @@ class _Import:
         return ["[topology]", 'kind = "file"', f"path = {toml.value('path', name)}"]
 
     def _traffic(
-        self, ports: Sequence[str], marks: Mapping[int, Marking], usual: Marking
+        self, ports: Sequence[str], marks: Mapping[int, Marking], usual: Marking, transport: str
     ) -> list[str]:
         """Flows among the ports of the most common speed, in the first class that marks."""
         marked = next((i for i, mark in marks.items() if mark == usual), 0)
@@ -409,7 +401,7 @@ class _Import:
             lines += ['service = "random"', f"shares = {toml.value('shares', shares)}"]
         return [
             "[transport]",
-            'kind = "dctcp"',
+            f'kind = "{transport}"',
             "",
             *lines,
             'sizes = "web-search"',

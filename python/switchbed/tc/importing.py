@@ -132,7 +132,9 @@ class _Import:
         leaves = [self._leaf(each) for each in under]
         leaf = leaves[0]
         apart = any(each != leaf for each in leaves)
-        if apart and (any(library.makes_queues(each.scheme) for each in leaves) or len(under) > MOST_QUEUES):
+        if apart and (
+            any(library.makes_queues(each.scheme) for each in leaves) or len(under) > MOST_QUEUES
+        ):
             # Flows in queues of their own take the whole port, and a port has so many queues.
             self._alike(leaves, under)
         count = min(len(under), MOST_QUEUES)

@@ -12,6 +12,10 @@ pub struct RateAbout {
     pub cnp: bool,
     /// Data carries its sending time, and ACKs echo it.
     pub stamps: bool,
+    /// A sender has NSCC's window.
+    pub nscc: bool,
+    /// A sender needs its receiver's credit.
+    pub credits: bool,
     /// Whether it was checked against its paper or its authors' code.
     pub verified: bool,
     /// Citation of the publication.
@@ -20,8 +24,20 @@ pub struct RateAbout {
 
 impl RateAbout {
     /// One that asks nothing of the network.
-    pub const PLAIN: RateAbout =
-        RateAbout { int: false, cnp: false, stamps: false, verified: true, paper: "" };
+    pub const PLAIN: RateAbout = RateAbout {
+        int: false,
+        cnp: false,
+        stamps: false,
+        nscc: false,
+        credits: false,
+        verified: true,
+        paper: "",
+    };
+
+    /// Whether packets are sprayed and delivered in any order.
+    pub const fn unordered(&self) -> bool {
+        self.nscc || self.credits
+    }
 }
 
 /// Properties of a queue pair's path to its receiver, as the sender knows them.

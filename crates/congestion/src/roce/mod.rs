@@ -17,6 +17,7 @@ mod registry;
 mod swift;
 mod timely;
 mod unlimited;
+mod unordered;
 
 pub use dcqcn::{Dcqcn, DcqcnParams, DcqcnVariant};
 pub use hpcc::{Hpcc, HpccParams, HpccState};
@@ -25,3 +26,4 @@ pub use registry::{RateControl, RateMemory};
 pub use swift::{Swift, SwiftParams};
 pub use timely::{Timely, TimelyParams, TimelyUpdate};
 pub use unlimited::Unlimited;
+pub use unordered::{Nscc, NsccRccc, Rccc};

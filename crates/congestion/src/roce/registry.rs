@@ -23,6 +23,13 @@ switchbed_config::kinds! {
         Swift(SwiftParams) = "swift",
         /// line rate whatever happens.
         Unlimited = "roce",
+        /// sprayed packets in any order, trimmed ones asked for at once, within a window by mark and delay
+        /// (htsim 40ccb05's NSCC).
+        Nscc = "nscc",
+        /// the same by credit that the receiver gives (htsim 40ccb05's RCCC).
+        Rccc = "rccc",
+        /// the same by window and credit.
+        NsccRccc = "nscc-rccc",
     }
 }
 
@@ -153,6 +160,9 @@ rate_controls! {
     Hpcc(params),
     Swift(params),
     Unlimited,
+    Nscc,
+    Rccc,
+    NsccRccc,
 }
 
 #[cfg(test)]

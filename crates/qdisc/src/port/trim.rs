@@ -71,7 +71,7 @@ pub(crate) struct Trimming {
 
 /// Fate of an arrival that is not stored as it came.
 pub(super) enum Refused {
-    /// It is dropped.
+    /// Drop of the whole packet.
     Dropped(QueueId, DropReason),
     /// A queue has grown by a packet: what is left of the arrival, or of another whose place it has taken.
     Trimmed(QueueId),

@@ -59,7 +59,7 @@ pub(crate) fn check(origin: &Origin, root: &Table, scenario: &Scenario) -> Resul
             let key = if entries.len() > 1 { format!("traffic.{i}") } else { "traffic".to_owned() };
             let why = format!(
                 "has {} in a queue that [switch.trimming] trims (class {class}), and its receivers do not \
-                 understand trimmed packets: leave the queue out of switch.trimming.queues, or use udp",
+                 understand trimmed packets: leave the queue out of switch.trimming.queues, or use nscc, rccc or udp",
                 protocol.kind()
             );
             return Err(origin.mistake(at, &key, why));
@@ -87,5 +87,6 @@ pub(crate) fn check_live(origin: &Origin, root: &Table, switch: &Switch) -> Resu
 
 /// Whether receivers know a trimmed packet. UDP's get a shorter datagram.
 fn understands(protocol: &Protocol) -> bool {
-    !protocol.is_reliable()
+    let unordered = protocol.queue_pairs().is_some_and(|pairs| pairs.control.about().unordered());
+    unordered || !protocol.is_reliable()
 }

@@ -161,6 +161,10 @@ fn file(name: &str, frames: &[(Time, u32, &Sent)]) -> Result<Vec<u8>, PcapError>
     Ok(writer.into_inner())
 }
 
+/// UDP port of Ultra Ethernet, and bytes on the wire besides UDP's payload: Ethernet 14 and 4, IPv4 20, UDP 8.
+const ULTRA_ETHERNET: u16 = 4_793;
+const ETHERNET_IPV4_UDP: u32 = 46;
+
 /// A sent packet's headers. Its ports identify a connection; its number makes them: 1024 and
 /// up at its sender, 5001 and up at the other end.
 fn headers(sent: &Sent) -> Headers {
@@ -168,6 +172,7 @@ fn headers(sent: &Sent) -> Headers {
     let (from, to) = (sent.from.map_or(0, |host| host.0), sent.to.0);
     let connection = packet.flow.0 & 0xff_ffff;
     let active = 1_024 + (connection % 60_000) as u16;
+    let unordered = matches!(&payload.body, Body::Rdma(rdma) if rdma.kind.is_unordered());
     let passive = 5_001 + (packet.flow.0 >> 24) as u16 + 256 * (connection / 60_000 % 200) as u16;
     let back = match &payload.body {
         Body::Segment(segment) => segment.flags.contains(Flags::ACK),
@@ -175,6 +180,7 @@ fn headers(sent: &Sent) -> Headers {
         Body::Rdma(rdma) => !rdma.kind.is_data(),
         Body::Datagram { .. } | Body::Notification(_) | Body::Pause { .. } => false,
     };
+    let passive = if unordered { ULTRA_ETHERNET } else { passive };
     let (here, there) = if back { (passive, active) } else { (active, passive) };
     let ecn = match packet.ecn {
         Ecn::NotEct => 0,
@@ -184,6 +190,9 @@ fn headers(sent: &Sent) -> Headers {
     };
     let (source, destination) = (End::of(from, here), End::of(to, there));
     let way = Way { source, destination, dscp: packet.class, ecn };
+    if unordered {
+        return build::udp(&way, packet.len_bytes.saturating_sub(ETHERNET_IPV4_UDP));
+    }
     if let Body::Rdma(rdma) = &payload.body {
         let (first, last) = (rdma.kind.begins(), rdma.kind.ends());
         let operation = match rdma.kind {

@@ -39,13 +39,30 @@ pub enum RdmaKind {
     Nack,
     /// A congestion notification packet: data came with a mark.
     Cnp,
+    /// Unordered delivery: data, wherever in its message.
+    Sprayed,
+    /// Unordered delivery: what has come, packet by packet.
+    Sack,
+    /// Unordered delivery: data came without its payload.
+    Trimmed,
+    /// Unordered delivery: credit for the sender.
+    Pull,
+    /// Unordered delivery: a sender asks for credit. It goes to the receiving half, as data does.
+    Request,
 }
 
 impl RdmaKind {
     /// Whether it has payload.
     #[inline]
     pub fn is_data(self) -> bool {
-        self.begins() || self.ends() || self == RdmaKind::Middle
+        use RdmaKind::{Middle, Request, Sprayed};
+        self.begins() || self.ends() || matches!(self, Middle | Sprayed | Request)
+    }
+
+    /// Whether it is of unordered delivery.
+    pub fn is_unordered(self) -> bool {
+        use RdmaKind::{Pull, Request, Sack, Sprayed, Trimmed};
+        matches!(self, Sprayed | Sack | Trimmed | Pull | Request)
     }
 
     /// Whether a message begins with it.
@@ -67,6 +84,16 @@ impl Trail {
     /// Makes the trail of a packet sent at `now`.
     pub fn stamped(now: Time) -> Trail {
         Trail([now.as_ps(), 0, 0, 0, 0])
+    }
+
+    /// Makes a trail of words of the transport's own.
+    pub fn of(words: [u64; SWITCHES]) -> Trail {
+        Trail(words)
+    }
+
+    /// Returns all words.
+    pub fn words(&self) -> [u64; SWITCHES] {
+        self.0
     }
 
     /// When the packet was sent, if it says that.

@@ -71,7 +71,13 @@ impl Sender {
         if self.sent == end {
             self.ends.pop_front();
         }
-        Some(Outgoing { body, len_bytes: len + config.header, ecn: config.ecn, class: None })
+        Some(Outgoing {
+            body,
+            len_bytes: len + config.header,
+            ecn: config.ecn,
+            class: None,
+            entropy: 0,
+        })
     }
 }
 

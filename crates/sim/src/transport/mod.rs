@@ -9,13 +9,14 @@ pub mod datagram;
 mod ranges;
 pub mod roce;
 pub mod tcp;
+pub mod unordered;
 
 pub(crate) use counters::Tally;
 pub use counters::{Counters, Wait, Waits};
 
 use crate::packet::{Body, Flags};
-use switchbed_qdisc::Ecn;
 use switchbed_qdisc::fq::Terms;
+use switchbed_qdisc::{Ecn, Packet};
 use switchbed_scenario::transport::Warm;
 use switchbed_units::{Rate, Span, Time};
 
@@ -28,6 +29,8 @@ pub enum Kind {
     Datagrams(datagram::Config),
     /// Queue pairs.
     Roce(roce::Config),
+    /// Queue pairs whose packets come in any order.
+    Unordered(unordered::Config),
 }
 
 impl Kind {
@@ -42,16 +45,21 @@ impl Kind {
         matches!(self, Kind::Roce(config) if config.gathers())
     }
 
+    /// Whether receivers give credit.
+    pub(crate) fn credits(&self) -> bool {
+        matches!(self, Kind::Unordered(config) if config.credits())
+    }
+
     /// Whether it is queue pairs.
     pub(crate) fn is_pairs(&self) -> bool {
-        matches!(self, Kind::Roce(_))
+        matches!(self, Kind::Roce(_) | Kind::Unordered(_))
     }
 
     /// Payload of a datagram that switches have cut off, where it came with such a length.
     pub(crate) fn trimmed(&self, len: u32, len_bytes: u32) -> u64 {
         match self {
             Kind::Datagrams(config) => config.trimmed(len, len_bytes).into(),
-            Kind::Tcp(_) | Kind::Roce(_) => 0,
+            Kind::Tcp(_) | Kind::Roce(_) | Kind::Unordered(_) => 0,
         }
     }
 
@@ -61,6 +69,7 @@ impl Kind {
             Kind::Tcp(config) => config.mss(),
             Kind::Datagrams(config) => config.mss,
             Kind::Roce(config) => config.mtu(),
+            Kind::Unordered(config) => config.mtu(),
         }
     }
 }
@@ -87,6 +96,8 @@ pub struct Outgoing {
     pub ecn: Ecn,
     /// Service class, where it differs from the connection's.
     pub class: Option<u8>,
+    /// Change of its connection's ECMP key, where packets are sprayed; 0: none.
+    pub entropy: u32,
 }
 
 /// Either half of a connection.
@@ -108,6 +119,8 @@ pub enum Sending {
     Datagrams(datagram::Sender),
     /// A queue pair's.
     Roce(Box<roce::Sender>),
+    /// One of unordered delivery.
+    Unordered(Box<unordered::Sender>),
 }
 
 /// A sender's window, round trip and rate at a time; `None` where it has none.
@@ -131,6 +144,8 @@ pub enum Receiving {
     Datagrams(datagram::Receiver),
     /// A queue pair's.
     Roce(Box<roce::Receiver>),
+    /// One of unordered delivery.
+    Unordered(Box<unordered::Receiver>),
 }
 
 fn segment(config: &tcp::Config, segment: tcp::Segment) -> Outgoing {
@@ -140,21 +155,25 @@ fn segment(config: &tcp::Config, segment: tcp::Segment) -> Outgoing {
         len_bytes: config.wire_bytes(&segment),
         ecn,
         class: None,
+        entropy: 0,
     }
 }
 
 impl Sending {
-    /// A connection of a kind that begins so, at a card whose line has this rate.
+    /// A connection of a kind that begins so, at a card whose line has this rate, with this ECMP key.
     pub fn new(
         kind: &Kind,
         opening: Opening,
         warm: Option<&Warm>,
-        line: Rate,
+        (line, key): (Rate, u32),
         now: Time,
     ) -> Sending {
         match (kind, opening, warm) {
             (Kind::Roce(config), ..) => {
                 Sending::Roce(Box::new(roce::Sender::new(config, line, now)))
+            }
+            (Kind::Unordered(config), ..) => {
+                Sending::Unordered(Box::new(unordered::Sender::new(config, line, key, now)))
             }
             (Kind::Datagrams(_), ..) => Sending::Datagrams(datagram::Sender::default()),
             (Kind::Tcp(config), Opening::Warm, Some(warm)) => {
@@ -171,6 +190,7 @@ impl Sending {
             (Sending::Tcp(sender), _) => sender.write(bytes),
             (Sending::Datagrams(sender), _) => sender.write(bytes),
             (Sending::Roce(sender), Kind::Roce(config)) => sender.write(config, bytes),
+            (Sending::Unordered(sender), Kind::Unordered(config)) => sender.write(config, bytes),
             _ => {}
         }
     }
@@ -182,6 +202,8 @@ impl Sending {
             (Sending::Datagrams(sender), _) => sender.truncate(),
             (Sending::Roce(sender), Kind::Roce(config)) => sender.truncate(config),
             (Sending::Roce(sender), _) => sender.written(),
+            (Sending::Unordered(sender), Kind::Unordered(config)) => sender.truncate(config),
+            (Sending::Unordered(sender), _) => sender.written(),
         }
     }
 
@@ -191,6 +213,7 @@ impl Sending {
             Sending::Tcp(sender) => sender.written(),
             Sending::Datagrams(sender) => sender.written(),
             Sending::Roce(sender) => sender.written(),
+            Sending::Unordered(sender) => sender.written(),
         }
     }
 
@@ -206,6 +229,7 @@ impl Sending {
             Sending::Tcp(sender) => sender.acked(),
             Sending::Datagrams(_) => 0,
             Sending::Roce(sender) => sender.acked(),
+            Sending::Unordered(sender) => sender.acked(),
         }
     }
 
@@ -216,6 +240,7 @@ impl Sending {
             Sending::Tcp(sender) => sender.idle(),
             Sending::Datagrams(sender) => sender.unsent() == 0,
             Sending::Roce(sender) => sender.acked() == sender.written(),
+            Sending::Unordered(sender) => sender.acked() == sender.written(),
         }
     }
 
@@ -225,6 +250,7 @@ impl Sending {
             Sending::Tcp(sender) => sender.unsent(),
             Sending::Datagrams(sender) => sender.unsent(),
             Sending::Roce(sender) => sender.unsent(),
+            Sending::Unordered(sender) => sender.unsent(),
         }
     }
 
@@ -234,6 +260,7 @@ impl Sending {
             Sending::Tcp(sender) => *sender.counters(),
             Sending::Datagrams(_) => Counters::default(),
             Sending::Roce(sender) => sender.counters(),
+            Sending::Unordered(sender) => sender.counters(),
         }
     }
 
@@ -243,6 +270,7 @@ impl Sending {
             Sending::Tcp(sender) => sender.waits(),
             Sending::Datagrams(_) => Waits::default(),
             Sending::Roce(sender) => sender.waits(),
+            Sending::Unordered(sender) => sender.waits(),
         }
     }
 
@@ -251,6 +279,7 @@ impl Sending {
         match self {
             Sending::Tcp(sender) => sender.failed(),
             Sending::Roce(sender) => sender.failed(),
+            Sending::Unordered(sender) => sender.failed(),
             Sending::Datagrams(_) => false,
         }
     }
@@ -266,7 +295,7 @@ impl Sending {
     pub fn alpha(&self) -> Option<f64> {
         match self {
             Sending::Tcp(sender) => sender.alpha(),
-            Sending::Datagrams(_) | Sending::Roce(_) => None,
+            Sending::Datagrams(_) | Sending::Roce(_) | Sending::Unordered(_) => None,
         }
     }
 
@@ -287,6 +316,11 @@ impl Sending {
                 pacing_bps: Some(sender.rate().as_bps() as f64),
                 ..Snapshot::default()
             },
+            (Sending::Unordered(sender), Kind::Unordered(config)) => Snapshot {
+                cwnd_packets: Some(sender.window(config)),
+                in_flight_bytes: sender.in_flight(),
+                ..Snapshot::default()
+            },
             _ => Snapshot::default(),
         }
     }
@@ -295,7 +329,7 @@ impl Sending {
     pub(crate) fn terms(&self) -> Option<Terms> {
         match self {
             Sending::Tcp(sender) => Some(sender.terms()),
-            Sending::Datagrams(_) | Sending::Roce(_) => None,
+            Sending::Datagrams(_) | Sending::Roce(_) | Sending::Unordered(_) => None,
         }
     }
 
@@ -303,7 +337,7 @@ impl Sending {
     pub(crate) fn paced_until(&self) -> Time {
         match self {
             Sending::Tcp(sender) => sender.paced_until(),
-            Sending::Datagrams(_) | Sending::Roce(_) => Time::NEVER,
+            Sending::Datagrams(_) | Sending::Roce(_) | Sending::Unordered(_) => Time::NEVER,
         }
     }
 
@@ -311,7 +345,7 @@ impl Sending {
     pub(crate) fn left_card(&mut self, bytes: u32) -> bool {
         match self {
             Sending::Tcp(sender) => sender.left_card(bytes),
-            Sending::Datagrams(_) | Sending::Roce(_) => false,
+            Sending::Datagrams(_) | Sending::Roce(_) | Sending::Unordered(_) => false,
         }
     }
 
@@ -322,6 +356,9 @@ impl Sending {
         match (self, kind) {
             (Sending::Roce(sender), Kind::Roce(config)) => {
                 Some((sender.not_before(), sender.has_more(config)))
+            }
+            (Sending::Unordered(sender), Kind::Unordered(config)) => {
+                Some((Time::ZERO, sender.has_more(config)))
             }
             _ => None,
         }
@@ -335,6 +372,9 @@ impl Sending {
                 sender.on_segment(config, ack, now);
             }
             (Sending::Roce(sender), Kind::Roce(config), Body::Rdma(answer)) => {
+                sender.on_answer(config, answer, now);
+            }
+            (Sending::Unordered(sender), Kind::Unordered(config), Body::Rdma(answer)) => {
                 sender.on_answer(config, answer, now);
             }
             _ => {}
@@ -351,6 +391,9 @@ impl Half for Sending {
             }
             (Sending::Datagrams(sender), Kind::Datagrams(config)) => sender.poll_transmit(config),
             (Sending::Roce(sender), Kind::Roce(config)) => sender.poll_transmit(config, now),
+            (Sending::Unordered(sender), Kind::Unordered(config)) => {
+                sender.poll_transmit(config, now)
+            }
             _ => None,
         }
     }
@@ -360,6 +403,7 @@ impl Half for Sending {
         match self {
             Sending::Tcp(sender) => sender.next_timeout(),
             Sending::Roce(sender) => sender.next_timeout(),
+            Sending::Unordered(sender) => sender.next_timeout(),
             Sending::Datagrams(_) => None,
         }
     }
@@ -368,6 +412,7 @@ impl Half for Sending {
         match (self, kind) {
             (Sending::Tcp(sender), Kind::Tcp(config)) => sender.on_timeout(config, now),
             (Sending::Roce(sender), Kind::Roce(config)) => sender.on_timeout(config, now),
+            (Sending::Unordered(sender), Kind::Unordered(config)) => sender.on_timeout(config, now),
             _ => {}
         }
     }
@@ -380,6 +425,7 @@ impl Receiving {
             Kind::Tcp(_) => Receiving::Tcp(tcp::Receiver::new()),
             Kind::Datagrams(_) => Receiving::Datagrams(datagram::Receiver::default()),
             Kind::Roce(_) => Receiving::Roce(Box::default()),
+            Kind::Unordered(_) => Receiving::Unordered(Box::default()),
         }
     }
 
@@ -390,6 +436,7 @@ impl Receiving {
             Receiving::Tcp(receiver) => receiver.received(),
             Receiving::Datagrams(receiver) => receiver.reached(),
             Receiving::Roce(receiver) => receiver.received(),
+            Receiving::Unordered(receiver) => receiver.received(),
         }
     }
 
@@ -399,6 +446,7 @@ impl Receiving {
         match self {
             Receiving::Tcp(receiver) => Some(receiver.received()),
             Receiving::Roce(receiver) => Some(receiver.received()),
+            Receiving::Unordered(receiver) => Some(receiver.received()),
             Receiving::Datagrams(_) => None,
         }
     }
@@ -406,7 +454,7 @@ impl Receiving {
     /// Whether it is a queue pair's.
     #[inline]
     pub fn is_pair(&self) -> bool {
-        matches!(self, Receiving::Roce(_))
+        matches!(self, Receiving::Roce(_) | Receiving::Unordered(_))
     }
 
     /// Whether data is never acknowledged.
@@ -417,7 +465,25 @@ impl Receiving {
 
     /// Whether a queue pair has an answer to send.
     pub fn answers(&self) -> bool {
-        matches!(self, Receiving::Roce(receiver) if receiver.answers())
+        match self {
+            Receiving::Roce(receiver) => receiver.answers(),
+            Receiving::Unordered(receiver) => receiver.answers(),
+            Receiving::Tcp(_) | Receiving::Datagrams(_) => false,
+        }
+    }
+
+    /// Whether its sender wants credit.
+    #[inline]
+    pub(crate) fn wants_pull(&self) -> bool {
+        matches!(self, Receiving::Unordered(receiver) if receiver.wants_pull())
+    }
+
+    /// Gives its sender credit, which the next answer brings; how many bytes.
+    pub(crate) fn pull(&mut self, kind: &Kind) -> u64 {
+        match (self, kind) {
+            (Receiving::Unordered(receiver), Kind::Unordered(config)) => receiver.pull(config),
+            _ => 0,
+        }
     }
 
     /// Tells that the data so far ends an application's write.
@@ -428,9 +494,16 @@ impl Receiving {
         }
     }
 
-    /// Data came; `ce`: with a congestion mark, `merged`: several packets as one.
+    /// Data came in a packet; `merged`: several packets as one.
     #[inline(always)]
-    pub fn on_data(&mut self, kind: &Kind, body: &Body, ce: bool, merged: bool, now: Time) {
+    pub fn on_data(
+        &mut self,
+        kind: &Kind,
+        (packet, body): (&Packet, &Body),
+        merged: bool,
+        now: Time,
+    ) {
+        let ce = packet.ecn == Ecn::Ce;
         match (self, kind, body) {
             (Receiving::Tcp(receiver), Kind::Tcp(config), Body::Segment(segment)) => {
                 if merged {
@@ -445,6 +518,9 @@ impl Receiving {
             (Receiving::Roce(receiver), Kind::Roce(config), Body::Rdma(data)) => {
                 receiver.on_data(config, data, ce, now);
             }
+            (Receiving::Unordered(receiver), Kind::Unordered(config), Body::Rdma(data)) => {
+                receiver.on_data(config, data, (ce, packet.len_bytes, packet.class));
+            }
             _ => {}
         }
     }
@@ -458,6 +534,9 @@ impl Half for Receiving {
                 Some(segment(config, receiver.poll_transmit(config, now)?))
             }
             (Receiving::Roce(receiver), Kind::Roce(config)) => receiver.poll_transmit(config, now),
+            (Receiving::Unordered(receiver), Kind::Unordered(config)) => {
+                receiver.poll_transmit(config)
+            }
             _ => None,
         }
     }
@@ -467,7 +546,7 @@ impl Half for Receiving {
         match self {
             Receiving::Tcp(receiver) => receiver.next_timeout(),
             Receiving::Roce(receiver) => receiver.next_timeout(),
-            Receiving::Datagrams(_) => None,
+            Receiving::Datagrams(_) | Receiving::Unordered(_) => None,
         }
     }
 

@@ -24,5 +24,6 @@ mod small_queues;
 mod timers;
 mod topologies;
 mod trimming;
+mod unordered;
 mod warmup;
 mod warnings;

@@ -10,7 +10,7 @@ use crate::node::notice::{Answers, Notice, What};
 use crate::packet::{Body, Flags, NOTIFICATIONS, PAUSES, PROBES, Payload, Segment};
 use crate::transport::is_data;
 use switchbed_qdisc::hooks::Feedback;
-use switchbed_qdisc::{Ecn, FlowId, Packet};
+use switchbed_qdisc::{FlowId, Packet};
 use switchbed_units::Time;
 
 /// Bytes that are missing before a packet, where it comes beyond a gap.
@@ -67,10 +67,9 @@ impl Host {
             if let Some(gap) = gap(&payload.body, before) {
                 cx.log.early.count(gap);
             }
-            let ce = packet.ecn == Ecn::Ce;
             half.peer = payload.from;
             let kind = cx.settings.transport(half.kind);
-            half.receiving.on_data(kind, &payload.body, ce, merged, now);
+            half.receiving.on_data(kind, (packet, &payload.body), merged, now);
             let opened = std::mem::replace(&mut half.last, now);
             let after = half.receiving.reached();
             if after >= half.due {
@@ -80,6 +79,9 @@ impl Host {
                 self.accept(other, &payload.body, opened, cx, now);
             }
             self.pump_receiver(conn, cx, now);
+            if self.puller.is_some() && self.receivers[conn].receiving.wants_pull() {
+                self.list_pull(conn, cx, now);
+            }
             self.take(conn, (packet, &payload.body), before, after, cx, now);
         } else {
             let Some(conn) = payload.to.get() else { return };

@@ -9,6 +9,7 @@
 //! | `card` | a card that asks for packets, where rates are limited |
 //! | `probes` | sources of probes |
 //! | `program` | operations that wait for each other |
+//! | `puller` | credit that receivers give |
 //! | `timers` | what it wants to be woken for |
 
 mod card;
@@ -18,6 +19,7 @@ mod intake;
 mod open;
 mod probes;
 mod program;
+mod puller;
 mod settings;
 mod timers;
 
@@ -40,6 +42,7 @@ use intake::Intake;
 use open::Shared;
 use probes::Probes;
 use program::{Part, is_programs};
+use puller::Puller;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use switchbed_qdisc::fq::Terms;
 use switchbed_qdisc::{FlowId, Packet};
@@ -222,6 +225,8 @@ pub(crate) struct Host {
     left_armed: Time,
     /// Queue pairs whose answers wait for space in the card, each once.
     answering: VecDeque<ConnId>,
+    /// The pacer of credit, where receivers give it.
+    puller: Option<Box<Puller>>,
 }
 
 const _: () = assert!(std::mem::offset_of!(Host, timers) <= 120, "the next timer is in line 2");
@@ -252,6 +257,7 @@ impl Host {
             unsent: BTreeMap::new(),
             left_armed: Time::NEVER,
             answering: VecDeque::new(),
+            puller: settings.credits.then(|| Box::new(Puller::new(rate))),
         };
         let own = settings.probes.iter().enumerate().filter(|(_, source)| source.src == id);
         for (number, source) in own {
@@ -296,6 +302,9 @@ impl Host {
     pub(crate) fn set_rate(&mut self, rate: Rate) {
         if let Some(card) = &mut self.card {
             card.set_rate(rate);
+        }
+        if let Some(puller) = &mut self.puller {
+            puller.line = rate;
         }
     }
 
@@ -414,6 +423,7 @@ impl Host {
             Timer::Processed => self.processed(cx, now),
             Timer::Probe(nth) => self.probe(nth, cx, now),
             Timer::Card => self.card_due(cx, now),
+            Timer::Pull => self.pull_due(cx, now),
             Timer::Left => self.left_due(cx, now),
             Timer::Begin(nth) => self.begin(nth, cx, now),
             Timer::Calculated { part, number } => self.calculated(part, number, cx, now),
@@ -652,7 +662,7 @@ impl Host {
             let (flow, len_bytes, ecn) = (half.flow, out.len_bytes, out.ecn);
             let packet = Packet { flow, len_bytes, ingress: 0, class, ecn };
             let payload = Payload { to: half.peer, from: conn.into(), body: out.body };
-            let hop = Hop { dst: half.src, key: half.key };
+            let hop = open::sprayed(Hop { dst: half.src, key: half.key }, out.entropy);
             let toward = Toward { hop, label: Label::answer(half.kind) };
             cx.net.send(packet, payload, toward, now);
         }

@@ -39,6 +39,15 @@ enum By {
     Program { number: u32, channel: u32 },
 }
 
+/// The way of a packet by its entropy; a pinned one keeps its path.
+#[inline]
+pub(super) fn sprayed(hop: Hop, entropy: u32) -> Hop {
+    match entropy == 0 || hop.key & Hop::PINNED != 0 {
+        true => hop,
+        false => Hop { key: hop.key ^ entropy, ..hop },
+    }
+}
+
 impl SendHalf {
     /// The way of its data.
     pub(super) fn hop(&self) -> Hop {
@@ -48,10 +57,11 @@ impl SendHalf {
     /// Makes the packet of a segment, with the connection's number here.
     #[inline]
     pub(super) fn packet(&self, out: &Outgoing, conn: ConnId) -> (Packet, Payload, Toward) {
-        let Outgoing { body, len_bytes, ecn, class } = *out;
+        let Outgoing { body, len_bytes, ecn, class, entropy } = *out;
         let class = class.unwrap_or(self.class);
         let packet = Packet { flow: self.flow, len_bytes, ingress: 0, class, ecn };
-        let toward = Toward { hop: self.hop(), label: Label::data(self.kind) };
+        let hop = sprayed(self.hop(), entropy);
+        let toward = Toward { hop, label: Label::data(self.kind) };
         (packet, Payload { to: self.peer, from: conn.into(), body }, toward)
     }
 }
@@ -190,7 +200,7 @@ impl Host {
         let line = self.card.as_ref().map_or(Rate::from_bps(1), |card| card.rate());
         let Carrier { transport, warm, .. } = settings.kind(kind);
         let conn = self.senders.put(SendHalf {
-            sending: Sending::new(transport, opening, warm.as_ref(), line, now),
+            sending: Sending::new(transport, opening, warm.as_ref(), (line, keys[0]), now),
             flow,
             dst,
             peer: Maybe::NONE,

@@ -34,6 +34,8 @@ pub(crate) struct Settings {
     cards_for_all: bool,
     /// Cards send when the port behind them has nothing to send; else when their own packets are through.
     cards_yield: bool,
+    /// Receivers give credit.
+    pub(super) credits: bool,
     pub(super) seed: u64,
     pub(super) ecmp_by_row: bool,
     /// Least time that a notice takes from one host to another.
@@ -68,6 +70,7 @@ impl Settings {
         let tcp = any(|kind| matches!(kind, Kind::Tcp(_)));
         let datagrams = any(|kind| matches!(kind, Kind::Datagrams(_)));
         let pairs = any(Kind::is_pairs);
+        let credits = any(Kind::credits);
         Settings {
             first: carriers.remove(0),
             others: carriers,
@@ -76,6 +79,7 @@ impl Settings {
             cards_for_all: datagrams || pairs,
             // ACKs of others share the line with what a card paces.
             cards_yield: pairs || datagrams && tcp,
+            credits,
             seed: run.seed,
             ecmp_by_row: run.ecmp_by_row,
             lookahead,

@@ -23,6 +23,8 @@ pub(super) enum Timer {
     Probe(u32),
     /// The card may send.
     Card,
+    /// A receiver may give credit.
+    Pull,
     /// A packet has left the card.
     Left,
     /// A program begins, by the number of the host's part.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 /// Messages that are not acknowledged whole, the oldest first.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Messages {
+pub(in crate::transport) struct Messages {
     messages: VecDeque<Message>,
     /// Where the stream ends, and the number that the next packet behind it gets.
     end: u64,
@@ -22,17 +22,17 @@ struct Message {
 
 /// A packet of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Cut {
-    pub(super) len: u32,
-    pub(super) psn: u32,
+pub(in crate::transport) struct Cut {
+    pub(in crate::transport) len: u32,
+    pub(in crate::transport) psn: u32,
     /// Whether a message begins with it, or ends.
-    pub(super) first: bool,
-    pub(super) last: bool,
+    pub(in crate::transport) first: bool,
+    pub(in crate::transport) last: bool,
 }
 
 impl Messages {
     /// The stream grows by a message of so many bytes.
-    pub(super) fn write(&mut self, bytes: u64, mtu: u32) {
+    pub(in crate::transport) fn write(&mut self, bytes: u64, mtu: u32) {
         let (from, psn) = (self.end, self.psn);
         self.end += bytes;
         self.psn = psn.wrapping_add(bytes.div_ceil(mtu.into()) as u32);
@@ -45,12 +45,12 @@ impl Messages {
 
     /// Where it ends.
     #[inline]
-    pub(super) fn end(&self) -> u64 {
+    pub(in crate::transport) fn end(&self) -> u64 {
         self.end
     }
 
     /// Takes back what is behind the end of a packet.
-    pub(super) fn truncate(&mut self, end: u64, mtu: u32) {
+    pub(in crate::transport) fn truncate(&mut self, end: u64, mtu: u32) {
         while let Some(last) = self.messages.back_mut().filter(|last| last.until > end) {
             last.until = end.max(last.from);
             self.psn = last.psn.wrapping_add((last.until - last.from).div_ceil(mtu.into()) as u32);
@@ -63,7 +63,7 @@ impl Messages {
     }
 
     /// Forgets everything below an acknowledged offset.
-    pub(super) fn acked(&mut self, offset: u64) {
+    pub(in crate::transport) fn acked(&mut self, offset: u64) {
         while self.messages.front().is_some_and(|first| first.until <= offset) {
             self.messages.pop_front();
         }
@@ -71,7 +71,7 @@ impl Messages {
 
     /// The packet that begins at an offset which is not acknowledged.
     #[inline]
-    pub(super) fn cut(&self, offset: u64, mtu: u32) -> Option<Cut> {
+    pub(in crate::transport) fn cut(&self, offset: u64, mtu: u32) -> Option<Cut> {
         let first = self.messages.front().filter(|first| offset < first.until);
         let message = first.or_else(|| {
             let nth = self.messages.partition_point(|message| message.until <= offset);
@@ -84,7 +84,12 @@ impl Messages {
     }
 
     /// Where the packet begins that is so many behind the one which begins at an offset, and where it ends.
-    pub(super) fn beyond(&self, mut offset: u64, mut packets: u16, mtu: u32) -> Option<(u64, u64)> {
+    pub(in crate::transport) fn beyond(
+        &self,
+        mut offset: u64,
+        mut packets: u16,
+        mtu: u32,
+    ) -> Option<(u64, u64)> {
         loop {
             let nth = self.messages.partition_point(|message| message.until <= offset);
             let message = self.messages.get(nth)?;

@@ -16,5 +16,6 @@ mod receiver;
 mod sender;
 
 pub use config::Config;
+pub(in crate::transport) use messages::Messages;
 pub use receiver::Receiver;
 pub use sender::Sender;

@@ -102,7 +102,7 @@ impl Receiver {
     pub(crate) fn poll_transmit(&mut self, config: &Config, _now: Time) -> Option<Outgoing> {
         let answer = |kind, psn, len, trail, hops, class, len_bytes| {
             let rdma = Rdma { offset: self.expected, trail, psn, len, hops, kind };
-            Some(Outgoing { body: Body::Rdma(rdma), len_bytes, ecn: config.ecn, class })
+            Some(Outgoing { body: Body::Rdma(rdma), len_bytes, ecn: config.ecn, class, entropy: 0 })
         };
         if std::mem::take(&mut self.cnp) {
             let (class, bytes) = (config.cnp_class, config.cnp_bytes);

@@ -196,7 +196,13 @@ impl Sender {
                 (false, true) => RdmaKind::Last,
             },
         };
-        Some(Outgoing { body: Body::Rdma(rdma), len_bytes, ecn: config.ecn, class: None })
+        Some(Outgoing {
+            body: Body::Rdma(rdma),
+            len_bytes,
+            ecn: config.ecn,
+            class: None,
+            entropy: 0,
+        })
     }
 
     /// A packet leaves now. One that had to wait for the line or for its turn may make up for one packet.
@@ -236,7 +242,7 @@ impl Sender {
                     }
                 }
             }
-            RdmaKind::First | RdmaKind::Middle | RdmaKind::Last | RdmaKind::Only => {}
+            _ => {}
         }
     }
 

@@ -1,0 +1,165 @@
+//! The receiver: takes packets in any order, answers, and gives credit.
+
+use super::Config;
+use super::fields::Fields;
+use crate::packet::rdma::{Rdma, RdmaKind};
+use crate::transport::Outgoing;
+use crate::transport::ranges::Ranges;
+use std::collections::VecDeque;
+
+/// Packets that a SACK tells of by a bit each.
+const BITS: u32 = 64;
+
+/// The receiving half; by default nothing has come yet.
+#[derive(Clone, Debug, Default)]
+pub struct Receiver {
+    /// Stream offset of the next byte in order, and the number of its packet.
+    expected: u64,
+    psn: u32,
+    /// Data that came before others which are missing, by offset and by number.
+    kept: Ranges,
+    kept_psns: Ranges,
+    /// Bytes on the wire that came, and those since the last SACK.
+    wire_bytes: u64,
+    unanswered: u64,
+    /// The sender asked for a SACK with this packet, before which others were missing.
+    asked: Option<u32>,
+    answers: VecDeque<Fields>,
+    /// Credit that the sender wants in all, and that it has got.
+    wanted: u64,
+    granted: u64,
+}
+
+impl Receiver {
+    /// Bytes that came in order.
+    #[inline]
+    pub fn received(&self) -> u64 {
+        self.expected
+    }
+
+    /// Bytes on the wire that came, each packet once.
+    #[cfg(test)]
+    pub(super) fn wire_bytes(&self) -> u64 {
+        self.wire_bytes
+    }
+
+    /// A packet came; `ce`: with a mark, `len_bytes` long and of this class.
+    pub(crate) fn on_data(
+        &mut self,
+        config: &Config,
+        data: &Rdma,
+        (ce, len_bytes, class): (bool, u32, u8),
+    ) {
+        let data = Fields::of(data);
+        self.wanted = self.wanted.max(data.credit());
+        if data.kind() == RdmaKind::Request {
+            if config.credits && !self.wants_pull() {
+                // A pull may have been lost, and none would follow.
+                self.tell_credit();
+            }
+            let last = self.psn.wrapping_sub(1);
+            let last = Fields::new(RdmaKind::Sprayed, self.expected, last, data.entropy());
+            return self.acknowledge(last, false);
+        }
+        let wire = u32::from(data.len()) + config.header;
+        if len_bytes < wire {
+            return self.trimmed(config, data, class);
+        }
+        let end = data.offset() + u64::from(data.len());
+        let known = data.offset() < self.expected || self.kept.containing(data.offset()).is_some();
+        if known {
+            return self.acknowledge(data, ce);
+        }
+        let first = self.wire_bytes == 0;
+        self.wire_bytes += u64::from(wire);
+        self.unanswered += u64::from(wire);
+        if data.offset() == self.expected {
+            (self.expected, self.psn) = (end, data.psn().wrapping_add(1));
+            if let Some((_, end)) = self.kept.containing(end) {
+                self.expected = end;
+                self.kept.remove_below(end);
+                if let Some((_, psn)) = self.kept_psns.containing(self.psn.into()) {
+                    self.kept_psns.remove_below(psn);
+                    self.psn = psn as u32;
+                }
+            }
+        } else {
+            self.kept.insert(data.offset(), end);
+            self.kept_psns.insert(data.psn().into(), u64::from(data.psn()) + 1);
+        }
+        let later = |psn: u32| self.psn.wrapping_sub(psn).wrapping_sub(1) < 1 << 31;
+        let complete = self.asked.is_some_and(later);
+        if data.asks() && !later(data.psn()) {
+            let psn = data.psn();
+            let last = self.asked.filter(|asked| psn.wrapping_sub(*asked) >= 1 << 31);
+            self.asked = Some(last.unwrap_or(psn));
+        }
+        if first || ce || data.asks() || complete || self.unanswered >= config.ack_after {
+            self.acknowledge(data, ce);
+        }
+        if complete {
+            self.asked = None;
+        }
+    }
+
+    /// A packet came whose payload a switch has cut off.
+    fn trimmed(&mut self, config: &Config, data: Fields, class: u8) {
+        let known = data.offset() < self.expected || self.kept.containing(data.offset()).is_some();
+        if known {
+            return self.acknowledge(data, false);
+        }
+        // Sending it again takes credit.
+        self.wanted += u64::from(data.len()) + u64::from(config.header);
+        let last = config.last_hop == Some(class);
+        let nack = Fields::new(RdmaKind::Trimmed, data.offset(), data.psn(), data.entropy());
+        self.answers.push_back(nack.with_received(self.wire_bytes).with_last_hop(last));
+    }
+
+    fn acknowledge(&mut self, data: Fields, ce: bool) {
+        self.unanswered = 0;
+        let sack = Fields::new(RdmaKind::Sack, self.expected, data.psn(), data.entropy());
+        let from = u64::from(self.psn).max((u64::from(data.psn()) + 1).saturating_sub(BITS.into()));
+        let mut bits = 0;
+        for (start, end) in self.kept_psns.iter() {
+            for psn in start.max(from)..end.min(from + u64::from(BITS)) {
+                bits |= 1 << (psn - from);
+            }
+        }
+        let sack = sack.with_received(self.wire_bytes).with_marked(ce);
+        self.answers.push_back(sack.with_bitmap((from as u32, bits)));
+    }
+
+    /// Whether its sender wants credit.
+    pub(crate) fn wants_pull(&self) -> bool {
+        self.wanted > self.granted
+    }
+
+    /// Gives credit, which the next answer brings; how many bytes.
+    pub(crate) fn pull(&mut self, config: &Config) -> u64 {
+        let bytes = config.pull().min(self.wanted - self.granted);
+        self.granted += bytes;
+        self.tell_credit();
+        bytes
+    }
+
+    /// Tells the sender how much credit it has got in all.
+    fn tell_credit(&mut self) {
+        let pull = Fields::new(RdmaKind::Pull, self.expected, 0, self.psn as u16);
+        self.answers.push_back(pull.with_credit(self.granted));
+    }
+
+    /// The next answer.
+    pub(crate) fn poll_transmit(&mut self, config: &Config) -> Option<Outgoing> {
+        let answer = self.answers.pop_front()?;
+        let bytes = match answer.kind() {
+            RdmaKind::Sack => config.sack_bytes,
+            _ => config.control_bytes,
+        };
+        Some(config.packet(answer, bytes, config.class))
+    }
+
+    /// Whether an answer is to go out.
+    pub(crate) fn answers(&self) -> bool {
+        !self.answers.is_empty()
+    }
+}

@@ -1,0 +1,218 @@
+//! Which path a packet takes: the entropy of each, as htsim chooses it (uet-htsim 40ccb05, `uec_mp.cpp`,
+//! `buffer_reps.cpp`).
+
+use switchbed_scenario::roce::Spray as Choice;
+use switchbed_units::{Span, Time};
+
+/// Entropies that REPS keeps, and packets that it sends at random once it thaws.
+const KEPT: usize = 8;
+const THAWED: u32 = 16;
+/// How long REPS stays frozen at least.
+const FROZEN: Span = Span::from_ms(10);
+/// The greatest penalty of a path.
+const MOST: u8 = 15;
+
+/// Fate of a packet on its path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Met {
+    Nothing,
+    Mark,
+    Trim,
+    Timeout,
+}
+
+/// Choice of a connection's paths.
+#[derive(Clone, Debug)]
+pub(super) struct Spray {
+    choice: Choice,
+    /// A power of two.
+    entropies: u32,
+    random: u64,
+    /// A round over all entropies: the next, and what is added to it bit by bit.
+    next: u32,
+    scramble: u32,
+    penalties: Box<[u8]>,
+    reps: Reps,
+}
+
+/// A ring of entropies that were good.
+#[derive(Clone, Debug, Default)]
+struct Reps {
+    kept: [(u16, bool); KEPT],
+    head: usize,
+    /// Entropies in the ring, and those that were not used since.
+    filled: usize,
+    unused: usize,
+    frozen_until: Option<Time>,
+    explores: u32,
+}
+
+impl Spray {
+    pub(super) fn new(choice: Choice, entropies: u32, key: u32) -> Spray {
+        let penalties = match choice {
+            Choice::Bitmap => vec![0; entropies as usize].into(),
+            Choice::Oblivious | Choice::Reps => Box::default(),
+        };
+        let mut spray = Spray {
+            choice,
+            entropies,
+            random: u64::from(key),
+            next: 0,
+            scramble: 0,
+            penalties,
+            reps: Reps { explores: THAWED, ..Reps::default() },
+        };
+        spray.scramble = spray.draw();
+        spray
+    }
+
+    /// SplitMix64 (Steele, Lea, Flood 2014), below the number of entropies.
+    fn draw(&mut self) -> u32 {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.random;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 32) as u32 & (self.entropies - 1)
+    }
+
+    /// The next of a round in which each entropy comes once.
+    fn in_turn(&mut self) -> u16 {
+        if self.next == self.entropies {
+            (self.next, self.scramble) = (0, self.draw());
+        }
+        let entropy = self.next ^ self.scramble;
+        self.next += 1;
+        entropy as u16
+    }
+
+    /// The entropy of the next packet.
+    pub(super) fn next(&mut self) -> u16 {
+        match self.choice {
+            Choice::Oblivious => self.in_turn(),
+            Choice::Bitmap => {
+                let mut entropy = self.in_turn();
+                let mut first = true;
+                // The first that is skipped loses some of its penalty, so that this ends.
+                for _ in 0..self.entropies {
+                    let penalty = &mut self.penalties[usize::from(entropy)];
+                    if *penalty == 0 {
+                        break;
+                    }
+                    *penalty -= u8::from(std::mem::take(&mut first));
+                    entropy = self.in_turn();
+                }
+                entropy
+            }
+            Choice::Reps => self.recycled(),
+        }
+    }
+
+    fn recycled(&mut self) -> u16 {
+        if self.reps.explores > 0 {
+            self.reps.explores -= 1;
+            return self.draw() as u16;
+        }
+        let Reps { head, filled, unused, frozen_until, .. } = self.reps;
+        if frozen_until.is_some() && filled > 0 {
+            let at = head % filled;
+            self.reps.head = (at + 1) % filled;
+            return self.reps.kept[at].0;
+        }
+        if unused == 0 {
+            return self.draw() as u16;
+        }
+        // The oldest that was not used.
+        let at = (head + KEPT - unused) % KEPT;
+        self.reps.unused -= 1;
+        self.reps.kept[at].1 = false;
+        self.reps.kept[at].0
+    }
+
+    /// A packet's fate is known. `trimming`: the switches trim, so that a timeout tells of a failure.
+    pub(super) fn heard(&mut self, entropy: u16, met: Met, trimming: bool, now: Time) {
+        match self.choice {
+            Choice::Oblivious => {}
+            Choice::Bitmap => {
+                let more = match met {
+                    Met::Nothing => 0,
+                    Met::Mark => 1,
+                    Met::Trim => 4,
+                    Met::Timeout => MOST,
+                };
+                let penalty = &mut self.penalties[usize::from(entropy)];
+                *penalty = (*penalty + more).min(MOST);
+            }
+            Choice::Reps => self.cache(entropy, met, trimming, now),
+        }
+    }
+
+    fn cache(&mut self, entropy: u16, met: Met, trimming: bool, now: Time) {
+        let reps = &mut self.reps;
+        if met == Met::Timeout {
+            if trimming && reps.explores == 0 && reps.frozen_until.is_none() {
+                reps.frozen_until = Some(now + FROZEN);
+            }
+            return;
+        }
+        if reps.frozen_until.is_some_and(|until| now >= until) {
+            *reps = Reps { explores: THAWED, ..Reps::default() };
+        }
+        if met == Met::Nothing && reps.frozen_until.is_none() {
+            reps.kept[reps.head] = (entropy, true);
+            reps.head = (reps.head + 1) % KEPT;
+            reps.filled = (reps.filled + 1).min(KEPT);
+            reps.unused = (reps.unused + 1).min(KEPT);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn oblivious_takes_each_path_once_a_round() {
+        let mut spray = Spray::new(Choice::Oblivious, 64, 7);
+        let rounds = [0, 1, 2].map(|_| (0..64).map(|_| spray.next()).collect::<Vec<_>>());
+        for round in &rounds {
+            assert_eq!(round.iter().copied().collect::<BTreeSet<_>>(), (0..64).collect());
+        }
+        assert!(rounds[0] != rounds[1] || rounds[1] != rounds[2]);
+    }
+
+    #[test]
+    fn bitmap_skips_a_path_until_its_penalty_is_served() {
+        let mut spray = Spray::new(Choice::Bitmap, 4, 7);
+        spray.heard(2, Met::Mark, true, Time::ZERO);
+        spray.heard(2, Met::Mark, true, Time::ZERO);
+        let sent: Vec<u16> = (0..12).map(|_| spray.next()).collect();
+        // Skipped in two rounds, and sent in the rest.
+        assert!(!sent[..6].contains(&2) && sent[6..].contains(&2), "{sent:?}");
+        for entropy in 0..4 {
+            spray.heard(entropy, Met::Timeout, true, Time::ZERO);
+            spray.heard(entropy, Met::Trim, true, Time::ZERO);
+        }
+        assert_eq!(*spray.penalties, [MOST; 4]);
+        assert!(spray.next() < 4);
+    }
+
+    #[test]
+    fn reps_sends_again_where_acks_came_without_a_mark() {
+        let mut spray = Spray::new(Choice::Reps, 64, 7);
+        for _ in 0..THAWED {
+            spray.next();
+        }
+        for entropy in [5, 9, 11] {
+            spray.heard(entropy, Met::Nothing, true, Time::ZERO);
+            spray.heard(60, Met::Mark, true, Time::ZERO);
+        }
+        assert_eq!([spray.next(), spray.next(), spray.next()], [5, 9, 11]);
+        // A timeout freezes it: no path is explored for 10 ms.
+        spray.heard(1, Met::Timeout, true, Time::ZERO);
+        let frozen: BTreeSet<u16> = (0..9).map(|_| spray.next()).collect();
+        assert_eq!(frozen, BTreeSet::from([5, 9, 11]));
+        spray.heard(33, Met::Nothing, true, Time::ZERO + FROZEN);
+        assert_eq!((spray.reps.explores, spray.reps.unused), (THAWED, 1));
+    }
+}

@@ -1,0 +1,102 @@
+//! Unordered delivery in a network: a lone message to the picosecond, and incasts within their bounds.
+
+use std::path::Path;
+use switchbed_scenario::{Scenario, plans_of};
+use switchbed_sim::{FlowRecord, Simulation, Status};
+
+/// A star of 100 Gbps with htsim's packets, queue of one bandwidth-delay product and trimming.
+fn star(hosts: u32, kind: &str, traffic: &str) -> Scenario {
+    let text = format!(
+        r#"
+[topology]
+kind = "star"
+hosts = {hosts}
+rate = "100Gbps"
+delay = "1us"
+[switch]
+queues = 2
+buffer = "60KB"
+discipline = "fifo"
+[[switch.queue]]
+queue = 1
+strict = true
+scheme = "none"
+[switch.trimming]
+size = "64B"
+dscp = 1
+mode = "htsim"
+[scheme]
+name = "red"
+[scheme.params]
+kmin = "12KB"
+kmax = "48KB"
+pmax = 1
+weight = 1
+mark_at = "dequeue"
+[host]
+mtu = "4150B"
+delay = "0us"
+[transport]
+kind = "{kind}"
+[roce]
+mtu = "4086B"
+header = "64B"
+control_len = "64B"
+ack_class = 1
+{traffic}
+"#
+    );
+    let plans = plans_of("u.toml", &text, Path::new(""), &[], None);
+    plans.unwrap_or_else(|why| panic!("{why}"))[0].scenario.clone()
+}
+
+fn run(scenario: &Scenario) -> Vec<FlowRecord> {
+    let mut simulation = Simulation::new(scenario).expect("builds");
+    while simulation.advance(1 << 40) == Status::Running {}
+    assert!(simulation.unfinished().is_empty());
+    simulation.take_finished()
+}
+
+fn last_us(flows: &[FlowRecord]) -> f64 {
+    let ends = flows.iter().map(|flow| flow.end.expect("an end"));
+    ends.max().expect("flows").as_secs_f64() * 1e6
+}
+
+#[test]
+fn a_lone_message_takes_its_time_to_the_picosecond() {
+    let traffic = |end: &str| {
+        format!(
+            "[measure]\nfct_end = \"{end}\"\n[[traffic]]\nkind = \"incast\"\nfrom = 0\nto = 1\nsizes = \"12258B\""
+        )
+    };
+    for kind in ["nscc", "rccc", "nscc-rccc"] {
+        // Three packets of 332 ns over two links of 1 us, and a SACK of 5.12 ns back.
+        for (end, expected) in [("received", 3_328_000), ("acked", 3_328_000 + 2_010_240)] {
+            let flows = run(&star(2, kind, &traffic(end)));
+            let fct = flows[0].end.expect("an end").since(flows[0].start);
+            assert_eq!(fct.as_ps(), expected, "{kind}, {end}");
+        }
+    }
+}
+
+#[test]
+fn an_incast_ends_near_its_bound() {
+    // 15 messages of 490 packets, 2,031,360 bytes on the wire, on a line of 100 Gbps.
+    let bound = 15.0 * 2_031_360.0 * 8.0 / 100e3;
+    let incast = "[[traffic]]\nkind = \"incast\"\nfrom = \"0-14\"\nto = 15\nsizes = \"2MB\"";
+    for (kind, most) in [("rccc", 1.02), ("nscc-rccc", 1.02), ("nscc", 1.04)] {
+        let part = last_us(&run(&star(16, kind, incast))) / bound;
+        println!("{kind}: {part}");
+        assert!((1.0..most).contains(&part), "{kind}: {part}");
+    }
+}
+
+#[test]
+fn a_ring_all_reduce_is_near_its_bound() {
+    // 30 steps of 1 MB in 245 packets: 2,438 us on the wire, and latency.
+    let ring = "[[traffic]]\nkind = \"collective\"\noperation = \"all-reduce\"\nalgorithm = \"ring\"\nbytes = \"16MB\"";
+    for kind in ["nscc", "rccc"] {
+        let took = last_us(&run(&star(16, kind, ring)));
+        assert!((2_438.0..1.12 * 2_438.0).contains(&took), "{kind}: {took}");
+    }
+}
