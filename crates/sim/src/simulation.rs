@@ -7,6 +7,7 @@
 //! window being less than what a packet needs from one node to the next.
 
 use crate::build_error::BuildError;
+use crate::carriers::carrier;
 use crate::deadlock::{Deadlock, Deadlocks};
 use crate::deployed::Deployed;
 use crate::empty_network::Paths;
@@ -17,7 +18,7 @@ use crate::ids::{HostId, LinkId, SwitchId};
 use crate::jobs::{Job, Jobs};
 use crate::lookahead::Lookahead;
 use crate::network::{Division, Network, Plan};
-use crate::node::host::{self, Carrier, ProbeSample, Programs};
+use crate::node::host::{self, ProbeSample, Programs};
 use crate::node::met::Met;
 use crate::node::{self, Frames};
 use crate::observe::capture::{Capture, Captures};
@@ -37,8 +38,6 @@ use crate::stall::{self, Refusal, Stall, Stalls};
 use crate::table::{Table, Values};
 use crate::timeline::{Action, Timeline};
 use crate::topology::{Cable, Graph, Node};
-use crate::transport::tcp::Config;
-use crate::transport::{Kind, datagram, roce};
 use std::collections::HashMap;
 use std::sync::Arc;
 use switchbed_qdisc::memory::pfc::Input;
@@ -48,13 +47,11 @@ use switchbed_scenario::Scenario;
 use switchbed_scenario::build;
 use switchbed_scenario::build::{Inputs, Outside, Place};
 use switchbed_scenario::event;
-use switchbed_scenario::protocol::Protocol;
 use switchbed_scenario::protocols::Protocols;
-use switchbed_scenario::roce::longest_way;
 use switchbed_scenario::traffic;
 use switchbed_scenario::traffic::MAX_CONNECTIONS;
 use switchbed_scenario::traffic::{FlowStart, Flows, TrafficError};
-use switchbed_scenario::{FctEnd, Host, SchemeChoice};
+use switchbed_scenario::{FctEnd, SchemeChoice};
 use switchbed_units::random::OnDemand;
 use switchbed_units::{Bytes, Rate, Span, Time};
 
@@ -203,7 +200,10 @@ impl Simulation {
             },
             None => Frames { class: 0, len_bytes: 64, delay: Span::ZERO },
         };
-        let carriers = protocols.all().iter().map(|protocol| carrier(protocol, host, &graph));
+        let carriers = protocols
+            .all()
+            .iter()
+            .map(|protocol| carrier(protocol, host, (&graph, scenario.routing.plb())));
         let carriers = carriers.collect::<Result<Vec<_>, _>>()?;
         let phases = Phases::new(least, beats.longest());
         let plan = Plan {
@@ -871,25 +871,6 @@ impl Simulation {
         let end = self.paths.end(flow.traffic, flow.class);
         flow.size.map(|size| request + self.paths.flow((flow.src, flow.dst), of, size, end))
     }
-}
-
-/// A transport as such hosts have it.
-fn carrier(protocol: &Protocol, host: &Host, graph: &Graph) -> Result<Carrier, BuildError> {
-    let (transport, warm, ack_class_follows) = match protocol {
-        Protocol::QueuePairs(roce) => {
-            let (base_rtt, hops) = longest_way(graph, roce);
-            (Kind::Roce(roce::Config::new(roce, base_rtt, hops)), None, true)
-        }
-        Protocol::Transport(t) => {
-            let config = Config::new(t).map_err(BuildError::Transport)?;
-            let kind = match t.control.about().tcp {
-                true => Kind::Tcp(config.on(host).map_err(BuildError::Host)?),
-                false => Kind::Datagrams(datagram::Config::new(t)),
-            };
-            (kind, t.warm, t.ack_class_follows)
-        }
-    };
-    Ok(Carrier { transport, warm, ack_class_follows })
 }
 
 /// The first port's place at each switch, where there are lossless groups.

@@ -5,7 +5,7 @@ pub mod profile;
 
 use switchbed_scenario::measure::Monitors;
 use switchbed_scenario::scheme::Value;
-use switchbed_scenario::traffic::List;
+use switchbed_scenario::traffic::{List, ListFormat};
 use switchbed_scenario::transport::LossHalves;
 use switchbed_scenario::*;
 use switchbed_scenario::{Measure, PortNames, QueueProbe, Scenario};
