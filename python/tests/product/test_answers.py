@@ -223,7 +223,7 @@ def test_a_list_of_others_is_read(switchbed: Program, mine: Path, whose: str) ->
     (mine.parent / whose).write_text(OTHERS[whose])
     lists = f'[{{kind="list", file="{whose}"}}]'
     switchbed("run", mine, "--set", f"traffic={lists}", "--out", "ran")
-    flows = sb.open(mine.parent / "ran").table("flows")
+    flows = sb.Result.load(mine.parent / "ran").flows
     assert flows["size_bytes"].to_list() == [20000, 1000]
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Program
+from drawn import points
 
 import switchbed as sb
 from switchbed.series import operations
@@ -139,9 +140,9 @@ def test_bus_bandwidth_over_size_has_a_point_a_size(chain: Path) -> None:
     runs = scenario.with_({"compare.traffic.0.bytes": ["1KB", "10KB", "1MB"]}).run_all()
     figure = sb.Plots(runs).busbw()
     [axes] = figure.axes
-    line, ideal = axes.get_lines()
-    assert list(line.get_xdata()) == [1000, 10_000, 1_000_000]
-    for run, reached, best in zip(runs, line.get_ydata(), ideal.get_ydata(), strict=True):
+    (sizes, drawn), (_, ideal) = map(points, axes.get_lines())
+    assert sizes == [1000, 10_000, 1_000_000]
+    for run, reached, best in zip(runs, drawn, ideal, strict=True):
         [job] = run.summary()["jobs"]
         assert reached == pytest.approx(job["busbw_bps"] / 1e9)
         assert best == pytest.approx(reached * job["slowdown"])
