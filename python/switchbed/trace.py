@@ -24,7 +24,7 @@ Event = dict[str, Any]
 
 @dataclass(frozen=True)
 class Choice:
-    """What of a run is written: a window of time, and how dense counters are."""
+    """The part of a run that is written: a window of time, and how dense counters are."""
 
     since_s: float = 0.0
     until_s: float = float("inf")

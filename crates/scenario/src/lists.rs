@@ -46,6 +46,7 @@ pub(crate) fn check<'a>(
             list.program(&hosts).map_err(refused)?;
             let rows = list.open(hosts).map_err(refused)?;
             let mut held = Listed { flows: rows.flows(), ..Listed::default() };
+            let mut endless = None;
             let mut at_once = (Time::ZERO, 0);
             let note = |flow: &FlowStart| {
                 let before = if flow.start == at_once.0 { at_once.1 } else { 0 };
@@ -53,6 +54,7 @@ pub(crate) fn check<'a>(
                 held.together = held.together.max(at_once.1);
                 held.bytes = held.bytes.saturating_add(flow.size.map_or(0, |size| size.get()));
                 held.last_s = flow.start.as_secs_f64();
+                endless = endless.or(flow.list_row.filter(|_| flow.size.is_none()));
             };
             if let Some(flow) = rows.inspect(note).find(|flow| u16::from(flow.class) >= classes) {
                 let row = flow.list_row.map_or(String::new(), |row| format!("flow {row} "));
@@ -78,6 +80,11 @@ pub(crate) fn check<'a>(
                     key: String::new(),
                     message,
                 });
+            }
+            if let (Some(row), None) = (endless, scenario.run.until) {
+                let message = format!("flow {row} has size 0 and never ends: give until in [run]");
+                let (file, line, key) = (list.file.clone(), None, String::new());
+                return Err(Mistake { file, line, key, message });
             }
             add(listed, held);
             read.push((key, held));

@@ -44,6 +44,9 @@ params! {
         /// have one entry more than others where the ports do not divide them; at least one a port. Default: no table, equal
         /// parts.
         buckets: Option<u32> as count(1, 65_536);
+        /// Whether TCP connections whose rounds are congested get another hash, as Linux's do for IPv6 with
+        /// net.ipv4.tcp_plb_enabled and its defaults (protective load balancing).
+        plb: bool = "false";
     }
 }
 
@@ -144,7 +147,7 @@ pub const SECTION: SectionSpec = SectionSpec {
 };
 
 /// The rule of a file without the section.
-const PLAIN: Ecmp = Ecmp { salt: Salt::Switch, buckets: None };
+const PLAIN: Ecmp = Ecmp { salt: Salt::Switch, buckets: None, plb: false };
 
 /// Choice by a hash, in a way of its own, over the sets of other routes.
 struct ByHash {
@@ -183,6 +186,11 @@ impl Routing {
             Routing::Ecmp(ecmp) => ecmp,
             _ => &PLAIN,
         }
+    }
+
+    /// Whether connections leave congested paths.
+    pub fn plb(&self) -> bool {
+        matches!(self, Routing::Ecmp(Ecmp { plb: true, .. }))
     }
 
     /// How much of a path is known before a run.
@@ -237,6 +245,10 @@ pub(crate) fn check(
     (measure, switch): (&Measure, &Switch),
 ) -> Result<(), Mistake> {
     let choice = routing.choice();
+    if routing.plb() {
+        let why = "with routing.plb it changes: leave it out, or plb";
+        return check_paths(origin, root, Choice::ByState, (measure, switch), why);
+    }
     if choice == Choice::ByFlow {
         return Ok(());
     }
@@ -298,7 +310,7 @@ mod tests {
     fn tables_of_finite_size_give_some_ports_an_entry_more() {
         let counts = |buckets, ports: u32| {
             let mut counts = vec![0u32; ports as usize];
-            let hash = Ecmp { salt: Salt::Switch, buckets };
+            let hash = Ecmp { salt: Salt::Switch, buckets, plb: false };
             (0..80_000).for_each(|key| counts[hash.place(key, SwitchId(5), ports) as usize] += 1);
             counts.into_iter().map(|count| f64::from(count) / 80_000.0).collect::<Vec<_>>()
         };

@@ -20,6 +20,7 @@
 #![deny(unreachable_pub)]
 
 mod build_error;
+mod carriers;
 mod course;
 mod deadlock;
 mod deployed;

@@ -7,6 +7,7 @@
 //! window being less than what a packet needs from one node to the next.
 
 use crate::build_error::BuildError;
+use crate::carriers::carrier;
 use crate::deadlock::{Deadlock, Deadlocks};
 use crate::deployed::Deployed;
 use crate::empty_network::Paths;
@@ -17,7 +18,7 @@ use crate::ids::{HostId, LinkId, SwitchId};
 use crate::jobs::{Job, Jobs};
 use crate::lookahead::Lookahead;
 use crate::network::{Division, Network, Plan};
-use crate::node::host::{self, Carrier, ProbeSample, Programs};
+use crate::node::host::{self, ProbeSample, Programs};
 use crate::node::met::Met;
 use crate::node::{self, Frames};
 use crate::observe::capture::{Capture, Captures};
@@ -37,8 +38,6 @@ use crate::stall::{self, Refusal, Stall, Stalls};
 use crate::table::Table;
 use crate::timeline::{Action, Timeline};
 use crate::topology::{Cable, Graph, Node};
-use crate::transport::tcp::Config;
-use crate::transport::{Kind, datagram, roce, unordered};
 use std::collections::HashMap;
 use std::sync::Arc;
 use switchbed_qdisc::hooks::GroupUse;
@@ -50,13 +49,11 @@ use switchbed_scenario::Scenario;
 use switchbed_scenario::build;
 use switchbed_scenario::build::{Inputs, Outside, Place};
 use switchbed_scenario::event;
-use switchbed_scenario::protocol::Protocol;
 use switchbed_scenario::protocols::Protocols;
-use switchbed_scenario::roce::longest_way;
 use switchbed_scenario::traffic;
 use switchbed_scenario::traffic::MAX_CONNECTIONS;
 use switchbed_scenario::traffic::{FlowStart, Flows, TrafficError};
-use switchbed_scenario::{FctEnd, Host, SchemeChoice, Switch};
+use switchbed_scenario::{FctEnd, SchemeChoice};
 use switchbed_units::random::OnDemand;
 use switchbed_units::{Bytes, Rate, Span, Time};
 
@@ -208,8 +205,11 @@ impl Simulation {
             },
             None => Frames { class: 0, len_bytes: 64, delay: Span::ZERO },
         };
-        let carriers =
-            protocols.all().iter().map(|protocol| carrier(protocol, (host, switch), &graph));
+        let plb = scenario.routing.plb();
+        let carriers = protocols
+            .all()
+            .iter()
+            .map(|protocol| carrier(protocol, host, (&graph, &scenario.switch, plb)));
         let carriers = carriers.collect::<Result<Vec<_>, _>>()?;
         let phases = Phases::new(least, beats.longest());
         let plan = Plan {
@@ -871,42 +871,6 @@ impl Simulation {
         let end = self.paths.end(flow.traffic, flow.class);
         flow.size.map(|size| request + self.paths.flow((flow.src, flow.dst), of, size, end))
     }
-}
-
-/// A transport as such hosts have it.
-fn carrier(
-    protocol: &Protocol,
-    (host, switch): (&Host, &Switch),
-    graph: &Graph,
-) -> Result<Carrier, BuildError> {
-    let (transport, warm, ack_class_follows) = match protocol {
-        Protocol::QueuePairs(roce) if roce.control.about().unordered() => {
-            let (rtt, _) = longest_way(graph, roce);
-            let trims = switch
-                .trimming
-                .as_ref()
-                .map(|trimming| trimming.host_dscp.filter(|class| *class != trimming.dscp));
-            let bits = 8.0 * switch.pool.unwrap_or(switch.buffer).as_f64();
-            let line = graph.hosts.iter().map(|cable| cable.rate).min();
-            let drain = line
-                .map_or(rtt, |line| Span::from_secs_f64((bits / line.as_bps() as f64).min(1.0)));
-            let config = unordered::Config::new(roce, (rtt, drain), trims);
-            (Kind::Unordered(config), None, true)
-        }
-        Protocol::QueuePairs(roce) => {
-            let (base_rtt, hops) = longest_way(graph, roce);
-            (Kind::Roce(roce::Config::new(roce, base_rtt, hops)), None, true)
-        }
-        Protocol::Transport(t) => {
-            let config = Config::new(t).map_err(BuildError::Transport)?;
-            let kind = match t.control.about().tcp {
-                true => Kind::Tcp(config.on(host).map_err(BuildError::Host)?),
-                false => Kind::Datagrams(datagram::Config::new(t)),
-            };
-            (kind, t.warm, t.ack_class_follows)
-        }
-    };
-    Ok(Carrier { transport, warm, ack_class_follows })
 }
 
 /// The first port's place at each switch, where there are lossless groups.

@@ -300,7 +300,7 @@ def busbw(plots: "Plots", title: str, traffic: int | None, **keys: Any) -> "Figu
 @TRAFFIC
 @click.option("--window", metavar="FROM,TO", help="Only this time, in ms, such as 40,44.")
 def timeline(plots: "Plots", title: str, traffic: int | None, window: str | None) -> "Figure":
-    """What ranks of collectives do over time (measure.operations)."""
+    """Sends, receives and calculations of ranks over time (measure.operations)."""
     return plots.timeline(traffic=traffic, window=_window(window), title=title)
 
 

@@ -1,4 +1,4 @@
-"""What ranks do over time: a row a rank, with its messages and calculations as bars."""
+"""Operations of ranks over time: a row a rank, with its messages and calculations as bars."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 PARTS = ("calculation", "empty network", "queueing", "pause", "retransmission")
-"""What the time of a critical path went to."""
+"""Parts of the time of a critical path."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def critical(run: Result, traffic: int | None = None, repetition: int | None = N
 def _before(
     row: dict[str, Any], rows: dict[tuple[int, int], dict[str, Any]], sends: dict[int, Any]
 ) -> dict[str, Any] | None:
-    """What an operation waited for last: one of its rank, or the send of its message."""
+    """The operation that one waited for last: one of its rank, or the send of its message."""
     if row["after"] is not None:
         return rows.get((row["rank"], int(row["after"])))
     if row["kind"] == "receive" and row["row"] is not None:

@@ -4,9 +4,9 @@ import json
 from collections import Counter
 from pathlib import Path
 
-import numpy as np
 import pytest
 from conftest import Program
+from drawn import points
 
 import switchbed as sb
 from switchbed.series import operations
@@ -140,10 +140,9 @@ def test_bus_bandwidth_over_size_has_a_point_a_size(chain: Path) -> None:
     runs = scenario.with_({"compare.traffic.0.bytes": ["1KB", "10KB", "1MB"]}).run_all()
     figure = sb.Plots(runs).busbw()
     [axes] = figure.axes
-    line, ideal = axes.get_lines()
-    assert np.asarray(line.get_xdata()).tolist() == [1000, 10_000, 1_000_000]
-    drawn = (np.asarray(each.get_ydata()).tolist() for each in (line, ideal))
-    for run, reached, best in zip(runs, *drawn, strict=True):
+    (sizes, drawn), (_, ideal) = map(points, axes.get_lines())
+    assert sizes == [1000, 10_000, 1_000_000]
+    for run, reached, best in zip(runs, drawn, ideal, strict=True):
         [job] = run.summary()["jobs"]
         assert reached == pytest.approx(job["busbw_bps"] / 1e9)
         assert best == pytest.approx(reached * job["slowdown"])

@@ -34,6 +34,7 @@ ORDER = (
     "lookahead",
     "network",
     "build_error",
+    "carriers",
     "pauses",
     "deadlock",
     "stall",

@@ -67,9 +67,9 @@ pub const ANY: u32 = u32::MAX;
 /// Messages that a receive takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pattern {
-    /// The rank that they are from; `None`: any.
+    /// Sending rank; `None`: any.
     pub from: Option<u32>,
-    /// Their tag; `None`: any.
+    /// Tag; `None`: any.
     pub tag: Option<u32>,
 }
 

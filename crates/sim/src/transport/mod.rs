@@ -364,6 +364,14 @@ impl Sending {
         }
     }
 
+    /// Whether it is to take another path from now on; says so once.
+    pub(crate) fn moves(&mut self) -> bool {
+        match self {
+            Sending::Tcp(sender) => sender.moves(),
+            _ => false,
+        }
+    }
+
     /// Handles an answer to a sender: an acknowledgement, or another.
     #[inline(always)]
     pub fn on_answer(&mut self, kind: &Kind, body: &Body, now: Time) {

@@ -417,6 +417,17 @@ fn a_trigger_starts_flows_at_hosts_that_know_of_its_firing() {
 }
 
 #[test]
+fn a_flow_of_size_0_sends_as_long_as_it_runs() {
+    let text = "Nodes 6\nConnections 2\n0->1 start 0.000000 size 0\n2->3 start 0 size 1000\n";
+    let why = listed(text, "").unwrap_err();
+    assert_eq!(why, "x.list: flow 0 has size 0 and never ends: give until in [run]");
+    let flows = listed(text, "[run]\nuntil = \"1ms\"").unwrap();
+    // One ended, and the other has sent for most of a millisecond at 100 Gbps.
+    assert_eq!(flows.len(), 1);
+    assert_eq!(flows[0].src.0, 2);
+}
+
+#[test]
 fn a_multishot_starts_a_flow_each_time_that_it_is_fired() {
     // The second is shorter and fires first.
     let body = "0->1 start 0 size 50000 send_done_trigger 1\n0->2 start 0 size 1000 send_done_trigger 1\n\

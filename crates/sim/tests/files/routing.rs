@@ -195,3 +195,34 @@ fn keys_of_another_kind_and_values_that_make_no_sense_are_refused() {
         assert!(why.contains(told), "{why} instead of {told}");
     }
 }
+
+#[test]
+fn connections_leave_a_path_that_stays_congested() {
+    // Eight flows of 4 MB under two spines, one of which has a tenth of the rate. Some are hashed to it, and take
+    // 32 ms each there; all take 26 ms by the other.
+    let text = |seed: u32, plb: bool| {
+        format!(
+            "topology = {{ kind = \"leaf-spine\", leaves = 2, spines = 2, hosts_per_leaf = 2, host_rate = \"10Gbps\", \
+             host_delay = \"1us\", fabric_rate = \"10Gbps\" }}\nhost.profile = \"linux-6.x\"\nswitch.buffer = \"1MB\"\n\
+             scheme = {{ name = \"per-queue\", params = {{ threshold = \"2pkt\" }} }}\ntransport.kind = \"dctcp\"\n\
+             routing = {{ kind = \"ecmp\", plb = {plb} }}\nrun.seed = {seed}\n\
+             event = [{{ at = \"0us\", link = \"leaf0-spine1\", rate = \"1Gbps\" }}]\n\
+             traffic = [{{ kind = \"incast\", from = 0, to = 2, sizes = \"4MB\", flows_each = 8 }}]\n"
+        )
+    };
+    let took = |seed: u32, plb: bool| {
+        let plans = plans_of("f.toml", &text(seed, plb), Path::new(""), &[], None);
+        let (flows, ..) = run(&plans.unwrap_or_else(|why| panic!("{why}"))[0].scenario);
+        assert_eq!(flows.len(), 8);
+        flows.iter().map(|flow| flow.end.expect("ends").as_secs_f64()).fold(0.0, f64::max)
+    };
+    for seed in 1..3 {
+        let (stays, moves) = (took(seed, false), took(seed, true));
+        assert!(stays > 0.09 && moves < 0.6 * stays, "{seed}: {stays} {moves}");
+    }
+    let more = "[switch.pfc]\npriorities = [0]\n";
+    let text = text(1, true).replace("switch.buffer = \"1MB\"", "switch.pool = \"1MB\"") + more;
+    let why =
+        plans_of("f.toml", &text, Path::new(""), &[], None).expect_err("no paths").to_string();
+    assert!(why.contains("with routing.plb it changes"), "{why}");
+}

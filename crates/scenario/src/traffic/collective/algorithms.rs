@@ -201,7 +201,7 @@ impl<'a> Sketch<'a> {
             let mut had: Vec<Vec<Step>> = vec![Vec::new(); n as usize];
             let mut order: Vec<(u32, u32)> =
                 (1..n).map(|rank| (rank, super::tree::parent(rank, n))).collect();
-            // Those with the longest way up first.
+            // The longest way up first.
             order.sort_by_key(|&(rank, _)| std::cmp::Reverse(super::tree::depth(rank, n)));
             for &(rank, parent) in &order {
                 let after = std::mem::take(&mut had[rank as usize]);

@@ -15,7 +15,7 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use switchbed_units::{Bytes, Span};
 
 const MAGIC: u64 = 4223;
-/// What LogGOPSim leaves in place of it where a run has used the file up.
+/// Mark that LogGOPSim leaves in its place where a run has used the file up.
 const SPOILT: u64 = 2342;
 const OPERATION: usize = 39;
 const MOST_RANKS: u32 = 1 << 20;

@@ -115,18 +115,18 @@ pub(super) fn time(line: u64, word: &str, power: i32, unit: &str) -> Result<Time
     time.ok_or_else(wrong)
 }
 
-/// A flow between two hosts.
+/// A flow between two hosts; one without a size never ends.
 pub(super) fn flow(
     line: u64,
     (src, dst): (u64, u64),
-    (start, size): (Time, Bytes),
+    (start, size): (Time, Option<Bytes>),
     (connection, row): (ConnectionUse, usize),
 ) -> Result<FlowStart, Wrong> {
     if src == dst {
         return Err((Some(line), format!("host {src} sends to itself; a flow has two ends")));
     }
     Ok(FlowStart {
-        size: Some(size),
+        size,
         connection,
         list_row: Some(row as u64),
         ..FlowStart::new(start, HostId(src as u32), HostId(dst as u32))

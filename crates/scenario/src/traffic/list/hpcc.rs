@@ -45,7 +45,7 @@ pub(super) fn read(
         let host = |word| number(line, word, "host", (0, last(hosts)));
         let ends = (host(src)?, host(dst)?);
         priorities.push(number(line, priority, "priority", (0, 255))? as u8);
-        let of = (time(line, start, 0, "decimal seconds, as in 2.0015")?, size(line, bytes)?);
+        let of = (time(line, start, 0, "decimal seconds, as in 2.0015")?, Some(size(line, bytes)?));
         flows.push(flow(line, ends, of, (connection, flows.len()))?);
     }
     if flows.len() as u64 != count {

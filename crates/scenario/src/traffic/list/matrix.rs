@@ -155,7 +155,11 @@ impl Matrix {
                     let at = time(line, rest.value(key)?, -12, "picoseconds, as in 1000000")?;
                     once(line, key, &mut start, at)?;
                 }
-                "size" => once(line, key, &mut bytes, size(line, rest.value(key)?)?)?,
+                // A flow of size 0 never ends.
+                "size" => match rest.value(key)? {
+                    "0" => once(line, key, &mut bytes, None)?,
+                    word => once(line, key, &mut bytes, Some(size(line, word)?))?,
+                },
                 "id" => once(line, key, &mut id, rest.number(key, 1)?)?,
                 "trigger" => once(line, key, &mut trigger, rest.number(key, 1)?)?,
                 "send_done_trigger" => once(line, key, &mut sent, rest.number(key, 1)?)?,
@@ -323,6 +327,8 @@ mod tests {
         assert_eq!(read.triggers[&1], Trigger { line: 10, kind: Kind::Oneshot });
         assert_eq!(read.triggers[&2].kind, Kind::Barrier(1));
         assert_eq!(read.failures, [Failure { line: 12, switch: 3, link: 1 }]);
+        let endless = matrix("Nodes 10\nConnections 1\n0->9 start 0.000000 size 0").unwrap();
+        assert_eq!(endless.flows[0].flow.size, None);
         let permutation = "Nodes 10\nConnections 1\n0->9 start 0 size 5";
         assert!(program(permutation).unwrap().is_none());
         assert_eq!(matrix(permutation).unwrap().flows[0].flow.start, Time::ZERO);
@@ -406,7 +412,15 @@ mod tests {
             (one("0->1 start 0"), "4: has no size"),
             (one("0->1 size 1"), "4: has no start"),
             (one("0->1 start 0 trigger 1 size 1"), "4: has start and trigger"),
-            (one("0->1 start 0 size 0"), "4: `0` is no whole number of bytes"),
+            (one("0->1 start 0 size x"), "4: `x` is no whole number of bytes"),
+            (
+                with(
+                    "0->1 start 0 size 1 send_done_trigger 1\n0->1 trigger 1 size 0\ntrigger id 1 oneshot",
+                    2,
+                    1,
+                ),
+                "5: size 0 never ends, which is not supported in a file with triggers",
+            ),
             (one("0->1 start 0 size 1 size 1"), "4: size is there twice"),
             (one("0->1 start -1 size 1"), "4: `-1` is no time from 0; write picoseconds"),
             (one("0->1 start 0 size"), "4: a value is missing behind size"),

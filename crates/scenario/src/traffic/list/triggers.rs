@@ -165,6 +165,10 @@ pub(super) fn program(
     if matrix.flows.iter().all(|of| of.trigger.is_none()) {
         return Ok(None);
     }
+    if let Some(of) = matrix.flows.iter().find(|of| of.flow.size.is_none()) {
+        let what = "size 0 never ends, which is not supported in a file with triggers; write bytes";
+        return Err((Some(of.line), what.to_owned()));
+    }
     let mut fired: BTreeMap<u32, Fired> = BTreeMap::new();
     for (nth, of) in matrix.flows.iter().enumerate() {
         for (id, sender) in [(of.sent, true), (of.received, false)] {

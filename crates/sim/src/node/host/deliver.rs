@@ -91,6 +91,9 @@ impl Host {
             }
             half.peer = payload.from;
             half.sending.on_answer(cx.settings.transport(half.kind), &payload.body, now);
+            if cx.settings.plb {
+                half.repath(cx.settings, now);
+            }
             self.pump_sender(conn, cx, now);
             self.finish(conn, cx, now);
         }

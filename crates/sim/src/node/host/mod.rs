@@ -405,6 +405,9 @@ impl Host {
                 if half.open && half.flow == flow && half.armed == now {
                     half.armed = Time::NEVER;
                     half.sending.on_timeout(cx.settings.transport(half.kind), now);
+                    if cx.settings.plb {
+                        half.repath(cx.settings, now);
+                    }
                     if half.sending.failed() {
                         return self.fail(conn, cx, now);
                     }

@@ -54,6 +54,15 @@ impl SendHalf {
         Hop { dst: self.dst, key: self.keys[0] }
     }
 
+    /// Takes another path if its sender wants one; a list's path stays.
+    #[cold]
+    pub(super) fn repath(&mut self, settings: &Settings, now: Time) {
+        let key = self.keys[0];
+        if key & Hop::PINNED == 0 && self.sending.moves() {
+            [self.keys[0], _] = settings.keys(u64::from(key), now.as_ps());
+        }
+    }
+
     /// Makes the packet of a segment, with the connection's number here.
     #[inline]
     pub(super) fn packet(&self, out: &Outgoing, conn: ConnId) -> (Packet, Payload, Toward) {

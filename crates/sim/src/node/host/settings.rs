@@ -52,6 +52,8 @@ pub(crate) struct Settings {
     pub(super) tells_taken: bool,
     /// Somebody wants to know which connections have something to send.
     pub(super) tells_unsent: bool,
+    /// Connections leave congested paths.
+    pub(super) plb: bool,
     /// Somebody wants to know of each operation of programs.
     pub(super) traces: bool,
 }
@@ -90,6 +92,7 @@ impl Settings {
             probes,
             programs,
             tells_taken: measure.goodput_every.is_some(),
+            plb: scenario.routing.plb(),
             traces: measure.operations,
             tells_unsent: !measure.monitors.underflow.is_empty(),
         }

@@ -105,6 +105,8 @@ pub struct Config {
     pub(super) small_queue_limit: u64,
     /// One of these three is on.
     pub(super) shapes: bool,
+    /// Connections leave congested paths.
+    pub(super) plb: bool,
 }
 
 /// When a sender gives up data that is not acknowledged.
@@ -255,6 +257,7 @@ impl Config {
             paced_by_card: false,
             small_queue_limit: 0,
             shapes: t.pacing == Pacing::Linux,
+            plb: false,
         })
     }
 
@@ -292,6 +295,11 @@ impl Config {
             shapes: config.shapes || small.on,
             ..config
         })
+    }
+
+    /// The same where connections leave congested paths, or stay.
+    pub(crate) fn balancing(self, plb: bool) -> Config {
+        Config { plb, ..self }
     }
 
     /// Whether something has to be known of a sender's way out.

@@ -5,6 +5,7 @@ use super::accurate::Heard;
 use super::growth::Growth;
 use super::lso::Lso;
 use super::outlet::Outlet;
+use super::plb::Plb;
 use super::probe::Probe;
 use super::rack::Rack;
 use super::reduction::Reduction;
@@ -52,6 +53,8 @@ pub(super) struct Extras {
     pub(super) probe: Option<Probe>,
     /// Event that the sender's deadline is for.
     pub(super) timer: Timer,
+    /// Protective load balancing.
+    pub(super) plb: Plb,
 }
 
 impl Extras {
@@ -60,6 +63,7 @@ impl Extras {
             || config.accurate
             || config.shapes
             || config.opens
+            || config.plb
             || Growth::needed(config)
             || config.reduction != transport::Reduction::AtOnce
             || config.early_retransmit != transport::EarlyRetransmit::Off

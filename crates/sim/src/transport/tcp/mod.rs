@@ -45,6 +45,7 @@ mod lso;
 mod opening;
 mod outlet;
 mod pace;
+mod plb;
 mod probe;
 mod rack;
 mod receiver;

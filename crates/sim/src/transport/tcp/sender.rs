@@ -243,6 +243,7 @@ impl Sender {
         self.window.count(config, Acked { bytes, marked, end, sent, now, rtt });
         if self.extras.is_some() {
             self.note_offer(config, ack);
+            self.balance(config, ack, (acked, marked.into()), now);
             self.log_arrivals(config, ack, now);
             self.judge_probe(config, false);
         }
@@ -333,6 +334,7 @@ impl Sender {
         }
         self.deadline = now + self.rto(config);
         if established {
+            self.leave_path(config, now);
             self.repair_after_timeout(config, now);
         } else {
             // Closed with data sends the SYN again.

@@ -1,0 +1,47 @@
+//! Transports of a scenario as hosts have them.
+
+use crate::build_error::BuildError;
+use crate::node::host::Carrier;
+use crate::topology::Graph;
+use crate::transport::tcp::Config;
+use crate::transport::{Kind, datagram, roce, unordered};
+use switchbed_scenario::protocol::Protocol;
+use switchbed_scenario::roce::longest_way;
+use switchbed_scenario::{Host, Switch};
+use switchbed_units::Span;
+
+/// A transport as such hosts have it.
+pub(crate) fn carrier(
+    protocol: &Protocol,
+    host: &Host,
+    (graph, switch, plb): (&Graph, &Switch, bool),
+) -> Result<Carrier, BuildError> {
+    let (transport, warm, ack_class_follows) = match protocol {
+        Protocol::QueuePairs(roce) if roce.control.about().unordered() => {
+            let (rtt, _) = longest_way(graph, roce);
+            let trims = switch
+                .trimming
+                .as_ref()
+                .map(|trimming| trimming.host_dscp.filter(|class| *class != trimming.dscp));
+            let bits = 8.0 * switch.pool.unwrap_or(switch.buffer).as_f64();
+            let line = graph.hosts.iter().map(|cable| cable.rate).min();
+            let drain = line
+                .map_or(rtt, |line| Span::from_secs_f64((bits / line.as_bps() as f64).min(1.0)));
+            let config = unordered::Config::new(roce, (rtt, drain), trims);
+            (Kind::Unordered(config), None, true)
+        }
+        Protocol::QueuePairs(roce) => {
+            let (base_rtt, hops) = longest_way(graph, roce);
+            (Kind::Roce(roce::Config::new(roce, base_rtt, hops)), None, true)
+        }
+        Protocol::Transport(t) => {
+            let config = Config::new(t).map_err(BuildError::Transport)?;
+            let kind = match t.control.about().tcp {
+                true => Kind::Tcp(config.on(host).map_err(BuildError::Host)?.balancing(plb)),
+                false => Kind::Datagrams(datagram::Config::new(t)),
+            };
+            (kind, t.warm, t.ack_class_follows)
+        }
+    };
+    Ok(Carrier { transport, warm, ack_class_follows })
+}
