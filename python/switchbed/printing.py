@@ -63,7 +63,8 @@ def headline(summary: dict[str, Any]) -> list[str]:
     lines += map(_load, summary["offered"])
     if trims := summary.get("trims"):
         lines.append(
-            f"{trims['trim_packets']:,} packets trimmed, {trims['dropped_trim_packets']:,} of these dropped"
+            f"{trims['trim_packets']:,} packets trimmed, "
+            f"{trims['dropped_trim_packets']:,} of these dropped"
         )
     if "pauses" in summary:
         lines += _pauses(summary["pauses"])
