@@ -10,7 +10,7 @@ from evidence.robustness import combinations
 from evidence.robustness.combinations import SHAPES, Case, Scenario
 from switchbed import _native, toml
 
-ROCE = ("dcqcn", "timely", "hpcc", "swift", "roce")
+ROCE = ("dcqcn", "timely", "hpcc", "swift", "roce", "nscc", "rccc", "nscc-rccc")
 
 
 def resolved(tree: Scenario) -> Scenario | None:
