@@ -86,7 +86,7 @@ impl Times {
     }
 }
 
-/// From when the first rank begins the first repetition that is measured until the last rank ends the last.
+/// Least time from when the first rank begins the first repetition that is measured until the last rank ends the last.
 pub(crate) fn ideal(program: &Program, entry: u32, paths: &Paths) -> Span {
     let mut times: HashMap<(u32, u32, u8, u64), Times> = HashMap::new();
     // When a connection is through with what it was given, at either end.
@@ -101,7 +101,9 @@ pub(crate) fn ideal(program: &Program, entry: u32, paths: &Paths) -> Span {
     let mut to_come: BinaryHeap<Reverse<(Time, u32, Happens)>> = (0..ranks.len() as u32)
         .map(|rank| Reverse((program.start, rank, Happens::Begins)))
         .collect();
-    let (mut began, mut ended) = (Time::NEVER, Time::ZERO);
+    // All of a measured repetition happens after the first rank begins it, whatever was before.
+    let measured = program.repeats - program.warmup;
+    let mut ended = program.start;
     while let Some(Reverse((now, rank, happens))) = to_come.pop() {
         let mut sent = Vec::new();
         let Rank { course, sends, receives } = &mut ranks[rank as usize];
@@ -113,11 +115,8 @@ pub(crate) fn ideal(program: &Program, entry: u32, paths: &Paths) -> Span {
             let carried = receives.remove(&round).unwrap_or(Load::NONE);
             let at = now.max(sends.until()).max(carried.until());
             *sends = Load::NONE;
-            if round >= program.warmup {
-                began = began.min(course.began);
-                ended = ended.max(at);
-            }
-            (!course.is_over(program)).then_some(at)
+            ended = ended.max(at);
+            (round + 1 < measured).then_some(at)
         };
         let mut next = None;
         match happens {
@@ -159,5 +158,5 @@ pub(crate) fn ideal(program: &Program, entry: u32, paths: &Paths) -> Span {
             to_come.push(Reverse((at + back, rank, Happens::Ends(number))));
         }
     }
-    ended.since(began.min(ended))
+    ended.since(program.start)
 }
