@@ -83,6 +83,11 @@ STEPS = (
         _python("evidence.robustness.mutants_foreign"),
     ),
     Step(
+        "texts",
+        "10,000 changed networks, schedules, lists and sizes",
+        _python("evidence.robustness.mutants_texts"),
+    ),
+    Step(
         "fuzz",
         "a minute of each fuzz target",
         _python("evidence.robustness.fuzz", "--minutes", "1"),

@@ -29,6 +29,14 @@ def foreign(found: dict[str, Any]) -> str:
     )
 
 
+def texts(found: dict[str, Any]) -> str:
+    """A sentence for the page."""
+    return (
+        f"{found['date']}: {found['texts']:,} texts ({found['read']:,} read, "
+        f"{found['refused']:,} refused in a line); {found['bad']} bad."
+    )
+
+
 def writers(found: dict[str, Any]) -> str:
     """A sentence for the page."""
     return (

@@ -137,6 +137,16 @@ LINES = [
     ["asic", "show", "#"],
     ["asic", "show", "tomahawk-5", "--json", "/dev/null/#"],
     ["host", "show", "#"],
+    ["headroom", "--speed", "#Gbps", "--cable", "#m", "--mtu", "#B", "--classes", "#"],
+    ["headroom", "--asic", "tomahawk-5", "--speed", "400Gbps", "--cable", "#km", "--ports", "#"],
+    ["headroom", "--speed", "1Gbps", "--pool", "#", "--peer-response", "#us", "--pipeline", "#ns"],
+    ["topology", "new", "rail", "--servers", "#", "--gpus", "#", "--rate", "#Gbps"],
+    ["topology", "new", "dual-plane", "--pairs", "#", "--hosts", "#", "--delay", "#us"],
+    ["topology", "show", "@fat-tree", "--set", "topology.k=#"],
+    ["topology", "convert", "@star-dctcp", "--to", "#", "--set", "topology.delay=#us"],
+    ["traffic", "show", "@all-reduce", "--entry", "#", "--set", "traffic.0.bytes=#"],
+    ["scenario", "keys", "#"],
+    ["query", "select # from runs"],
 ]
 
 

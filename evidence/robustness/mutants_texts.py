@@ -1,17 +1,26 @@
 """Files of networks, schedules, flows, sizes and headroom, changed at random: each is read, or
-refused in a line that names it."""
+refused in a line that names it.
 
+    python -m evidence.robustness.mutants_texts [--texts 10000] [--seed N]
+"""
+
+import argparse
+import collections
 import random
 import re
+import sys
 import tempfile
 from pathlib import Path
 
 from click.testing import CliRunner
 
+from evidence.robustness import figures
 from switchbed import _native
 from switchbed._native import Mistake
 from switchbed.cli import cli
 
+TRIED = 10_000
+"""Texts of the page's figure."""
 SCENE = """
 switch.buffer = "1MB"
 scheme.name = "none"
@@ -189,3 +198,23 @@ def _of_command(words: list[str], place: Path) -> str:
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         return f"BAD: {words[0]}: {type(done.exception).__name__}: {done.exception}"[:200]
     return "refused" if done.exit_code else "read"
+
+
+def main() -> int:
+    """Tries all, and counts how they ended."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--texts", type=int, default=TRIED)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    ends = collections.Counter(of_text(number, given.seed) for number in range(given.texts))
+    for end, count in ends.most_common():
+        print(f"{count:7} {end}")
+    bad = sum(count for end, count in ends.items() if end.startswith("BAD"))
+    if given.texts == TRIED:
+        counts = {"read": ends["read"], "refused": ends["refused"], "bad": bad}
+        figures.write("texts", {"seed": given.seed, "texts": given.texts, **counts})
+    return int(bad > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -6,7 +6,7 @@ from pathlib import Path
 from evidence.robustness import figures, fuzz, mutants
 from evidence.site import fill
 
-FIGURES = {"foreign": figures.foreign, "writers": figures.writers}
+FIGURES = {"foreign": figures.foreign, "texts": figures.texts, "writers": figures.writers}
 """Sentences by their block of the page."""
 
 

@@ -98,6 +98,18 @@ fn an_oversubscribed_fabrics_links_count_and_all_entries_together() {
 }
 
 #[test]
+fn a_link_that_an_event_makes_too_slow_for_its_load_is_said() {
+    let event = |what: &str| format!("{FABRIC}[[event]]\nat = \"1ms\"\n{what}\nrate = \"5Gbps\"\n");
+    let said = "from 1ms on, leaf0:4's link has 5Gbps ([[event]]) and is offered 1.8286 times what it carries";
+    for what in ["link = \"leaf0-spine0\"", "port = \"leaf0:4\""] {
+        let cautions = cautions(&event(what), &[]);
+        assert!(cautions.contains(said), "{cautions}");
+    }
+    let enough = event("link = \"leaf0-spine0\"").replace("5Gbps", "9500Mbps");
+    assert!(!cautions(&enough, &[]).contains("[[event]]"));
+}
+
+#[test]
 fn thresholds_under_a_packet_are_said_at_each_ports_rate() {
     let with = |scheme: &str| STAR.replace("name = \"none\"", scheme);
     for (scheme, said) in [

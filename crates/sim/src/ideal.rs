@@ -1,104 +1,162 @@
-//! Duration of a program in an empty network. Each message takes as long as a flow does there. The
-//! messages of a host follow each other on its line: those that it sends in the order in which they
-//! could start, those that it receives in the order in which they reach it. This is the full-duplex one-port model (Thakur, Rabenseifner and Gropp, IJHPCA
-//! 2005, section 3).
+//! Least duration of a program. Each message takes as long as a flow does in an empty network, and
+//! messages of a connection follow each other. A rank ends a repetition no sooner than its line can
+//! have carried what it sends, and what it receives: the bandwidth term of the full-duplex one-port
+//! model (Thakur, Rabenseifner and Gropp, IJHPCA 2005, section 3). The order of messages on a line is
+//! left open, since another order may take less time.
 
 use crate::course::Course;
 use crate::empty_network::Paths;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use switchbed_scenario::FctEnd;
 use switchbed_scenario::traffic::program::{Program, Work};
-use switchbed_units::{Span, Time};
+use switchbed_units::ids::HostId;
+use switchbed_units::{Bytes, Span, Time};
 
 /// Event of an operation, at a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Happens {
     Begins,
-    /// A message reaches the rank's line, which it occupies so long; its sender knows of its arrival so long after.
-    Reaches(u32, [Span; 2]),
     Arrives(u32),
     Ends(u32),
 }
 
-/// A rank, and when its line is free of the messages that it sends and receives.
-struct Rank {
-    course: Course,
-    sends_until: Time,
-    receives_until: Time,
+/// Load of one direction of a rank's line in a repetition.
+#[derive(Clone, Copy, Debug)]
+struct Load {
+    /// The first bit, at the soonest.
+    first: Time,
+    busy: Span,
+    /// The least time from the last bit to the message's end.
+    tail: Span,
 }
 
-/// From when the first rank begins the first repetition that is measured until the last rank ends the last.
+impl Load {
+    const NONE: Load = Load { first: Time::NEVER, busy: Span::ZERO, tail: Span::ZERO };
+
+    fn add(&mut self, first: Time, busy: Span, tail: Span) {
+        self.tail = if self.busy == Span::ZERO { tail } else { self.tail.min(tail) };
+        (self.first, self.busy) = (self.first.min(first), self.busy + busy);
+    }
+
+    /// Time when all of it is through.
+    fn until(&self) -> Time {
+        if self.busy == Span::ZERO { Time::ZERO } else { self.first + self.busy + self.tail }
+    }
+}
+
+/// A rank, and the load of its line: of what it sends in this repetition, and of what it receives by
+/// repetition.
+struct Rank {
+    course: Course,
+    sends: Load,
+    receives: BTreeMap<u32, Load>,
+}
+
+/// Times of a message in an empty network.
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    /// Time for which its packets keep the sender's line, and the receiver's.
+    out: Span,
+    into: Span,
+    /// Time until it is there, and from then on until its last ACK.
+    there: Span,
+    back: Span,
+    /// The same of a packet of one byte, and from its first bit until it comes to the receiver's line.
+    tail: Span,
+    lead: Span,
+}
+
+impl Times {
+    fn of(paths: &Paths, hosts: (HostId, HostId), on: (u32, u8), bytes: Bytes) -> Times {
+        let flow = |bytes, end| paths.flow(hosts, on, bytes, end);
+        let less = |from: Span, part: Span| Span::from_ps(from.as_ps() - part.as_ps());
+        let [out, into] = [hosts.0, hosts.1].map(|host| paths.occupies(host, on, bytes));
+        let there = flow(bytes, FctEnd::Received);
+        let byte = Bytes::new(1);
+        let [first, last] = [hosts.0, hosts.1].map(|host| paths.occupies(host, on, byte));
+        Times {
+            out,
+            into,
+            there,
+            back: less(flow(bytes, FctEnd::Acked), there),
+            tail: less(flow(byte, FctEnd::Acked), first),
+            lead: less(flow(byte, FctEnd::Received), last),
+        }
+    }
+}
+
+/// Least time from when the first rank begins the first repetition that is measured until the last rank ends the last.
 pub(crate) fn ideal(program: &Program, entry: u32, paths: &Paths) -> Span {
-    let mut times: HashMap<(u32, u32, u8, u64), [Span; 4]> = HashMap::new();
+    let mut times: HashMap<(u32, u32, u8, u64), Times> = HashMap::new();
+    // When a connection is through with what it was given, at either end.
+    let mut connections = vec![(Time::ZERO, Time::ZERO); program.connections as usize];
     let mut ranks: Vec<Rank> = (0..program.hosts.len() as u32)
         .map(|rank| Rank {
-            course: Course::new(program, rank, false),
-            sends_until: Time::ZERO,
-            receives_until: Time::ZERO,
+            course: Course::new(program, rank),
+            sends: Load::NONE,
+            receives: BTreeMap::new(),
         })
         .collect();
     let mut to_come: BinaryHeap<Reverse<(Time, u32, Happens)>> = (0..ranks.len() as u32)
         .map(|rank| Reverse((program.start, rank, Happens::Begins)))
         .collect();
-    let (mut began, mut ended) = (Time::NEVER, Time::ZERO);
+    // All of a measured repetition happens after the first rank begins it, whatever was before.
+    let measured = program.repeats - program.warmup;
+    let mut ended = program.start;
     while let Some(Reverse((now, rank, happens))) = to_come.pop() {
         let mut sent = Vec::new();
-        let course = &mut ranks[rank as usize].course;
+        let Rank { course, sends, receives } = &mut ranks[rank as usize];
         let mut over = |course: &mut Course, number: u32| {
             if !course.done(program, number) {
-                return;
+                return None;
             }
-            if course.round() >= program.warmup {
-                began = began.min(course.began);
-                ended = ended.max(now);
-            }
-            if !course.is_over(program) {
-                course.begin(program, now);
-            }
+            let round = course.round();
+            let carried = receives.remove(&round).unwrap_or(Load::NONE);
+            let at = now.max(sends.until()).max(carried.until());
+            *sends = Load::NONE;
+            ended = ended.max(at);
+            (round + 1 < measured).then_some(at)
         };
+        let mut next = None;
         match happens {
             Happens::Begins => course.begin(program, now),
-            Happens::Reaches(message, [into, back]) => {
-                let received = &mut ranks[rank as usize].receives_until;
-                *received = now.max(*received) + into;
-                let sent = &program.messages[message as usize];
-                to_come.push(Reverse((*received, rank, Happens::Arrives(message))));
-                to_come.push(Reverse((*received + back, sent.from, Happens::Ends(sent.sent_by))));
-                continue;
-            }
-            Happens::Arrives(message) => course.arrive(program, message),
-            Happens::Ends(number) => over(course, number),
+            Happens::Arrives(number) => course.arrive(number),
+            Happens::Ends(number) => next = over(course, number),
         }
-        while let Some(number) = course.next(now) {
+        while let Some(number) = course.next() {
             match program.operation(number).work {
-                Work::Send(nth) => {
-                    let message = &program.messages[nth as usize];
+                Work::Send(message) => {
+                    let message = &program.messages[message as usize];
                     let [src, dst] = [rank, message.to].map(|rank| program.hosts[rank as usize]);
                     let of = (src.0, dst.0, message.class, message.bytes.get());
-                    let times = *times.entry(of).or_insert_with(|| {
-                        let on = (entry, message.class);
-                        let time = |end| paths.flow((src, dst), on, message.bytes, end);
-                        let (there, acked) = (time(FctEnd::Received), time(FctEnd::Acked));
-                        let [out, into] =
-                            [src, dst].map(|host| paths.occupies(host, on, message.bytes));
-                        [out, into, there, Span::from_ps(acked.as_ps() - there.as_ps())]
-                    });
-                    sent.push(((nth, message.to), times));
+                    let on = (entry, message.class);
+                    let times = *times
+                        .entry(of)
+                        .or_insert_with(|| Times::of(paths, (src, dst), on, message.bytes));
+                    sent.push((number, *message, times));
                 }
-                Work::Receive | Work::Calculate(Span::ZERO, _) => over(course, number),
+                Work::Receive | Work::Calculate(Span::ZERO, _) => next = over(course, number),
                 Work::Calculate(span, cpu) => {
                     let at = course.occupy(cpu, span, now);
                     to_come.push(Reverse((at, rank, Happens::Ends(number))));
                 }
             }
         }
-        for ((message, to), [out, into, there, back]) in sent {
-            let from = now.max(ranks[rank as usize].sends_until);
-            ranks[rank as usize].sends_until = from + out;
-            let reaches = from + Span::from_ps(there.as_ps().saturating_sub(into.as_ps()));
-            to_come.push(Reverse((reaches, to, Happens::Reaches(message, [into, back]))));
+        let round = course.round();
+        to_come.extend(next.map(|at| Reverse((at, rank, Happens::Begins))));
+        for (number, message, Times { out, into, there, back, tail, lead }) in sent {
+            let (sends_until, arrives_at) = &mut connections[message.connection as usize];
+            let from = now.max(*sends_until);
+            *sends_until = from + out;
+            *arrives_at = (from + there).max(*arrives_at + into);
+            let at = *arrives_at;
+            ranks[rank as usize].sends.add(from, out, tail);
+            let received = ranks[message.to as usize].receives.entry(round);
+            received.or_insert(Load::NONE).add(from + lead, into, Span::ZERO);
+            to_come.push(Reverse((at, message.to, Happens::Arrives(message.received_by))));
+            to_come.push(Reverse((at + back, rank, Happens::Ends(number))));
         }
     }
-    ended.since(began.min(ended))
+    ended.since(program.start)
 }

@@ -7,6 +7,7 @@ mod marking;
 pub mod offered;
 mod pauses;
 mod policy;
+mod slowed;
 mod thresholds;
 
 use crate::Scenario;
@@ -35,5 +36,6 @@ fn said(scenario: &Scenario, graph: &Graph, marking: Option<String>) -> Vec<Stri
     said.extend(thresholds::under_a_packet(scenario, graph));
     said.extend(hops::unseen(scenario, graph));
     said.extend(pauses::many(scenario));
+    said.extend(slowed::overloaded(scenario, graph));
     said
 }

@@ -5,6 +5,7 @@ use switchbed_config::mistake::Mistake;
 use switchbed_config::param::{Named, ParamKind, Value};
 use switchbed_config::section::Section;
 use switchbed_config::tree::Node;
+use switchbed_units::ids::{LinkId, PortId};
 
 /// A port: `leaf0:3`, a switch and its port's number, or `host2`.
 pub const PORT: ParamKind =
@@ -25,18 +26,25 @@ pub fn is_host(name: &str) -> bool {
     !name.contains(':')
 }
 
+/// The line behind the port of this name.
+pub fn find(graph: &Graph, port: &str) -> Option<LinkId> {
+    let Some((switch, number)) = port.split_once(':') else {
+        return graph.host(port).map(|host| LinkId::at(host.index()));
+    };
+    let switch = graph.switch(switch)?;
+    let ports = graph.ports(graph::Node::Switch(switch));
+    // Only a number as it is printed: not `03`, not `+3`.
+    let nth: u32 = number.parse().ok().filter(|&n: &u32| n < ports && n.to_string() == number)?;
+    Some(graph.link(switch, PortId(nth)))
+}
+
 /// Whether the topology has the port, else what it has.
 pub(crate) fn check_port(port: &str, graph: &Graph) -> Result<(), String> {
-    // Only a number as it is printed: not `03`, not `+3`.
-    let below =
-        |text: &str, end: u32| text.parse().is_ok_and(|n: u32| n < end && n.to_string() == text);
-    let found = match port.split_once(':') {
-        None => graph.host(port).is_some(),
-        Some((switch, number)) => graph
-            .switch(switch)
-            .is_some_and(|switch| below(number, graph.ports(graph::Node::Switch(switch)))),
-    };
-    if found { Ok(()) } else { Err(format!("the topology has {}", all_ports(graph))) }
+    if find(graph, port).is_some() {
+        Ok(())
+    } else {
+        Err(format!("the topology has {}", all_ports(graph)))
+    }
 }
 
 /// All ports by name, tier by tier.

@@ -255,6 +255,8 @@ pub struct Expected {
     pub mean_bytes: Option<f64>,
     /// Connections, open or kept.
     pub connections: f64,
+    /// Messages of a program that is drawn up for the run.
+    pub messages: f64,
     /// Packets that come back.
     pub probes: f64,
     /// Seconds until its last flow starts.

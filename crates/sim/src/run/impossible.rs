@@ -1,7 +1,8 @@
-//! Results that no network can have: a flow that took less than in an empty network, a line that sent for
+//! Results that no network can have: a flow or a collective that took less than in an empty network, a line that sent for
 //! longer than it was up. Such a run is an error of the simulator's, and leaves nothing.
 
 use crate::flow::FlowRecord;
+use crate::jobs::Job;
 use crate::simulation::{PortReport, Simulation};
 use std::fmt;
 use switchbed_scenario::Scenario;
@@ -23,15 +24,16 @@ impl fmt::Display for Impossible {
 }
 impl std::error::Error for Impossible {}
 
-/// Whether a run's flows and ports can be.
+/// Whether a run's flows, ports and jobs can be.
 ///
 /// # Errors
-/// The first flow or port that cannot.
+/// The first that cannot.
 pub(crate) fn check(
     scenario: &Scenario,
     simulation: &Simulation,
     flows: &[FlowRecord],
     reports: &[PortReport],
+    jobs: &[Job],
 ) -> Result<(), Impossible> {
     for PortReport { info, utilisation, .. } in reports {
         if !(0.0..=1.0 + 1e-9).contains(utilisation) {
@@ -60,6 +62,14 @@ pub(crate) fn check(
         if took + ROUNDING < empty {
             let row = flow.row;
             let what = format!("flow {row} took {took}, and {empty} in an empty network");
+            return Err(Impossible(what));
+        }
+    }
+    for job in jobs.iter().filter(|job| job.done && job.bus_factor.is_finite()) {
+        if job.time_s + ROUNDING.as_secs_f64() < job.ideal_s {
+            let (traffic, took, ideal) = (job.traffic, job.time_s, job.ideal_s);
+            let what =
+                format!("traffic.{traffic} took {took} s, and {ideal} s in an empty network");
             return Err(Impossible(what));
         }
     }

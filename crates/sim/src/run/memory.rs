@@ -36,6 +36,9 @@ const PAIR_BYTES: u64 = 1_900;
 const INT_PAIR_BYTES: u64 = 2_015;
 /// A TCP connection whose first window waits in its card, more than another.
 const WAITING_BYTES: u64 = 380;
+/// A collective's message with its operations, and what its ideal time goes by; and programs as such.
+const MESSAGE_BYTES: u64 = 520;
+const PROGRAMS_BYTES: u64 = 1_600_000;
 /// Packets that a card takes: Linux's `fq`, and others of what waits for a line that is down or paused.
 const CARD_PACKETS: f64 = 10_000.0;
 /// A sample of a queue and its row in `series`.
@@ -125,7 +128,10 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
     let parts = parts.chain([("endless flows", endless(&sources), ENDLESS_BYTES)]);
     let connections = connections.into_iter();
     let parts = parts.chain(connections.map(|(each, count)| ("connections", count, each)));
+    let messages = sum(|source| source.messages);
     let parts = parts.chain([
+        ("programs", f64::from(u8::from(messages > 0.0)), PROGRAMS_BYTES),
+        ("messages of programs", messages, MESSAGE_BYTES),
         ("windows in cards", windows.map(|(source, _)| source.together).sum(), WAITING_BYTES),
         ("packets", packets, PACKET_BYTES),
         ("places of packets", packets.min(MOVED), MOVED_BYTES),

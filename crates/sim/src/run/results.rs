@@ -52,14 +52,14 @@ impl Results {
         series: Vec<QueueSample>,
     ) -> Result<Results, Impossible> {
         let reports = simulation.port_reports();
-        impossible::check(scenario, simulation, flows, &reports)?;
+        let jobs = simulation.jobs(scenario);
+        impossible::check(scenario, simulation, flows, &reports, &jobs)?;
         let met = scenario.measure.giant.map(|giant| simulation.interference(flows, giant));
         let met = met.as_deref();
         let mut summary = Summary::new(scenario, simulation, flows, met, &reports);
         let paused = simulation.paused(flows);
         summary.pauses = paused.as_ref().map(|paused| PauseCounts::of(simulation, paused));
         summary.warnings.extend(crate::run::deadlocks::deadlocks(scenario, simulation));
-        let jobs = simulation.jobs(scenario);
         summary.jobs = jobs.iter().map(JobTimes::from).collect();
         summary.warnings.extend(jobs::warnings(&jobs));
         summary.trims = TrimCounts::of(&reports);

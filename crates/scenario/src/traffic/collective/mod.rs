@@ -334,6 +334,7 @@ impl Source for Collective {
             together: open,
             mean_bytes: Some(moved * n / messages.max(1.0)),
             connections,
+            messages,
             lasts_s: self.start.as_secs_f64() + each_s * f64::from(self.repeats()),
             ..Expected::default()
         }
