@@ -93,7 +93,7 @@ pub(crate) fn ideal(program: &Program, entry: u32, paths: &Paths) -> Span {
     let mut connections = vec![(Time::ZERO, Time::ZERO); program.connections as usize];
     let mut ranks: Vec<Rank> = (0..program.hosts.len() as u32)
         .map(|rank| Rank {
-            course: Course::new(program, rank),
+            course: Course::new(program, rank, false),
             sends: Load::NONE,
             receives: BTreeMap::new(),
         })
@@ -121,20 +121,20 @@ pub(crate) fn ideal(program: &Program, entry: u32, paths: &Paths) -> Span {
         let mut next = None;
         match happens {
             Happens::Begins => course.begin(program, now),
-            Happens::Arrives(number) => course.arrive(number),
+            Happens::Arrives(message) => course.arrive(program, message),
             Happens::Ends(number) => next = over(course, number),
         }
-        while let Some(number) = course.next() {
+        while let Some(number) = course.next(now) {
             match program.operation(number).work {
-                Work::Send(message) => {
-                    let message = &program.messages[message as usize];
+                Work::Send(nth) => {
+                    let message = &program.messages[nth as usize];
                     let [src, dst] = [rank, message.to].map(|rank| program.hosts[rank as usize]);
                     let of = (src.0, dst.0, message.class, message.bytes.get());
                     let on = (entry, message.class);
                     let times = *times
                         .entry(of)
                         .or_insert_with(|| Times::of(paths, (src, dst), on, message.bytes));
-                    sent.push((number, *message, times));
+                    sent.push((nth, *message, times));
                 }
                 Work::Receive | Work::Calculate(Span::ZERO, _) => next = over(course, number),
                 Work::Calculate(span, cpu) => {
@@ -145,7 +145,7 @@ pub(crate) fn ideal(program: &Program, entry: u32, paths: &Paths) -> Span {
         }
         let round = course.round();
         to_come.extend(next.map(|at| Reverse((at, rank, Happens::Begins))));
-        for (number, message, Times { out, into, there, back, tail, lead }) in sent {
+        for (nth, message, Times { out, into, there, back, tail, lead }) in sent {
             let (sends_until, arrives_at) = &mut connections[message.connection as usize];
             let from = now.max(*sends_until);
             *sends_until = from + out;
@@ -154,8 +154,8 @@ pub(crate) fn ideal(program: &Program, entry: u32, paths: &Paths) -> Span {
             ranks[rank as usize].sends.add(from, out, tail);
             let received = ranks[message.to as usize].receives.entry(round);
             received.or_insert(Load::NONE).add(from + lead, into, Span::ZERO);
-            to_come.push(Reverse((at, message.to, Happens::Arrives(message.received_by))));
-            to_come.push(Reverse((at + back, rank, Happens::Ends(number))));
+            to_come.push(Reverse((at, message.to, Happens::Arrives(nth))));
+            to_come.push(Reverse((at + back, rank, Happens::Ends(message.sent_by))));
         }
     }
     ended.since(program.start)

@@ -18,6 +18,8 @@ NAMES = {
 } - {"file"}
 """Of schemes and topologies; a topology's `file` is a word of every program."""
 OTHERS = {
+    ("calibration/answer.py", "star"),  # one switch, alone
+    ("calibration/limits.py", "none"),
     ("directory.py", "python"),  # a key of a manifest: the interpreter's version
     ("fct.py", "mq-ecn"),  # a form of files: its authors' simulator writes it
     ("live/lab.py", "star"),  # what a lab is
