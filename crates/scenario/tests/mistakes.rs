@@ -105,7 +105,7 @@ queues = 2 -> mtu = "9KB"
 queues = 2 -> threshold = 3
     8: switch.threshold is unknown: did you mean scheme.params.threshold?
 queues = 2 -> colour = 3
-    8: switch.colour is unknown: switch takes queues, classify, discipline, strict, strict_order, quantum, buffer, memory, asic, policy, pool, egress_pool, alpha, young, alpha_young, saturation, drain_interval, expulsion, unmarkable, pfc or queue
+    8: switch.colour is unknown: switch takes queues, classify, discipline, strict, strict_order, quantum, buffer, memory, asic, policy, pool, egress_pool, alpha, young, alpha_young, saturation, drain_interval, expulsion, unmarkable, pfc, trimming or queue
 to = 8 -> to = 8\nload = 0.5
     20: traffic.load does not apply to kind = "long-lived", which takes kind, from, to, flows_each, classes, start, stagger, stop or transport
 hosts = 9 -> hosts = 9\nleaves = 3
@@ -265,7 +265,7 @@ buffer = "300KB" -> buffer = "300KB"\n[[switch.queue]]\nquantum = "3KB"
 buffer = "300KB" -> buffer = "300KB"\n[[switch.queue]]\nqueue = 0\n[[switch.queue]]\nqueue = "0-1"
     13: switch.queue.1.queue is "0-1": queue 0 has an entry already: no queue is in two entries
 buffer = "300KB" -> buffer = "300KB"\n[[switch.queue]]\nqueue = 1\ncolour = 3
-    12: switch.queue.colour is unknown: switch.queue takes queue, scheme, quantum, strict, alpha, reserve, limit, lossless or unmarkable
+    12: switch.queue.colour is unknown: switch.queue takes queue, scheme, quantum, strict, alpha, reserve, limit, lossless, trim or unmarkable
 buffer = "300KB" -> buffer = "300KB"\n[[switch.queue]]\nqueue = 1\nquantum = "0B"
     12: switch.queue.quantum is "0B": a quantum is at least 1 byte
 buffer = "300KB" -> buffer = "300KB"\n[[switch.queue]]\nqueue = 1\nscheme = "redd"
@@ -297,7 +297,7 @@ queues = 2 -> queues = 2\nquantum = "0KB"
 queues = 2 -> queues = 2\ndiscipline = "wrr"\nquantum = "1KB"
     10: switch.quantum is "1KB": wrr needs at least a packet, 1.5KB, for each queue
 name = "per-queue" -> name = "mq-ecn"\n[switch.x]
-    12: switch.x is unknown: switch takes queues, classify, discipline, strict, strict_order, quantum, buffer, memory, asic, policy, pool, egress_pool, alpha, young, alpha_young, saturation, drain_interval, expulsion, unmarkable, pfc or queue
+    12: switch.x is unknown: switch takes queues, classify, discipline, strict, strict_order, quantum, buffer, memory, asic, policy, pool, egress_pool, alpha, young, alpha_young, saturation, drain_interval, expulsion, unmarkable, pfc, trimming or queue
 "dctcp" -> "dctcp"\nmss = "1500B"
     16: transport.mss is "1500B": with a header of 52B it must be at most 1.448KB (host.mtu)
 "dctcp" -> "dctcp"\nheader = "2KB"

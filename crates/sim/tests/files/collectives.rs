@@ -192,7 +192,8 @@ fn an_all_to_all_at_once_fills_every_line_both_ways() {
         let line = tx * (u64::from(n - 1) * packets + 1);
         let ideal = (line + DELAY * 4 + ack * 2).as_secs_f64();
         let (job, _) = job(&scenario);
-        assert!((job.ideal_s / ideal - 1.0).abs() < 1e-12, "{n} {packets}");
+        // A bound leaves the order on a line open, and is at most a packet below.
+        assert!((0.0..=1.0).contains(&((ideal - job.ideal_s) / tx.as_secs_f64())), "{job:?}");
         // ACKs take part of the lines, 6 % of a packet each.
         assert!((1.0..1.15).contains(&(job.time_s / job.ideal_s)), "{n} {packets} {job:?}");
     }
