@@ -306,7 +306,7 @@ impl Simulation {
             started: 0,
             programs,
             jobs: Jobs::default(),
-            operations: Operations::new(if scenario.measure.operations {
+            operations: Operations::new(if scenario.measure.operations.unwrap_or(false) {
                 scenario.measure.samples
             } else {
                 0

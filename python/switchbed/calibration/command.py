@@ -29,9 +29,9 @@ MOST_SEEDS = 20
 @click.option(
     "--degrees", default=DEGREES, show_default=True, metavar="LIST", help="Of incast, to try."
 )
-@click.option("--seeds", default=3, show_default=True, type=click.IntRange(1, MOST_SEEDS))
+@click.option("--seeds", default=3, show_default=True, type=options.Whole(1, MOST_SEEDS))
 @click.option("--time", "time", default="5ms", show_default=True, help="Simulated, of each run.")
-@click.option("--jobs", type=click.IntRange(1), help="Runs at a time.")
+@click.option("--jobs", type=options.Whole(1), help="Runs at a time.")
 @options.JSON
 def calibrate(
     config: Path,

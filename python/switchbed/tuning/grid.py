@@ -280,8 +280,9 @@ def _axis(
 def _key(scenario: Mapping[str, Any], name: str) -> tuple[str, str]:
     """The key that is meant, and what it takes."""
     scheme = scenario["scheme"]["name"]
-    params = {name: _takes(value) for name, value in scenario["scheme"]["params"].items()}
-    params |= {p["name"]: p["takes"] for p in library.definition(scheme)["parameters"]}
+    params = {p["name"]: p["takes"] for p in library.definition(scheme)["parameters"]}
+    for own, value in scenario["scheme"]["params"].items():
+        params.setdefault(own, _takes(value))
     short = name.removeprefix("scheme.params.")
     if short in params:
         return f"scheme.params.{short}", str(params[short])

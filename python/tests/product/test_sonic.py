@@ -546,7 +546,7 @@ def test_the_commands_lead_there_and_back(switchbed: Program, tmp_path: Path) ->
     done = switchbed("import", "sonic", "config_db.json")
     assert "exact: WRED_PROFILE|AZURE_LOSSLESS: a ramp from 1048576" in done.stderr
     assert "exact: switch.pfc: classes 3 to 4 are lossless" in done.stderr
-    assert switchbed("scenario", "check", "config_db.toml").stdout.startswith("config_db.toml: ok")
+    assert "config_db.toml: ok" in switchbed("scenario", "check", "config_db.toml").stdout
     switchbed("export", "sonic", "config_db.toml", "--out", "whole.json")
     whole = json.loads((tmp_path / "whole.json").read_text())
     expected = same(CONFIGS["lossy throughout"])

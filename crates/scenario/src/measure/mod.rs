@@ -41,7 +41,8 @@ params! {
         /// on. Default: no such table.
         goodput_every: Option<Span>;
         /// Whether each operation of collectives and schedules is written down: the table operations.
-        operations: bool = "false";
+        /// Default: false.
+        operations: Option<bool>;
         /// Monitors that the scenario asks for.
         monitors: Monitors;
         /// Ports and hosts whose packets a result directory has as pcapng files: what a

@@ -52,8 +52,8 @@ params! {
         /// between.
         file: String as FILE;
         /// The file's form. table: CSV as above. hpcc: the flow file of HPCC's simulator. htsim: its connection
-        /// matrix (.cm), triggers and failures included. auto: what the first lines show.
-        format: ListFormat = "auto";
+        /// matrix (.cm), triggers and failures included. auto, the default: what the first lines show.
+        format: Option<ListFormat>;
         /// How flows use connections.
         carried: Carried;
     }
@@ -73,6 +73,11 @@ pub struct Listed {
 }
 
 impl List {
+    /// The form of the file.
+    fn form(&self) -> ListFormat {
+        self.format.unwrap_or(ListFormat::Auto).of(Path::new(&self.file))
+    }
+
     /// Reads the file through, refuses what is wrong with it, and stands at its first flow.
     ///
     /// # Errors
@@ -81,7 +86,7 @@ impl List {
     /// class, key or path; a flow from a host to itself.
     pub fn open(&self, hosts: Hosts) -> Result<Rows, ListError> {
         let connection = self.carried.connections.into();
-        match self.format.of(Path::new(&self.file)) {
+        match self.form() {
             ListFormat::Hpcc => {
                 let flows = hpcc::read(&foreign::text(&self.file)?, hosts.count, connection);
                 self.rows(flows.map_err(|wrong| foreign::error(&self.file, wrong))?, false)
@@ -111,7 +116,7 @@ impl List {
     /// # Errors
     /// As of [`List::open`].
     pub(crate) fn failures(&self, hosts: u32) -> Result<Vec<(u64, u32, u32)>, ListError> {
-        match self.format.of(Path::new(&self.file)) {
+        match self.form() {
             ListFormat::Htsim => {
                 let failures = self.matrix(hosts)?.failures.into_iter();
                 Ok(failures.map(|of| (of.line, of.switch, of.link)).collect())
@@ -132,7 +137,7 @@ impl List {
     /// A row that is wrong, one that waits for what is not there or not of its source, and flows that wait for
     /// each other.
     pub fn program(&self, hosts: &Hosts) -> Result<Option<Program>, ListError> {
-        match self.format.of(Path::new(&self.file)) {
+        match self.form() {
             ListFormat::Hpcc => Ok(None),
             ListFormat::Htsim => {
                 let matrix = self.matrix(hosts.count)?;

@@ -5,7 +5,7 @@ pub mod profile;
 
 use switchbed_scenario::measure::Monitors;
 use switchbed_scenario::scheme::Value;
-use switchbed_scenario::traffic::{List, ListFormat};
+use switchbed_scenario::traffic::List;
 use switchbed_scenario::transport::LossHalves;
 use switchbed_scenario::*;
 use switchbed_scenario::{Measure, PortNames, QueueProbe, Scenario};
@@ -140,7 +140,7 @@ pub fn star(hosts: u32) -> Scenario {
             series_every: None,
             giant: None,
             goodput_every: None,
-            operations: false,
+            operations: None,
             monitors: Monitors::default(),
             capture: PortNames::default(),
             capture_packets: 1_000_000,
@@ -300,6 +300,6 @@ pub fn ask(request: u64, arrivals: Arrivals) -> Traffic {
 
 /// From a file.
 pub fn listed(file: String, connections: Connections) -> Traffic {
-    let format = ListFormat::Auto;
+    let format = None;
     Traffic::List(List { file, format, carried: Carried { connections } })
 }

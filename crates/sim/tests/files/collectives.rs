@@ -295,7 +295,7 @@ fn operations_are_written_down_with_what_they_waited_for() {
     let scenario =
         of_packets(3, "operation = \"broadcast\"\nalgorithm = \"chain\"\nrepetitions = 2", 2, 1);
     let scenario = Scenario {
-        measure: switchbed_scenario::Measure { operations: true, ..scenario.measure.clone() },
+        measure: switchbed_scenario::Measure { operations: Some(true), ..scenario.measure.clone() },
         ..scenario
     };
     let results = switchbed_sim::run(&scenario, &switchbed_sim::Progress::default()).expect("runs");

@@ -93,7 +93,7 @@ impl Settings {
             programs,
             tells_taken: measure.goodput_every.is_some(),
             plb: scenario.routing.plb(),
-            traces: measure.operations,
+            traces: measure.operations.unwrap_or(false),
             tells_unsent: !measure.monitors.underflow.is_empty(),
         }
     }
