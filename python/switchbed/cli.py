@@ -598,6 +598,7 @@ def list_scenarios(json_to: str | None) -> None:
     metavar="FILE...",
     shell_complete=completion.scenarios,
 )
+@SETS
 @click.option("--memory", is_flag=True, help="Say how much memory a run takes, be it little.")
 @click.option(
     "--allow-python",
@@ -605,7 +606,13 @@ def list_scenarios(json_to: str | None) -> None:
     help="Import the classes of schemes in Python and make them, as a run does: it executes them.",
 )
 @options.JSON
-def check(paths: tuple[Path, ...], memory: bool, allow_python: bool, json_to: str | None) -> int:
+def check(
+    paths: tuple[Path, ...],
+    sets: tuple[str, ...],
+    memory: bool,
+    allow_python: bool,
+    json_to: str | None,
+) -> int:
     """Say of each FILE whether it would run. FILE is as for `switchbed run`. The file of a scheme
     in Python is read, and not executed unless by --allow-python."""
     from switchbed import printing, room
@@ -614,7 +621,7 @@ def check(paths: tuple[Path, ...], memory: bool, allow_python: bool, json_to: st
     found: list[dict[str, Any]] = []
     for path in paths:
         try:
-            plans = library.given(path).plans()
+            plans = library.given(path).plans(sets)
             unmade = process.read(plans) and not allow_python
             if allow_python:
                 process.check(plans)

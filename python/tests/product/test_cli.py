@@ -179,6 +179,13 @@ def test_check_speaks_for_each_file(switchbed: Program, single: Path, sweep: Pat
     assert "missing.toml" in done.stderr
 
 
+def test_a_file_is_checked_with_other_values(switchbed: Program, single: Path) -> None:
+    more = ("--set", "compare.seed=[1, 2, 3]")
+    assert ": ok, 3 runs" in switchbed("scenario", "check", single, *more).stdout
+    refused = switchbed("scenario", "check", single, "--set", "switch.queues=0", code=2)
+    assert "--set switch.queues=0: switch.queues is 0" in refused.stderr
+
+
 def test_keys_of_a_kind_are_printed_alone(switchbed: Program) -> None:
     ring = switchbed("scenario", "keys", "topology.kind=ring", "tcn").stdout
     assert "| `ring_rate` |" in ring
