@@ -2,15 +2,18 @@
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice, pairwise
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from switchbed import files
+from switchbed import _native, files
 from switchbed._native import Mistake
 
+SCENARIO = "scenario"
+"""Name of an import before it has a file."""
 MOST = 60
 """Characters of a value that a message shows."""
 
@@ -98,3 +101,15 @@ def fraction(text: str) -> float:
     """The same, or one over another, as `7/24`."""
     over, bar, under = text.partition("/")
     return real(over) / real(under) if bar else real(over)
+
+
+def must_run(text: str, where: str, files: Mapping[str, str]) -> None:
+    """Refuse an import whose scenario, with the files beside it, the check would refuse."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in files.items():
+            (Path(folder) / name).write_text(content, encoding="utf-8")
+        try:
+            _native.plans_of(SCENARIO, text, folder, [], lines=True)
+        except Mistake as mistake:
+            why = re.sub(rf"^{SCENARIO}:(\d+: )?", "", str(mistake))
+            raise Mistake(f"{where}: no scenario can be this switch: {why}") from mistake

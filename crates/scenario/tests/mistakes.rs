@@ -300,6 +300,8 @@ name = "per-queue" -> name = "mq-ecn"\n[switch.x]
     12: switch.x is unknown: switch takes queues, classify, discipline, strict, strict_order, quantum, buffer, memory, asic, policy, pool, egress_pool, alpha, young, alpha_young, saturation, drain_interval, expulsion, unmarkable, pfc, trimming or queue
 "dctcp" -> "dctcp"\nmss = "1500B"
     16: transport.mss is "1500B": with a header of 52B it must be at most 1.448KB (host.mtu)
+"dctcp" -> "dctcp"\nheader = "0B"
+    16: transport.header is "0B": it must be at least 1B: a packet without bytes would take no time
 "dctcp" -> "dctcp"\nheader = "2KB"
     16: transport.header is "2KB": it must be less than host.mtu, 1.5KB
 "dctcp" -> "dctcp"\nrto_min = "2min"

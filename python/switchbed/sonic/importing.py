@@ -61,7 +61,9 @@ def load(
 ) -> Imported:
     """`ports` and `mbps`: which ports. `pool`: the memory, where the configuration leaves it to the
     switch. `stem`: the scenario's name, which a file beside it has, too."""
-    return _Import(Reading(config, where), Narrow(ports, mbps), pool, stem).imported()
+    found = _Import(Reading(config, where), Narrow(ports, mbps), pool, stem).imported()
+    foreign.must_run(found.text, where, found.files)
+    return found
 
 
 class _Import:

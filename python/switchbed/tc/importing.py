@@ -56,7 +56,9 @@ def load(
 ) -> tuple[str, Findings]:
     """A scenario's text. `rate`: the device's, in bits a second, which tc does not show.
     `by_class`: filters, which it does not show either, send each class to its band."""
-    return _Import(shown, foreign.name(where), rate, by_class=by_class).text()
+    text, said = _Import(shown, foreign.name(where), rate, by_class=by_class).text()
+    foreign.must_run(text, foreign.name(where), {})
+    return text, said
 
 
 class _Import:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner
-from conftest import Program
+from conftest import SINGLE, Program
 from sonic_configs import base, lossy
 
 import switchbed as sb
@@ -413,3 +413,9 @@ def test_numbers_are_finite_and_in_ascii(text: str) -> None:
 def test_an_option_that_is_no_number_is_named(words: list[str], switchbed: Program) -> None:
     said = switchbed(*words, code=2).stderr
     assert words[-2] in said
+
+
+def test_an_import_that_could_not_run_is_refused() -> None:
+    foreign.must_run(SINGLE, "config_db.json", {})
+    with pytest.raises(Mistake, match="no scenario can be this switch"):
+        foreign.must_run(SINGLE.replace("buffer = ", 'buffer = "0B" #'), "config_db.json", {})
