@@ -398,7 +398,8 @@ impl Transport {
         let receive_window: u32 = Field::take(read, key.receive_window);
         let control: CongestionControl = Field::take(read, key.control);
         if header == Bytes::ZERO {
-            let why = "it must be at least 1B: a packet without bytes would take no time".to_owned();
+            let why =
+                "it must be at least 1B: a packet without bytes would take no time".to_owned();
             return Err(Unfit::new(key.header, why));
         }
         if header >= mtu {
