@@ -102,7 +102,7 @@ impl Bed {
         (slot, self.act(|port, cx| port.enqueue(slot, cx)))
     }
 
-    /// What leaves: flow, length, class, ECN field and whether the port says that it marked.
+    /// Next packet to leave: flow, length, class, ECN field and whether the port says that it marked.
     fn drain(&mut self) -> Vec<(u32, u32, u8, Ecn, bool)> {
         let mut left = Vec::new();
         while let Dequeued::Sent { slot, until, marked, .. } = self.act(|port, cx| port.dequeue(cx))

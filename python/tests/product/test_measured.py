@@ -15,7 +15,7 @@ import switchbed as sb
 from switchbed import stats
 from switchbed.cli import cli
 from switchbed.measured import Metric
-from switchbed.plots import curve, output
+from switchbed.plots import curve, output, style
 from switchbed.series import curves
 
 SAMPLED = 'series_every = "10us"\ngoodput_every = "100us"'
@@ -226,6 +226,32 @@ def test_data_beside_a_figure_are_its_table(results: list[sb.Result], tmp_path: 
         point = drawn[row["scheme"], row["load"]]
         for column, name in (("y", "estimate"), ("low", "low"), ("high", "high")):
             assert float(point[column]) == pytest.approx(row[name])
+
+
+def test_rows_have_the_same_columns_and_intervals_that_can_miss_are_counted(
+    results: list[sb.Result],
+) -> None:
+    metrics = ("fct.all.mean_us", "slowdown.all.mean")
+    rows = curves.table(results, curves.Asked(metrics, against="scheme=per-queue"))
+    assert len({tuple(row) for row in rows}) == 1
+    assert {row["over"] for row in rows if row["metric"] == metrics[0]} == {None}
+    assert {row["over"] for row in rows if row["metric"] == metrics[1]} == {"ideal"}
+    # A scheme against itself is 1 whatever the seeds.
+    own = [row for row in rows if row["scheme"] == "per-queue"]
+    assert {(row["low"], row["high"]) for row in own} == {(1, 1)}
+    counted = [row for row in rows if row not in own and row["change"] != stats.FEW]
+    looked = [note for note in curves.notes(rows) if "intervals" in note]
+    assert looked == ([stats.looked(len(counted))] if len(counted) > 1 else [])
+
+
+def test_a_queue_over_time_has_room_in_a_column() -> None:
+    with sb.look(width="3.3in"):
+        narrow, _ = style.over_time(1, "", "time (ms)", "queue (KB)")
+        three, _ = style.over_time(3, "", "time (ms)", "queue (KB)")
+    assert narrow.get_figheight() == pytest.approx(2.4)
+    assert three.get_figheight() == pytest.approx(4.4)
+    with sb.look(width="3.3in", height="2in"):
+        assert style.over_time(1, "", "", "")[0].get_figheight() == 2
 
 
 def test_a_figure_is_as_wide_as_a_column(results: list[sb.Result], tmp_path: Path) -> None:

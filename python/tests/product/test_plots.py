@@ -286,6 +286,17 @@ def test_a_scheme_keeps_its_colour_in_all_its_variants() -> None:
     assert looks["c"] == style.STYLES["per-queue"]
 
 
+def test_schemes_of_one_colour_differ_beside_each_other() -> None:
+    assert style.STYLES["mq-ecn"].colour == style.STYLES["codel"].colour
+    names = ["mq-ecn", "codel", "per-queue", "tcn", "red"]
+    looks = style.of([(name, name) for name in names])
+    assert len({look.colour for look in looks.values()}) == len(names)
+    assert looks["mq-ecn"] == style.STYLES["mq-ecn"]
+    assert style.of([("codel", "codel")]) == {"codel": style.STYLES["codel"]}
+    # With more schemes than colours, each has one all the same.
+    assert len(style.of([(name, name) for name in style.STYLES])) == len(style.STYLES)
+
+
 def test_no_two_schemes_look_alike() -> None:
     looks = [(s.colour, s.marker, s.dashes) for s in style.STYLES.values()]
     assert len(set(looks)) == len(looks)

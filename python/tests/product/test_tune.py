@@ -147,6 +147,18 @@ def test_the_grid_has_published_settings_and_is_round_the_link() -> None:
     assert all(place % 208 == 0 for place in places if place != 97500)
 
 
+def test_a_parameter_of_a_class_in_python_is_what_its_own_value_is() -> None:
+    scenario = {"scheme": {"name": "python", "params": {"wait": "78us", "size": "9KB", "n": 3}}}
+    takes = [grid._key(scenario, name) for name in ("wait", "scheme.params.size", "n")]
+    assert takes == [
+        ("scheme.params.wait", "a time"),
+        ("scheme.params.size", "a size"),
+        ("scheme.params.n", "a number"),
+    ]
+    with pytest.raises(sb.Mistake, match="--param other: python has no such parameter; there are"):
+        grid._key(scenario, "other")
+
+
 def test_a_ramps_grid_has_wreds_three_numbers_and_steps() -> None:
     scenario = (
         sb.Scenario.from_file("@mqecn-fig9")
