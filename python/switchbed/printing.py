@@ -1,8 +1,8 @@
 """Output of `switchbed run`: compact tables for people. Scripts read `--json`."""
 
 import json
+import re
 import sys
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,8 @@ FIELDS = ("mean_us", "p50_us", "p95_us", "p99_us", "p999_us")
 LOAD = "load: payload bits that a sender offers over its link's rate"
 WIDE = 200
 """Columns where the output is no terminal."""
+LEAST_WORDS = 4
+"""Words before its first colon by which a warning's kind is known."""
 
 
 def print_run(outcome: Outcome) -> None:
@@ -405,12 +407,30 @@ def print_warnings(outcomes: Sequence[Outcome]) -> None:
 
 
 def warnings(outcomes: Sequence[Outcome]) -> list[str]:
-    """Each warning once, with the number of runs that gave it."""
-    counts = Counter(text for outcome in outcomes for text in outcome.summary["warnings"])
-    return [
-        f"{text} ({count} of {len(outcomes)} runs)" if len(outcomes) > 1 else text
-        for text, count in counts.items()
-    ]
+    """A line for each kind of warning: the text that most runs gave, the number of these runs,
+    and the number of runs that gave other texts of this kind."""
+    kinds: dict[str, dict[str, set[int]]] = {}
+    for run, outcome in enumerate(outcomes):
+        for text in outcome.summary["warnings"]:
+            kinds.setdefault(_kind(text), {}).setdefault(text, set()).add(run)
+    if len(outcomes) == 1:
+        return [text for texts in kinds.values() for text in texts]
+    lines = []
+    for texts in kinds.values():
+        most = max(texts, key=lambda text: len(texts[text]))
+        others = len(texts) - 1
+        more = len(set().union(*texts.values()))
+        alike = (
+            f"; {others} like it, {more} runs in all: their summaries have them" if others else ""
+        )
+        lines.append(f"{most} ({len(texts[most])} of {len(outcomes)} runs{alike})")
+    return lines
+
+
+def _kind(warning: str) -> str:
+    """What warnings that differ in numbers, or only after a whole sentence, have in common."""
+    head = warning.partition(": ")[0]
+    return re.sub(r"\d[\d.,]*", "#", head if head.count(" ") + 1 >= LEAST_WORDS else warning)
 
 
 def duration(us: float | None) -> str:

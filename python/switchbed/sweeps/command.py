@@ -54,6 +54,8 @@ def sweep(
         if found.outcomes and (chosen := profiles.of_plans(planned)):
             say(chosen, err=True)
         printing.print_warnings(found.outcomes)
+    if found.unmet is not None:
+        say(f"warning: {found.unmet}", err=True)
     if found.stopped_by is not None:
         if not isinstance(found.stopped_by, KeyboardInterrupt):
             raise found.stopped_by

@@ -57,37 +57,57 @@ class Rule:
         if have < LEAST:
             return LEAST - have
         if self.against is None:
-            wanted = max(map(self._alone, groups.values()), default=0)
+            wanted = max((self._alone(group)[0] for group in groups.values()), default=0)
         else:
             base = groups[self.against]
             others = (group for scheme, group in groups.items() if scheme != self.against)
-            wanted = max((self._paired(group, base) for group in others), default=0)
+            wanted = max((self._paired(group, base)[0] for group in others), default=0)
         return max(0, min(wanted, 2 * have, self.max_seeds) - have)
 
-    def _paired(self, group: Sequence[Mapping[str, Any]], base: Sequence[Mapping[str, Any]]) -> int:
+    def unmet(
+        self, groups: Mapping[str | None, Sequence[Mapping[str, Any]]]
+    ) -> dict[str | None, float | None]:
+        """How far the interval still reaches, relative to its mean, under each scheme where that
+        is more than `precision`; `None` where too few runs have the figure for an interval."""
+        base = groups.get(self.against, ())
+        reached = {
+            scheme: self._alone(group)[1] if self.against is None else self._paired(group, base)[1]
+            for scheme, group in groups.items()
+            if self.against is None or scheme != self.against
+        }
+        return {s: of for s, of in reached.items() if of is None or of > self.precision}
+
+    def _paired(
+        self, group: Sequence[Mapping[str, Any]], base: Sequence[Mapping[str, Any]]
+    ) -> tuple[int, float | None]:
+        """Seeds wanted, and how far the interval of the ratio reaches now."""
         # Where one of the two has nothing, or nought, there is no ratio.
         below, above = self._by_seed(base), self._by_seed(group)
         common = [seed for seed in above if above[seed] > 0 and below.get(seed, 0) > 0]
         if len(common) < LEAST:
-            return self.max_seeds
+            return self.max_seeds, None
         of, to = [above[seed] for seed in common], [below[seed] for seed in common]
-        if stats.paired(of, to).ratio.relative <= self.precision:
-            return len(group)
-        return max(stats.pairs_needed(of, to, self.precision), len(group) + 1)
+        reach = stats.paired(of, to).ratio.relative
+        if reach <= self.precision:
+            return len(group), reach
+        return max(stats.pairs_needed(of, to, self.precision), len(group) + 1), reach
 
     def _by_seed(self, group: Sequence[Mapping[str, Any]]) -> dict[int, float]:
         values = {summary["seed"]: figure(summary, self.metric) for summary in group}
         return {seed: value for seed, value in values.items() if value is not None}
 
-    def _alone(self, group: Sequence[Mapping[str, Any]]) -> int:
+    def _alone(self, group: Sequence[Mapping[str, Any]]) -> tuple[int, float | None]:
+        """Seeds wanted, and how far the interval of the mean reaches now."""
         values = [v for summary in group if (v := figure(summary, self.metric)) is not None]
         if len(values) < LEAST:
-            return self.max_seeds
-        found = stats.mean(values, within=comparing.range_of(self.metric))
-        if found.relative <= self.precision or len(set(values)) == 1:
-            return len(group)
+            return self.max_seeds, None
+        if len(set(values)) == 1:
+            return len(group), 0.0
+        reach = stats.mean(values, within=comparing.range_of(self.metric)).relative
+        if reach <= self.precision:
+            return len(group), reach
         # The estimate may say that there are enough where the interval just said no.
-        return max(stats.seeds_needed(values, self.precision), len(group) + 1)
+        return max(stats.seeds_needed(values, self.precision), len(group) + 1), reach
 
 
 def _named(values: list[Any]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Parameters × seeds: runs what the store does not have, and keeps what it ran."""
 
 import json
+import math
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -63,6 +64,8 @@ class SweepResult:
     ran: int = field(default=0, compare=False)
     failed: int = field(default=0, compare=False)
     stopped_by: BaseException | None = field(default=None, repr=False, compare=False)
+    unmet: str | None = field(default=None, repr=False, compare=False)
+    """Where the precision that was asked for was not reached, as a sentence; `None` if it was."""
 
     @property
     def frame(self) -> "pl.DataFrame":
@@ -227,6 +230,7 @@ def run(
             while todo and found.stopped_by is None:
                 enter(todo, found, engine, meter, retry)
                 todo = [] if rule is None else list(_more(plans, found, rule))
+        found.unmet = None if rule is None else _unmet(found, rule)
         # The cause of the stop is what to say: a full disk has no space for the table either.
         if found.entries and not isinstance(found.stopped_by, Mistake):
             store.write_sweep(name, rows(found))
@@ -266,24 +270,59 @@ def _entry(store: Store, name: str, plan: Plan) -> Entry | None:
 def _more(plans: Plans, found: SweepResult, rule: Rule) -> Iterator[Plan]:
     """Further seeds for the points that need them: all schemes of a point get the same, so
     that they stay paired."""
-    points: dict[str, dict[str | None, list[Entry]]] = {}
-    for entry in found.entries:
-        schemes = points.setdefault(_point(entry.settings), {})
-        schemes.setdefault(_label(entry.settings), []).append(entry)
     wanted = {}
-    for point, schemes in points.items():
-        groups = {
-            scheme: [e.summary for e in group if e.summary] for scheme, group in schemes.items()
-        }
+    for point, schemes in _points(found).items():
         last = max(entry.seed for group in schemes.values() for entry in group)
         tried = max(map(len, schemes.values()))
-        more = min(rule.more(groups), rule.max_seeds - tried)
+        more = min(rule.more(_summaries(schemes)), rule.max_seeds - tried)
         wanted[point] = range(last + 1, last + 1 + more)
     every = sorted({seed for seeds in wanted.values() for seed in seeds})
     if every:
         for plan in plans(every):
             if _seed(plan) in wanted[_point(dict(json.loads(plan.settings)))]:
                 yield plan
+
+
+def _unmet(found: SweepResult, rule: Rule) -> str | None:
+    """Where the rule's precision was not reached, and what reached least."""
+    points = _points(found)
+    short = [
+        (math.inf if reach is None else reach, scheme, point, max(map(len, schemes.values())))
+        for point, schemes in points.items()
+        for scheme, reach in rule.unmet(_summaries(schemes)).items()
+    ]
+    if not short:
+        return None
+    reach, scheme, point, seeds = max(short, key=lambda each: each[0])
+    named = ({} if scheme is None else {"scheme": scheme}) | json.loads(point)
+    at = ", ".join(f"{key.rpartition('.')[2]} {comparing.text(v)}" for key, v in named.items())
+    compared = sum(map(len, points.values())) - (len(points) if rule.against is not None else 0)
+    figure = rule.metric + ("" if rule.against is None else f" over {rule.against}'s")
+    settings = f"{compared} setting{'' if compared == 1 else 's'}"
+    where = at and f" ({at})"
+    if not math.isfinite(reach):
+        return (
+            f"{figure} has no interval after {stats.seeds(seeds)}{where}: "
+            "too few runs have this figure; take another --metric"
+        )
+    return (
+        f"{figure} is within ±{100 * rule.precision:.3g} % in {compared - len(short)} of "
+        f"{settings}; the widest is ±{100 * reach:.3g} % after {stats.seeds(seeds)}{where}: "
+        "raise --max-seeds, or take another --metric"
+    )
+
+
+def _points(found: SweepResult) -> dict[str, dict[str | None, list[Entry]]]:
+    """The entries by point, and by scheme there."""
+    points: dict[str, dict[str | None, list[Entry]]] = {}
+    for entry in found.entries:
+        schemes = points.setdefault(_point(entry.settings), {})
+        schemes.setdefault(_label(entry.settings), []).append(entry)
+    return points
+
+
+def _summaries(schemes: Mapping[str | None, list[Entry]]) -> dict[str | None, list[dict[str, Any]]]:
+    return {scheme: [e.summary for e in of if e.summary] for scheme, of in schemes.items()}
 
 
 def rows(found: SweepResult) -> list[dict[str, Any]]:

@@ -7,6 +7,9 @@ import polars as pl
 import pytest
 from conftest import Program
 
+from switchbed import printing
+from switchbed.runner import Outcome
+
 SCENARIO = """
 topology = { kind = "star", hosts = 4, rate = "1Gbps", delay = "25us" }
 switch = { queues = 2, discipline = "dwrr", buffer = "300KB" }
@@ -59,6 +62,26 @@ def test_a_comparison_has_columns_for_what_was_measured_alone(
     assert "goodput by class" not in said
     assert "busiest queue" not in said
     assert "RTT" not in said
+
+
+def test_warnings_of_one_kind_take_one_line() -> None:
+    def outcomes(*runs: list[str]) -> list[Outcome]:
+        return [Outcome(i, {}, "x", {"warnings": each}, 0.0) for i, each in enumerate(runs)]
+
+    small, large = (
+        f"percentiles are mostly waits for a timer: of {of} flows" for of in ("small", "large")
+    )
+    found = printing.warnings(
+        outcomes([small, large, "3 packets were lost"], [small, "4 packets were lost"], ["a: b"])
+    )
+    assert found == [
+        f"{small} (2 of 3 runs; 1 like it, 2 runs in all: their summaries have them)",
+        "3 packets were lost (1 of 3 runs; 1 like it, 2 runs in all: their summaries have them)",
+        "a: b (1 of 3 runs)",
+    ]
+    assert printing.warnings(outcomes([small, large])) == [small, large]
+    # A short head, such as a key's name, does not make two warnings alike.
+    assert len(printing.warnings(outcomes(["host.mtu: odd"], ["host.mtu: even"]))) == 2
 
 
 @pytest.mark.parametrize("form", ["parquet", "csv", "json"])

@@ -317,6 +317,33 @@ def test_the_paired_rule_looks_at_ratios_over_common_seeds() -> None:
     assert paired.more(groups([0.0, 0.0, 0.0], [1.0, 2.0, 3.0])) == 3
 
 
+def test_the_rule_names_the_schemes_that_are_not_precise_yet() -> None:
+    given = groups([10.0, 10.0, 10.0], [9.0, 10.0, 11.0], [1.0])
+    unmet = Rule("x", 0.05, 10).unmet(given)
+    # Student's t of two degrees of freedom, 4.303, times 1/√3: on the log scale a little more.
+    assert set(unmet) == {"b", "c"}
+    assert unmet["b"] == pytest.approx(0.248, abs=0.01)
+    assert unmet["c"] is None
+    assert set(Rule("x", 0.05, 10, against="a").unmet(given)) == {"b", "c"}
+    assert Rule("x", 0.3, 10).unmet(groups([9.0, 10.0, 11.0])) == {}
+
+
+def test_a_sweep_says_that_its_precision_was_not_reached(
+    switchbed: Program, sweep: Path, tmp_path: Path
+) -> None:
+    def said(*more: str) -> str:
+        options = ("--precision", "1%", "--max-seeds", "3", *more)
+        return switchbed("sweep", sweep, "--store", tmp_path / "store", *options).stderr
+
+    assert re.search(
+        r"warning: fct\.all\.mean_us is within ±1 % in \d of 4 settings; the widest is ±\d.* % "
+        r"after 3 seeds \(scheme [\w-]+, load 0\.\d\): raise --max-seeds",
+        said(),
+    )
+    assert "within" not in said("--metric", "flows.count")
+    assert "has no interval after 3 seeds" in said("--metric", "fct_by_met.p99_us")
+
+
 def test_seeds_are_added_until_the_ratio_is_known(tmp_path: Path) -> None:
     scenario = sb.Scenario.from_file(_write(tmp_path, SWEEP)).with_({"compare.seed": [1]})
     given: dict[str, Any] = {"metric": "fct.all.mean_us", "precision": 0.03}
