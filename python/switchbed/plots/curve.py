@@ -44,4 +44,5 @@ def _ticks(axes: "Axes", axis: Axis) -> None:
         axes.set_xticks(range(len(places.names)), list(map(style.plain, places.names)))
         axes.margins(x=0.1)
     elif len(places.xs) <= 8:
-        axes.set_xticks(list(places.xs), [f"{x:g}" for x in places.xs])
+        at = [axis.scale * x for x in places.xs]
+        axes.set_xticks(at, [f"{x:g}" for x in at])

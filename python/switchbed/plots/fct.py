@@ -82,7 +82,7 @@ def curve(axes: "Axes", drawn: Curve, place: tuple[int, int], places: Places | N
         return
     named = places is not None and places.names
     xs = [places.at(point.x) if places else point.x for point in drawn.points]
-    axes.errorbar(
+    bars = axes.errorbar(
         xs,
         drawn.estimates,
         yerr=drawn.reach,
@@ -94,6 +94,7 @@ def curve(axes: "Axes", drawn: Curve, place: tuple[int, int], places: Places | N
         label=drawn.name,
         transform=_aside(axes, *place),
     )
+    output.count(bars, [point.value.n for point in drawn.points])
     # Points drawn aside do not tell the axes their place.
     values = [(point.value.low, point.value.estimate, point.value.high) for point in drawn.points]
     ends = [(x, end) for x, of_it in zip(xs, values, strict=True) for end in of_it]

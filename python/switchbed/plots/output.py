@@ -1,14 +1,17 @@
 """Writing a figure: vector or pixels by the file's ending, the same bytes every time."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from switchbed import files
 from switchbed._native import Mistake
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.container import ErrorbarContainer
     from matplotlib.figure import Figure
 
 METADATA: dict[str, dict[str, str | None]] = {
@@ -29,13 +32,26 @@ def check(path: Path) -> None:
         raise Mistake(f"--out {path}: cannot be written: there is no directory {path.parent}")
 
 
-COLUMNS = ("panel", "line", "x", "y", "low", "high")
+COLUMNS = ("panel", "line", "x", "y", "low", "high", "seeds", "x_label", "y_label")
+_SEEDS: "WeakKeyDictionary[Any, list[int]]" = WeakKeyDictionary()
+"""Seeds behind each point of a line with intervals."""
+
+
+def count(bars: "ErrorbarContainer", seeds: list[int]) -> None:
+    """Keeps how many seeds are behind each of the points, for `data`."""
+    _SEEDS[bars.lines[0]] = seeds
 
 
 def data(figure: "Figure", path: Path) -> None:
-    """Writes what a figure shows as CSV: a row a point, with the ends of its interval, if any; of a
-    map a row a cell, `line` being its row's name."""
+    """Writes what a figure shows as CSV: a row a point, with the ends of its interval and its
+    seeds, if any, and the axes' labels, which have the units; of a map a row a cell, `line` being
+    its row's name."""
     import csv
+
+    # Panels beside or above each other share a label that only one of them shows.
+    x_labels = [figure.get_supxlabel(), *(axes.get_xlabel() for axes in reversed(figure.axes))]
+    y_labels = [figure.get_supylabel(), *(axes.get_ylabel() for axes in figure.axes)]
+    x_label, y_label = (next(filter(None, of), "") for of in (x_labels, y_labels))
 
     with (
         files.whole(path, "--data") as draft,
@@ -45,27 +61,32 @@ def data(figure: "Figure", path: Path) -> None:
         writer.writerow(COLUMNS)
         for axes in figure.axes:
             panel = axes.get_title("left") or axes.get_title()
-            writer.writerows([panel, *row] for row in _rows(axes))
+            labels = (axes.get_xlabel() or x_label, axes.get_ylabel() or y_label)
+            writer.writerows([panel, *row, *labels] for row in _rows(axes))
 
 
 def _rows(axes: "Axes") -> "Iterator[tuple[Any, ...]]":
-    """Name, x, y, low, high."""
+    """Name, x, y, low, high, seeds."""
     from matplotlib.container import ErrorbarContainer
 
     with_bars: set[Any] = set()
+    names = _names(axes)
     for container in axes.containers:
         if isinstance(container, ErrorbarContainer) and container.lines[0] is not None:
             line, _, bars = container.lines
             with_bars.add(line)
             ends = bars[0].get_segments() if bars else []
+            counts = _SEEDS.get(line, [])
             for number, (x, y) in enumerate(_points(line)):
                 low, high = ends[number][:, 1] if number < len(ends) else (y, y)
-                yield (container.get_label(), x, y, *((low, high) if low != high else ("", "")))
+                bounds = (low, high) if low != high else ("", "")
+                seeds = counts[number] if number < len(counts) else ""
+                yield container.get_label(), names.get(x, x), y, *bounds, seeds
     for line in axes.get_lines():
         name = str(line.get_label())
         if line not in with_bars and not name.startswith("_"):
             for x, y in _points(line):
-                yield name, x, y, "", ""
+                yield name, x, y, "", "", ""
     for image in axes.get_images():
         cells: Any = image.get_array()
         down = [label.get_text() for label in axes.get_yticklabels()]
@@ -73,7 +94,20 @@ def _rows(axes: "Axes") -> "Iterator[tuple[Any, ...]]":
         for row, values in enumerate(cells):
             for column, value in enumerate(values):
                 name = down[row] if len(down) == len(cells) else str(row)
-                yield name, across[column] if len(across) == len(values) else column, value, "", ""
+                x = across[column] if len(across) == len(values) else column
+                yield name, x, value, "", "", ""
+
+
+def _names(axes: "Axes") -> dict[float, str]:
+    """The names along an x axis of what is no number, by their places."""
+    from matplotlib.ticker import FuncFormatter
+
+    # `set_xticks` with labels leaves a function; other formatters print numbers.
+    if not isinstance(axes.xaxis.get_major_formatter(), FuncFormatter):
+        return {}
+    texts = (label.get_text() for label in axes.get_xticklabels())
+    named = zip(axes.get_xticks(), texts, strict=True)
+    return {place: name for place, name in named if not re.fullmatch(r"[-+.\de]*", name)}
 
 
 def _points(line: Any) -> list[tuple[Any, Any]]:

@@ -69,6 +69,8 @@ class Axis:
     def of(cls, key: str, values: Sequence[Any]) -> Self:
         """Make the axis of a setting with these values."""
         places = Places.of(values)
+        if key.rsplit(".", maxsplit=1)[-1] == "load" and not places.names:
+            return cls(LOAD, places, 100)
         return cls(runs.words(key) + (f" ({places.unit})" if places.unit else ""), places)
 
     @classmethod
@@ -78,10 +80,7 @@ class Axis:
         if over is None:
             return None
         found = cls.of(over, [line.place(run) for line in drawn for run in line.runs])
-        if len(found.places.xs) < 2:
-            return None
-        percent = over.split(".")[-1] == "load" and not found.places.names
-        return cls(LOAD, found.places, 100) if percent else found
+        return None if len(found.places.xs) < 2 else found
 
     def at(self, value: Any) -> float | str:
         """A value's place: a number, or a name."""

@@ -162,10 +162,18 @@ def table(results: Sequence[Result], asked: Asked) -> list[dict[str, Any]]:
                 row |= {"over": seeds[0].over if metric.quantity == "slowdown" else None}
             row |= {"estimate": found.estimate}
             row |= {"low": found.low, "high": found.high, "seeds": found.n}
-            rows.append(row | ({} if base is None else {"change": stats.Change(found).words}))
+            rows.append(row | ({} if base is None else {"change": _change(found)}))
     if not rows:
         raise _none(asked)
     return rows
+
+
+def _change(ratio: stats.Interval) -> str:
+    """`4.1 % lower (1.2–7.0)`; a dash where runs are compared with themselves."""
+    if ratio.low == ratio.high == 1:
+        return "–"
+    change = stats.Change(ratio)
+    return change.words + (f" ({change.bounds})" if change.bounds else "")
 
 
 def notes(rows: Sequence[dict[str, Any]]) -> list[str]:

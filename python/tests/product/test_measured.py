@@ -193,7 +193,8 @@ def test_any_two_settings_are_paired_by_seed(results: list[sb.Result]) -> None:
         expected = stats.paired([of[s] for s in sorted(of)], [base[s] for s in sorted(of)])
         assert row["estimate"] == pytest.approx(expected.ratio.estimate)
         assert row["seeds"] == 2
-        assert row["change"] == expected.words
+        in_words = f"{expected.words} ({expected.bounds})" if expected.bounds else expected.words
+        assert row["change"] == ("–" if row["load"] == 0.8 else in_words)
     assert {row["load"] for row in rows} == {0.4, 0.8}
     with pytest.raises(sb.Mistake, match=r"no run has it; load is 0\.4, 0\.8"):
         curves.table(results, curves.Asked(("fct.all.mean_us",), against="load=3"))
@@ -204,7 +205,7 @@ def test_any_two_settings_are_paired_by_seed(results: list[sb.Result]) -> None:
 def test_axes_colours_and_panels_are_what_was_asked(results: list[sb.Result]) -> None:
     plots = sb.Plots(results)
     usual = plots.curve().axes
-    assert [axes.get_xlabel() for axes in usual] == ["load"]
+    assert [axes.get_xlabel() for axes in usual] == ["load (%)"]
     assert usual[0].get_legend_handles_labels()[1] == ["per-queue", "MQ-ECN"]
     turned = plots.curve(x="scheme", colour="load", metric=["fct.n", "slowdown.p99"]).axes
     assert [axes.get_title() for axes in turned] == ["number", "99th percentile"]
@@ -223,7 +224,7 @@ def test_data_beside_a_figure_are_its_table(results: list[sb.Result], tmp_path: 
     rows = curves.table(results, asked)
     assert len(drawn) == len(rows) == 4
     for row in rows:
-        point = drawn[row["scheme"], row["load"]]
+        point = drawn[row["scheme"], 100 * row["load"]]
         for column, name in (("y", "estimate"), ("low", "low"), ("high", "high")):
             assert float(point[column]) == pytest.approx(row[name])
 
@@ -297,7 +298,15 @@ def test_the_commands(
     words = ["plot", "curve", table, "--out", str(out), "--data", "--width", "3.3in", "--log", "y"]
     cli.main([*words, "--from", "1ms", "--metric", "fct.mean_us"], standalone_mode=False)
     assert "load" in out.read_text()
-    assert out.with_suffix(".csv").read_text().startswith("panel,line,x,y,low,high\n")
+    drawn = pl.read_csv(out.with_suffix(".csv"))
+    assert drawn.columns == list(output.COLUMNS)
+    assert drawn.columns[-3:] == ["seeds", "x_label", "y_label"]
+    assert set(drawn["seeds"]) == {2}
+    assert set(drawn["x_label"]) == {"load (%)"}
+    assert set(drawn["y_label"]) == {"FCT (µs)"}
+    by_name = [*words[:5], "--data", "--force", "--x", "scheme", "--metric", "fct.mean_us"]
+    cli.main(by_name, standalone_mode=False)
+    assert set(pl.read_csv(out.with_suffix(".csv"))["x"]) == {"per-queue", "MQ-ECN"}
     capsys.readouterr()
     cli.main(["table", table, "--against", "scheme=per-queue", "--csv"], standalone_mode=False)
     lines = capsys.readouterr().out.splitlines()

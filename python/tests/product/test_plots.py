@@ -241,7 +241,7 @@ def test_any_setting_is_an_axis_a_colour_or_a_panel(results: list[sb.Result]) ->
     assert used == pytest.approx([100 * mean for mean in means])
     over = drawn.utilisation(x="load", colour="scheme")
     xs, ys = line_of(over.axes[0], "MQ-ECN")
-    assert (xs[1], ys[1]) == pytest.approx((0.8, sum(used) / len(used)))
+    assert (xs[1], ys[1]) == pytest.approx((80, sum(used) / len(used)))
     everything = drawn.shares(x="load", panel="scheme").axes
     assert [axes.get_ylabel() for axes in everything if axes.get_visible()] == [
         "share of goodput (%)"
