@@ -59,7 +59,7 @@ def headline(summary: dict[str, Any]) -> list[str]:
     lines = [_counters(summary)]
     classes = summary["classes"]
     if summary["endless"] and len(classes) > 1:
-        shares = (f"{c['goodput_bps'] / 1e6:.4g} Mbps of class {c['class']}" for c in classes)
+        shares = (f"{rates([c['goodput_bps']])} of class {c['class']}" for c in classes)
         lines.append(f"goodput: {', '.join(shares)}")
     lines += map(_transport, summary.get("by_transport", []))
     lines += map(_job, summary.get("jobs", []))
@@ -220,12 +220,12 @@ def _share_cell(row: comparing.Row) -> str:
 def _goodput_cell(row: comparing.Row) -> str:
     """Each class's, mean over the seeds."""
     classes = sorted({c["class"] for run in row.runs for c in run.summary["classes"]})
-    means = (
+    means = [
         sum(c["goodput_bps"] for run in row.runs for c in run.summary["classes"] if c["class"] == k)
         / len(row.runs)
         for k in classes
-    )
-    return " + ".join(f"{mean / 1e6:.4g}" for mean in means) + " Mbps"
+    ]
+    return rates(means)
 
 
 def _queue_cell(row: comparing.Row) -> str:
@@ -441,6 +441,12 @@ def duration(us: float | None) -> str:
         if us >= size:
             return f"{us / size:.4g} {unit}"
     return f"{us:.4g} us"
+
+
+def rates(bps: Sequence[float]) -> str:
+    """Rates in one unit, four digits: `12.3 + 9.87 Gbps`."""
+    scale, unit = (1e9, "Gbps") if max(bps, default=0) >= 10e9 else (1e6, "Mbps")
+    return " + ".join(f"{each / scale:.4g}" for each in bps) + f" {unit}"
 
 
 def _estimate(mean: stats.Interval | None) -> str:
