@@ -5,6 +5,7 @@
 #![deny(unreachable_pub)]
 
 mod detached;
+mod drill;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod live;
 mod own;
@@ -208,6 +209,8 @@ mod _native {
         LivePlan, LiveSwitch, confine, confine_remover, leave_none_to_heirs, live_plan,
         live_plan_of, live_reference, unprivileged_user,
     };
+    #[pymodule_export]
+    use super::drill::Drill;
     #[pymodule_export]
     use super::own::{
         Admission, Departure, DropReason, Ecn, Ends, Feedback, Intent, Note, Packet, Port, Random,

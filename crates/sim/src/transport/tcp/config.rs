@@ -302,6 +302,12 @@ impl Config {
         Config { plb, ..self }
     }
 
+    /// The same where the peer's window is known from its segments alone ([`super::Sender::offer`]).
+    #[must_use]
+    pub fn offered_by_peer(self) -> Config {
+        Config { opens: true, initial_receive_bytes: 0, ..self }
+    }
+
     /// Whether something has to be known of a sender's way out.
     pub(crate) fn shapes(&self) -> bool {
         self.shapes
@@ -345,6 +351,11 @@ impl Config {
     /// Whether it must be known when each segment was sent.
     pub(super) fn logs(&self) -> bool {
         self.rack() || self.tail_loss_probe || self.sacks_restart_timer
+    }
+
+    /// Whether ACKs carry SACK blocks.
+    pub fn has_sack(&self) -> bool {
+        self.sack()
     }
 
     /// Whether losses are repaired by SACK (else by NewReno).
