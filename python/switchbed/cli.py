@@ -31,6 +31,7 @@ from switchbed import (
 from switchbed import fct as fct_files
 from switchbed._native import Mistake, Panic, __build__, __version__
 from switchbed.calibration.command import calibrate
+from switchbed.drill.command import drill
 from switchbed.live.commands import live
 from switchbed.plots import command as plots
 from switchbed.plots.command import plot
@@ -773,6 +774,7 @@ cli.add_command(exchange.export)
 cli.add_command(exchange.import_)
 cli.add_command(exchange.headroom)
 cli.add_command(calibrate)
+cli.add_command(drill)
 cli.add_command(live)
 cli.add_command(plot)
 cli.add_command(theory)

@@ -169,6 +169,9 @@ impl Drill {
         self.sender.on_segment(&self.sending, &Segment::ack(0, flags, stamp), now);
         self.sender.truncate();
         self.offer(window);
+        // The third segment of the handshake, which in the simulator rides on the first data.
+        let ack = Segment::ack(0, Flags::NONE, now);
+        self.push_ack(&ack, now);
         self.poll(now);
     }
 
@@ -391,22 +394,27 @@ impl Drill {
             if syn {
                 (self.opened, self.opens) = (now, self.opens + 1);
             }
-            let block = |b: &SackBlock| {
-                (ack.offset + u64::from(b.start), ack.offset + u64::from(b.end))
-            };
-            self.departures.push_back(Departure {
-                at: now,
-                kind: if syn { Kind::Syn } else { Kind::Ack },
-                offset: if syn { 0 } else { self.sender.sent_to() },
-                len: 0,
-                fin: false,
-                ack: ack.offset,
-                flags: ack.flags,
-                sacks: ack.sack_blocks().iter().map(block).collect(),
-                ecn: self.codepoint(&ack),
-                again: false,
-            });
+            self.push_ack(&ack, now);
         }
+    }
+
+    /// The receiver answers.
+    fn push_ack(&mut self, ack: &Segment, now: Time) {
+        let syn = ack.flags.contains(Flags::SYN);
+        let block =
+            |b: &SackBlock| (ack.offset + u64::from(b.start), ack.offset + u64::from(b.end));
+        self.departures.push_back(Departure {
+            at: now,
+            kind: if syn { Kind::Syn } else { Kind::Ack },
+            offset: if syn { 0 } else { self.sender.sent_to() },
+            len: 0,
+            fin: false,
+            ack: ack.offset,
+            flags: ack.flags,
+            sacks: ack.sack_blocks().iter().map(block).collect(),
+            ecn: self.codepoint(ack),
+            again: false,
+        });
     }
 
     fn codepoint(&self, segment: &Segment) -> Ecn {

@@ -1,0 +1,526 @@
+"""Plays a script against one connection of the model.
+
+Time is the model's: it passes when the script says so, or as far as the model's next timer while the script
+waits for a segment. As in packetdrill a relative time counts from the end of the event before, and a segment
+may be early or late by the tolerance.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from switchbed import _native
+from switchbed.drill import calls, hosts, wire
+from switchbed.drill.asserts import Asserts
+from switchbed.drill.hosts import Agreed
+from switchbed.drill.outcome import Bad, Departs, Skip
+from switchbed.drill.script import (
+    Call,
+    Clock,
+    Code,
+    Command,
+    Event,
+    Packet,
+    Script,
+    Segment,
+    When,
+    Word,
+)
+from switchbed.drill.sysctls import Settings
+
+PS_PER_US = 10**6
+PS_PER_S = 10**12
+TOLERANCE_US = 4000
+"""Packetdrill's `--tolerance_usecs`."""
+BEGIN = 1 * PS_PER_S
+"""The clock at a script's time 0."""
+LOOKAHEAD = 10 * PS_PER_S
+"""A segment that comes later than expected is waited for so long, to say when it comes."""
+MOST_TIMERS = 100_000
+"""Timers that may expire while the script waits once."""
+SHIFT = 7
+"""The window's shift, where no `tcp_rmem` gives another."""
+
+
+@dataclass
+class Player:
+    """A script's run."""
+
+    script: Script
+    profile: str
+    settings: Settings
+    tolerance: int = TOLERANCE_US * PS_PER_US
+    now: int = BEGIN
+    model: Any = None
+    state: str = "closed"
+    """closed, listening, opening (a SYN is out or has come), open or dead."""
+    active: bool = False
+    queue: list[wire.Sent] = field(default_factory=list)
+    agreed: Agreed = Agreed(1460, True, False, False)
+    offered: Agreed = Agreed(1460, True, False, False)
+    """Options of this host's SYN or SYN-ACK."""
+    scaled: bool = True
+    shift: int = 0
+    """Shift of the peer's window."""
+    clamp: int | None = None
+    """The socket's own `TCP_MAXSEG`."""
+    remote: int = 0
+    """The peer's initial sequence number."""
+    local: int = 0
+    opened: int = 0
+    accepted: bool = False
+    sockets: set[int] = field(default_factory=set)
+    nodelay: bool = False
+    cork: bool = False
+    read: int = 0
+    peer_closed: bool = False
+    stamps: dict[int, int] = field(default_factory=dict)
+    """When a time stamp that the script names was sent."""
+    asserts: Asserts = field(default_factory=Asserts)
+    segments_in: int = 0
+
+    def play(self) -> None:
+        """Plays the script to its end.
+
+        Raises:
+            Bad: The script is wrong.
+            Skip: The script asks for what the model has not.
+            Departs: The model does something else."""
+        self._options()
+        for line, text in self.script.commands:
+            self.settings.run(text, line)
+        for event in self.script.events:
+            self._event(event)
+
+    def _options(self) -> None:
+        for name, value in self.script.options.items():
+            if name == "tolerance_usecs":
+                self.tolerance = self._number(name, value) * PS_PER_US
+            elif name == "mtu":
+                self.clamp = max(88, self._number(name, value) - hosts.HEADERS)
+            elif name == "ip_version" and value not in ("ipv4", "ipv6", "ipv4-mapped-ipv6"):
+                raise Skip(1, f"IP version {value}")
+
+    @staticmethod
+    def _number(name: str, value: str) -> int:
+        if not value.isdecimal() or not value.isascii() or len(value) > 9:
+            raise Bad(1, f"--{name} is {value!r}: a whole number is needed")
+        return int(value)
+
+    def _event(self, event: Event) -> None:
+        line, what = event.line, event.what
+        first, last = self._times(event.when)
+        if isinstance(what, Packet) and not what.inbound:
+            self._expect(line, event.when, first, last, what.segment)
+            return
+        self._pass_to(first)
+        match what:
+            case Packet(segment=segment):
+                self._inject(line, segment)
+            case Call():
+                self._call(line, what)
+            case Command(text=text):
+                self.settings.run(text, line)
+            case Code(text=text):
+                self.asserts.run(text, line, self.info())
+
+    def _times(self, when: When) -> tuple[int, int]:
+        base = BEGIN if when.clock is Clock.START else self.now
+        return base + when.first, base + when.last
+
+    # Time
+
+    def _pass_to(self, until: int) -> None:
+        """Lets time pass, with all that is due meanwhile."""
+        for _ in range(MOST_TIMERS):
+            due = self.model.next_timer() if self.model and self.state != "dead" else None
+            if due is None or due > until:
+                break
+            self.now = max(self.now, due)
+            self.model.on_timer(self.now)
+            self._collect()
+        self.now = max(self.now, until)
+
+    def _collect(self) -> None:
+        """Takes what the model has sent."""
+        for sent in self.model.departures():
+            self.queue.append(self._sent(*sent))
+
+    def _sent(
+        self,
+        kind: str,
+        at: int,
+        offset: int,
+        length: int,
+        fin: bool,
+        ack: int,
+        flags: str,
+        sacks: list[tuple[int, int]],
+        ecn: int,
+        again: bool,
+    ) -> wire.Sent:
+        syn = kind == "syn"
+        start = self.local + offset + (not syn)
+        letters = ("S" if syn else "") + ("F" if fin else "")
+        letters += ("E" if "E" in flags else "") + ("W" if "W" in flags else "")
+        acks = not (syn and self.active)
+        stamped = (0, 0) if (self.offered if syn else self.agreed).stamps else None
+        segment = Segment(
+            letters + ("." if acks else ""),
+            start,
+            length,
+            self.remote + 1 + ack if acks else None,
+            ecn=wire.CODEPOINTS[ecn],
+            mss=self.offered.mss if syn else None,
+            wscale=0 if syn and self.scaled else None,
+            sack_ok=syn and self.offered.sack,
+            stamp=stamped,
+            sacks=tuple((self.remote + 1 + a, self.remote + 1 + b) for a, b in sacks),
+        )
+        return wire.Sent(at, segment, syn, kind == "data")
+
+    # Segments
+
+    def _expect(self, line: int, when: When, first: int, last: int, expected: Segment) -> None:
+        latest = last + self.tolerance
+        any_time = when.clock is Clock.ANY
+        if self.model is None:
+            raise Departs(line, "nothing is sent", str(expected), "no connection")
+        if "R" in expected.flags:
+            raise Skip(line, "resets")
+        self._wait(latest + LOOKAHEAD)
+        if not self.queue:
+            raise Departs(line, "nothing is sent", str(expected), "no segment, and no timer runs")
+        parts = [self.queue.pop(0)]
+        if parts[0].data and "S" not in expected.flags:
+            self._gather(parts, expected)
+        if parts[0].syn:
+            self.local = expected.start if "S" in expected.flags else self.local
+            whole = parts[0].segment
+            whole = Segment(**{**vars(whole), "start": self.local})
+        else:
+            whole = wire.joined(parts)
+        at = parts[0].at
+        wire.compare(line, expected, whole, parts[0].syn)
+        if not any_time and not first - self.tolerance <= at <= latest:
+            raise Departs(
+                line,
+                "the time differs",
+                f"{expected} at {self._clock(first, last)}",
+                f"{whole} at {self._clock(at, at)}",
+            )
+        if expected.stamp is not None:
+            self.stamps[expected.stamp[0]] = at
+        self.now = max(self.now, parts[-1].at)
+
+    def _gather(self, parts: list[wire.Sent], expected: Segment) -> None:
+        """Joins segments until they are as long as is expected."""
+        length = parts[0].segment.length
+        wants_fin = "F" in expected.flags
+        while length < expected.length or (wants_fin and "F" not in parts[-1].segment.flags):
+            if not self.queue or not wire.follows(parts, self.queue[0], self.tolerance):
+                return
+            if length + self.queue[0].segment.length > expected.length:
+                return
+            parts.append(self.queue.pop(0))
+            length += parts[-1].segment.length
+
+    def _wait(self, until: int) -> None:
+        """Lets time pass until something has been sent."""
+        for _ in range(MOST_TIMERS):
+            if self.queue:
+                return
+            due = self.model.next_timer() if self.state != "dead" else None
+            if due is None or due > until:
+                return
+            self.now = max(self.now, due)
+            self.model.on_timer(self.now)
+            self._collect()
+
+    @staticmethod
+    def _clock(first: int, last: int) -> str:
+        text = f"{(first - BEGIN) / PS_PER_S:.6f} s"
+        return text if last == first else f"{text} to {(last - BEGIN) / PS_PER_S:.6f} s"
+
+    def _inject(self, line: int, segment: Segment) -> None:
+        flags = segment.flags
+        self.segments_in += 1
+        if self.state == "dead":
+            return
+        if "R" in flags:
+            self.state = "dead"
+        elif "S" in flags:
+            self._handshake(line, segment)
+        elif self.state == "opening" and not self.active:
+            self._answered(line, segment)
+        elif self.state == "open":
+            self._arrive(segment)
+        else:
+            raise Skip(line, "a segment for a closed socket")
+
+    def _echo(self, segment: Segment) -> int | None:
+        return self.stamps.get(segment.stamp[1]) if segment.stamp else None
+
+    def _own_mss(self) -> int:
+        return min(self.clamp or 1460, 1460)
+
+    def _handshake(self, line: int, segment: Segment) -> None:
+        if segment.length:
+            raise Skip(line, "data on a SYN")
+        settings, active = self.settings, self.active
+        answer = "." in segment.flags
+        if answer != (active and self.state == "opening"):
+            if self.state == "open" or (not answer and self.state == "opening"):
+                raise Skip(line, "a SYN on a connection that is open")
+            raise Skip(line, "simultaneous opens" if active else "a SYN without a listener")
+        if not answer and self.state != "listening":
+            raise Skip(line, "a SYN without a listener")
+        self.remote = segment.start
+        stamps = segment.stamp is not None and settings.timestamps
+        scaled = segment.wscale is not None and settings.window_scaling
+        ecn = set("EW") <= set(segment.flags) and settings.ecn > 0
+        if answer:
+            ecn = "E" in segment.flags and settings.ecn == 1 and "W" not in segment.flags
+        mss = min(segment.mss if segment.mss is not None else 536, self._own_mss())
+        if mss < 88:
+            raise Skip(line, f"segments of {mss} bytes")
+        if stamps:
+            mss -= hosts.STAMPS
+        self.agreed = Agreed(mss, segment.sack_ok and settings.sack, stamps, ecn)
+        self.shift, self.scaled = min(segment.wscale or 0, 14) if scaled else 0, scaled
+        keys = hosts.overrides(self.profile, settings, self.agreed)
+        window = segment.window or 0
+        if answer:
+            self.model.agree(hosts.SCENARIO, keys)
+            letters = "E" if ecn else ""
+            self.model.connected(window, letters, self._echo(segment), self.now)
+            self.state = "open"
+        else:
+            self.offered = Agreed(self._own_mss(), self.agreed.sack, stamps, ecn)
+            self.model = _native.Drill(hosts.SCENARIO, keys)
+            self.model.accept(ecn, self.now)
+            self.state = "opening"
+        self._collect()
+
+    def _answered(self, line: int, segment: Segment) -> None:
+        """The answer to the SYN-ACK."""
+        if "." not in segment.flags or segment.ack != self.local + 1:
+            raise Skip(line, "a handshake that fails")
+        window = (segment.window or 0) << self.shift
+        self.model.accepted(window, self.agreed.ecn, self._echo(segment), self.now)
+        self.model.delay(self.nodelay, self.cork, self.now)
+        self.state = "open"
+        if segment.length or "F" in segment.flags:
+            self._arrive(segment)
+
+    def _arrive(self, segment: Segment) -> None:
+        fin = "F" in segment.flags
+        self.peer_closed |= fin
+        letters = "".join(letter for letter in "EW" if letter in segment.flags)
+        base = self.local + 1
+        ack = segment.ack - base if "." in segment.flags and segment.ack is not None else None
+        if ack is not None and ack < 0:
+            ack = None
+        offset = segment.start - self.remote - 1
+        length = segment.length + fin
+        if offset < 0:
+            offset, length = 0, max(0, length + offset)
+        sacks = [(a - base, b - base) for a, b in segment.sacks if a >= base and b > a]
+        self.model.arrive(
+            offset,
+            length,
+            fin,
+            ack,
+            (segment.window or 0) << self.shift,
+            sacks,
+            letters,
+            segment.ecn == "ce",
+            self._echo(segment),
+            self.now,
+        )
+        self._collect()
+
+    # System calls
+
+    def _call(self, line: int, call: Call) -> None:
+        calls.refuse_flags(call, line)
+        self._errors(line, call)
+        handler = getattr(self, f"_do_{call.name}", None)
+        if call.name in calls.NOTHING:
+            if call.name == "listen":
+                self._listens(line)
+        elif call.name in ("write", "send", "sendto", "sendmsg", "writev", "sendfile"):
+            self._writes(line, call)
+        elif call.name in ("read", "recv", "recvfrom", "recvmsg", "readv"):
+            self._reads(line, call)
+        elif handler:
+            handler(line, call)
+        else:
+            raise Skip(line, f"the system call {call.name}")
+
+    @staticmethod
+    def _errors(line: int, call: Call) -> None:
+        if call.result == -1 and call.errno not in ("EINPROGRESS", "EAGAIN", "EWOULDBLOCK"):
+            raise Skip(line, f"{call.name}'s error {call.errno or -1}")
+
+    def _do_socket(self, line: int, call: Call) -> None:
+        words = calls.names(call.arguments)
+        if not words & {"SOCK_STREAM"}:
+            raise Skip(line, "sockets that are not TCP's")
+        if words & {"IPPROTO_MPTCP", "IPPROTO_SCTP"}:
+            raise Skip(line, "MPTCP" if "IPPROTO_MPTCP" in words else "SCTP")
+        if self.model is not None:
+            raise Skip(line, "a second connection")
+        if isinstance(call.result, int):
+            self.sockets.add(call.result)
+
+    def _listens(self, line: int) -> None:
+        if self.state == "closed":
+            self.state = "listening"
+
+    def _do_accept(self, line: int, call: Call) -> None:
+        if call.result == -1:
+            return
+        if self.accepted:
+            raise Skip(line, "a second connection")
+        # A blocking call ends while later events take place: it may begin before the handshake does.
+        if self.state not in ("open", "dead") and call.until is None:
+            raise Departs(line, "accept would wait", "an open connection", self.state)
+        self.accepted = True
+        if isinstance(call.result, int):
+            self.sockets.add(call.result)
+
+    _do_accept4 = _do_accept
+
+    def _do_connect(self, line: int, call: Call) -> None:
+        if self.model is not None:
+            if call.result == 0 and self.state == "open":
+                return
+            raise Skip(line, "a second connection")
+        settings = self.settings
+        self.active, self.state = True, "opening"
+        ecn = settings.ecn == 1 or settings.control == "dctcp"
+        mss = self._own_mss()
+        self.offered = Agreed(mss, settings.sack, settings.timestamps, ecn)
+        self.scaled = settings.window_scaling
+        agreed = Agreed(mss - hosts.STAMPS * settings.timestamps, settings.sack, False, ecn)
+        keys = hosts.overrides(self.profile, settings, agreed)
+        self.model = _native.Drill(hosts.SCENARIO, keys)
+        self.model.delay(self.nodelay, self.cork, self.now)
+        self.model.connect(self.now)
+        self._collect()
+
+    def _do_setsockopt(self, line: int, call: Call) -> None:
+        if len(call.arguments) < 4:
+            raise Bad(line, "setsockopt has five arguments")
+        option, value = call.arguments[2], call.arguments[3]
+        name = option.name if isinstance(option, Word) else str(option)
+        single = value[0] if isinstance(value, tuple) and value else value
+        if name in calls.ABSENT:
+            raise Skip(line, calls.ABSENT[name])
+        if name == "TCP_NODELAY":
+            self.nodelay = bool(single)
+        elif name == "TCP_CORK":
+            self.cork = bool(single)
+        elif name == "TCP_MAXSEG":
+            self.clamp = calls.number(single)
+        elif name == "TCP_CONGESTION":
+            self.settings.run(f"sysctl tcp_congestion_control={single}", line)
+            if self.model is not None:
+                self.model.agree(
+                    hosts.SCENARIO, hosts.overrides(self.profile, self.settings, self.agreed)
+                )
+        elif name not in calls.WITHOUT_EFFECT:
+            raise Skip(line, f"socket option {name}")
+        if name in ("TCP_NODELAY", "TCP_CORK") and self.model is not None:
+            self.model.delay(self.nodelay, self.cork, self.now)
+            self._collect()
+
+    def _writes(self, line: int, call: Call) -> None:
+        size = calls.number(call.result)
+        if size is None:
+            raise Bad(line, f"{call.name} has no number of bytes as its result")
+        if size <= 0:
+            return
+        if self.model is None or self.state not in ("open", "opening"):
+            raise Departs(line, f"{call.name} fails", f"{size} bytes", self.state)
+        asked = self._asked(call)
+        if asked is not None and size > asked:
+            raise Bad(line, f"{call.name} of {asked} bytes cannot return {size}")
+        more = "MSG_MORE" in {name for part in call.arguments for name in calls.names(part)}
+        self.model.write(size, more, self.now)
+        self._collect()
+
+    @staticmethod
+    def _asked(call: Call) -> int | None:
+        """Bytes that a call writes or reads."""
+        if call.name in ("writev", "readv") and len(call.arguments) > 1:
+            return calls.vectors(call.arguments[1])
+        if call.name in ("sendmsg", "recvmsg") and len(call.arguments) > 1:
+            header = call.arguments[1]
+            return calls.vectors(header.get("msg_iov", ())) if isinstance(header, dict) else None
+        place = calls.WRITES.get(call.name, calls.READS.get(call.name))
+        if place is None or len(call.arguments) <= place:
+            return None
+        return calls.number(call.arguments[place])
+
+    def _reads(self, line: int, call: Call) -> None:
+        size = calls.number(call.result)
+        if size is None or self.model is None:
+            return
+        left = self.model.received - self.read
+        asked = self._asked(call)
+        there = left if asked is None else min(left, asked)
+        if size == -1:
+            if left > 0:
+                raise Departs(line, f"{call.name} returns", "-1", str(there))
+        elif call.until is None and size != there:
+            raise Departs(line, f"{call.name} returns", str(size), str(there))
+        self.read += max(0, size)
+
+    def _do_close(self, line: int, call: Call) -> None:
+        descriptor = calls.number(call.arguments[0]) if call.arguments else None
+        self.sockets.discard(descriptor or -1)
+        listener = not self.active and self.accepted and descriptor == min(self.sockets | {1 << 30})
+        if self.model is None or listener or self.state not in ("open", "opening"):
+            return
+        if not self.active and not self.accepted:
+            return
+        if self.model.received > self.read:
+            raise Skip(line, "the reset of a connection that has unread data")
+        self.model.close(self.now)
+        self._collect()
+
+    def _do_shutdown(self, line: int, call: Call) -> None:
+        words = {name for part in call.arguments for name in calls.names(part)}
+        if self.model is not None and words & {"SHUT_WR", "SHUT_RDWR"}:
+            self.model.close(self.now)
+            self._collect()
+
+    # tcp_info
+
+    def info(self) -> dict[str, int]:
+        """`tcp_info`'s fields."""
+        if self.model is None:
+            return {}
+        info: dict[str, int] = dict(self.model.info())
+        info["tcpi_options"] = (
+            self.agreed.stamps + 2 * self.agreed.sack + 4 * self.scaled + 8 * self.agreed.ecn
+        )
+        info["tcpi_snd_wscale"] = self.shift
+        info["tcpi_bytes_received"] = self.model.received
+        info["tcpi_pmtu"] = 1500
+        info["tcpi_advmss"] = self._own_mss() - hosts.STAMPS * self.agreed.stamps
+        return info
+
+
+def play(script: Script, profile: str, folder: Path) -> Player:
+    """Plays a script that was in `folder`.
+
+    Raises:
+        Bad: The script is wrong.
+        Skip: The script asks for what the model has not.
+        Departs: The model does something else."""
+    player = Player(script, profile, Settings(folder=folder))
+    player.play()
+    return player
