@@ -93,8 +93,8 @@ impl Drill {
     }
 
     /// Sets when small segments wait.
-    fn delay(&mut self, off: bool, cork: bool, now: u64) {
-        self.0.delay(Nagle { off, cork }, Time::from_ps(now));
+    fn delay(&mut self, off: bool, cork: bool, push: bool, now: u64) {
+        self.0.delay(Nagle { off, cork }, push, Time::from_ps(now));
     }
 
     /// Closes the stream.
@@ -139,6 +139,7 @@ impl Drill {
                 Kind::Syn => "syn",
                 Kind::Data => "data",
                 Kind::Ack => "ack",
+                Kind::Probe => "probe",
             };
             let ecn = match sent.ecn {
                 Ecn::NotEct => 0,
@@ -167,7 +168,7 @@ impl Drill {
 
     /// The sender's state by `tcp_info`'s names.
     fn info(&self) -> BTreeMap<&'static str, u64> {
-        let info = self.0.info();
+        let (info, reordering) = (self.0.info(), self.0.reordering());
         [
             ("tcpi_ca_state", info.ca_state as u64),
             ("tcpi_retransmits", info.retransmits.into()),
@@ -185,6 +186,8 @@ impl Drill {
             ("tcpi_snd_cwnd", info.snd_cwnd.into()),
             ("tcpi_bytes_acked", info.bytes_acked),
             ("tcpi_notsent_bytes", info.notsent_bytes),
+            ("tcpi_reordering", reordering.packets),
+            ("tcpi_reord_seen", reordering.seen.into()),
         ]
         .into()
     }

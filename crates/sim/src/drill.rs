@@ -1,10 +1,11 @@
 //! One host's end of a TCP connection without a network, for scripts that say what arrives and what is to
 //! be sent (`switchbed drill`): the two halves of [`crate::transport::tcp`] with their timers, driven by hand.
 //!
-//! Three things that the halves leave to others are here. A FIN is a byte of the stream. Small segments
-//! wait as Nagle's algorithm and Linux's Minshall variant have it (`tcp_nagle_check`). An RTT sample is of
-//! the first segment that an ACK acknowledges, if it was sent once (`tcp_clean_rtx_queue`), else of the
-//! time stamp that the peer echoes.
+//! Five things that the halves leave to others are here. A FIN is a byte of the stream. Small segments
+//! wait as Nagle's algorithm and Linux's Minshall variant have it (`tcp_nagle_check`). A window that is
+//! closed, and data that waits while nothing is out, is probed (`tcp_send_probe0`). SYN-ACKs are sent
+//! again. An RTT sample is of the first segment that an ACK acknowledges, if it was sent once
+//! (`tcp_clean_rtx_queue`), else of the time stamp that the peer echoes.
 
 use crate::transport::tcp::{
     Config, Flags, Info, MAX_SACKS, Receiver, SackBlock, Segment, Sender,
@@ -45,6 +46,17 @@ pub enum Kind {
     Data,
     /// An acknowledgement alone.
     Ack,
+    /// A probe of the peer's window: an acknowledgement with the number of the byte before.
+    Probe,
+}
+
+/// Reordering that SACKs have shown, as Linux counts it (`tcp_check_sack_reordering`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reordering {
+    /// The largest distance in packets.
+    pub packets: u64,
+    /// How often a segment has arrived behind a later one.
+    pub seen: u32,
 }
 
 /// A segment that the host sends.
@@ -91,6 +103,11 @@ pub struct Nagle {
     pub cork: bool,
 }
 
+/// Linux's first measure of reordering (`tcp_reordering`).
+const DUP_THRESH: u64 = 3;
+/// Doublings of a probe's timer at most.
+const MOST_DOUBLINGS: u32 = 20;
+
 /// One end of a connection.
 #[derive(Clone, Debug)]
 pub struct Drill {
@@ -101,12 +118,12 @@ pub struct Drill {
     out: VecDeque<Out>,
     /// Bytes that the application has written and the sender does not know of yet.
     pending: u64,
-    /// The last write said that more follows (`MSG_MORE`).
-    more: bool,
     /// End of the last segment sent that was not full.
     small: u64,
     /// When small segments wait.
     pub nagle: Nagle,
+    /// The handshake is over.
+    open: bool,
     /// The application has closed: a FIN follows what is written.
     closed: bool,
     /// Offset of the FIN, once the sender knows of it.
@@ -117,6 +134,14 @@ pub struct Drill {
     opened: Time,
     opens: u32,
     edge: u64,
+    /// When a window probe is due, and how many have gone out in a row.
+    probe: Time,
+    probes: u32,
+    /// When the SYN-ACK is sent again.
+    answer: Time,
+    reordering: Reordering,
+    /// End of the highest segment that the peer holds.
+    highest: u64,
     departures: VecDeque<Departure>,
 }
 
@@ -132,15 +157,20 @@ impl Drill {
             receiver: Receiver::new(),
             out: VecDeque::new(),
             pending: 0,
-            more: false,
             small: 0,
             nagle: Nagle::default(),
+            open: false,
             closed: false,
             fin: None,
             peer_closed: false,
             opened: Time::ZERO,
             opens: 0,
             edge: 0,
+            probe: Time::NEVER,
+            probes: 0,
+            answer: Time::NEVER,
+            reordering: Reordering { packets: DUP_THRESH, seen: 0 },
+            highest: 0,
             departures: VecDeque::new(),
         }
     }
@@ -168,10 +198,12 @@ impl Drill {
         let flags = flags.with(Flags::SYN).with(no_ecn);
         self.sender.on_segment(&self.sending, &Segment::ack(0, flags, stamp), now);
         self.sender.truncate();
+        self.open = true;
         self.offer(window);
         // The third segment of the handshake, which in the simulator rides on the first data.
         let ack = Segment::ack(0, Flags::NONE, now);
         self.push_ack(&ack, now);
+        self.feed(false, false);
         self.poll(now);
     }
 
@@ -182,6 +214,17 @@ impl Drill {
         let syn = Segment::data(0, 0, flags, now);
         self.receiver.on_segment(&self.receiving, &syn, false, now);
         self.poll(now);
+        self.answer = now + self.sender.rto(&self.sending);
+    }
+
+    /// The SYN-ACK has had no answer.
+    fn answer_again(&mut self, now: Time) {
+        let wait = self.sender.rto(&self.sending) * (1 << self.opens.min(MOST_DOUBLINGS));
+        let flags = Flags::SYN.with_if(Flags::NO_ECN, self.sender.without_ecn());
+        let syn = Segment::data(0, 0, flags, now);
+        self.receiver.on_segment(&self.receiving, &syn, false, now);
+        self.poll(now);
+        self.answer = now + wait;
     }
 
     /// The answer to the SYN-ACK came, and opens the connection.
@@ -192,6 +235,7 @@ impl Drill {
             None if !ecn => self.sender.refuse_ecn(),
             None => {}
         }
+        (self.answer, self.open) = (Time::NEVER, true);
         self.offer(window);
     }
 
@@ -203,22 +247,22 @@ impl Drill {
 
     /// The application writes; `more`: it will write on soon.
     pub fn write(&mut self, bytes: u64, more: bool, now: Time) {
-        (self.pending, self.more) = (self.pending + bytes, more);
+        self.pending += bytes;
+        self.feed(more, false);
         self.poll(now);
     }
 
-    /// The application has changed when small segments wait.
-    pub fn delay(&mut self, nagle: Nagle, now: Time) {
+    /// The application has changed when small segments wait; `push`: what waits goes out now.
+    pub fn delay(&mut self, nagle: Nagle, push: bool, now: Time) {
         self.nagle = nagle;
-        if !nagle.cork {
-            self.more = false;
-        }
+        self.feed(false, push);
         self.poll(now);
     }
 
     /// The application closes its direction.
     pub fn close(&mut self, now: Time) {
         self.closed = true;
+        self.feed(false, true);
         self.poll(now);
     }
 
@@ -230,6 +274,7 @@ impl Drill {
         if let Some(ack) = arrival.ack {
             self.take_ack(arrival, ack, now);
         }
+        self.feed(false, false);
         self.poll(now);
     }
 
@@ -288,46 +333,103 @@ impl Drill {
         if !self.sending.has_sack() {
             return Vec::new();
         }
-        let mut whole = Vec::new();
+        let (mut whole, mut overtaken, mut highest) = (Vec::new(), u64::MAX, self.highest);
         for &(start, end) in blocks {
             let mut part: Option<(u64, u64)> = None;
             for out in &mut self.out {
                 if out.start >= start.max(from) && out.end <= end {
+                    if !out.sacked && !out.again && out.start < self.highest {
+                        overtaken = overtaken.min(out.start);
+                    }
                     out.sacked = true;
+                    highest = highest.max(out.end);
                     part = Some((part.map_or(out.start, |(start, _)| start), out.end));
                 }
             }
             whole.extend(part);
         }
+        self.highest = highest;
+        self.note_reordering(overtaken);
         whole
+    }
+
+    /// A segment from `start` on has arrived behind a later one, and was sent once.
+    fn note_reordering(&mut self, start: u64) {
+        if start < self.highest {
+            let packets = (self.highest - start).div_ceil(self.sending.mss().into());
+            self.reordering.packets = self.reordering.packets.max(packets);
+            self.reordering.seen += 1;
+        }
     }
 
     /// When the first of the segments was sent that an ACK acknowledges; `None`: of one sent twice, or of
     /// nothing new.
     fn sampled(&mut self, ack: u64) -> Option<Time> {
-        let (mut first, mut again) = (None, false);
+        let (mut first, mut again, mut overtaken) = (None, false, u64::MAX);
         while let Some(out) = self.out.front().copied().filter(|out| out.end <= ack) {
             self.out.pop_front();
             again |= out.again;
             if !out.sacked && !out.again {
                 first = first.or(Some(out.at));
+                if out.start < self.highest && self.sending.has_sack() {
+                    overtaken = overtaken.min(out.start);
+                }
             }
         }
+        self.highest = if self.out.iter().any(|out| out.sacked) { self.highest } else { ack };
+        self.note_reordering(overtaken);
         first.filter(|_| !again)
     }
 
     /// When [`Drill::on_timer`] is due.
     pub fn next_timer(&self) -> Option<Time> {
         let paced = Some(self.sender.paced_until()).filter(|&at| at != Time::NEVER);
-        let timers = [self.sender.next_timeout(), self.receiver.next_timeout(), paced];
+        let own = [self.probe, self.answer].into_iter().min().filter(|&at| at != Time::NEVER);
+        let timers = [self.sender.next_timeout(), self.receiver.next_timeout(), paced, own];
         timers.into_iter().flatten().min()
+    }
+
+    /// Runs the timer of window probes while data waits and nothing is out (`tcp_check_probe_timer`).
+    fn watch_window(&mut self, now: Time) {
+        let nothing_out = self.sender.sent_to() == self.sender.acked();
+        let waits = self.sender.unsent() + self.pending > 0;
+        if !nothing_out || !waits || !self.open || self.sender.next_timeout().is_some() {
+            (self.probe, self.probes) = (Time::NEVER, 0);
+        } else if self.probe == Time::NEVER {
+            let wait = self.sender.rto(&self.sending) * (1 << self.probes.min(MOST_DOUBLINGS));
+            self.probe = now + wait;
+        }
+    }
+
+    /// Sends what waits, or a probe of the window.
+    fn probe_window(&mut self, now: Time) {
+        self.probe = Time::NEVER;
+        self.feed(false, true);
+        let before = self.departures.len();
+        self.poll(now);
+        if self.departures.len() == before {
+            self.probe = Time::NEVER;
+            self.probes += 1;
+            let ack = Segment::ack(self.receiver.received(), Flags::NONE, now);
+            self.push_ack(&ack, now);
+            if let Some(last) = self.departures.back_mut() {
+                last.kind = Kind::Probe;
+            }
+            self.watch_window(now);
+        }
     }
 
     /// Time has passed.
     pub fn on_timer(&mut self, now: Time) {
         self.sender.on_timeout(&self.sending, now);
         self.receiver.on_timeout(&self.receiving, now);
-        self.poll(now);
+        if self.answer <= now {
+            self.answer_again(now);
+        } else if self.probe <= now {
+            self.probe_window(now);
+        } else {
+            self.poll(now);
+        }
     }
 
     /// The segments sent since the last call.
@@ -340,6 +442,11 @@ impl Drill {
         let mut info = self.sender.info(&self.sending);
         info.notsent_bytes += self.pending;
         info
+    }
+
+    /// Reordering that SACKs have shown.
+    pub fn reordering(&self) -> Reordering {
+        self.reordering
     }
 
     /// Bytes of the peer's stream that have come in order, its FIN apart.
@@ -357,13 +464,16 @@ impl Drill {
         self.sender.next_timeout().map(|at| at.since(now))
     }
 
-    /// Hands the sender what it may cut into segments now.
-    fn feed(&mut self) {
+    /// Hands the sender what it may cut into segments now; `more`: the application has said that it will
+    /// write on, `push`: small segments do not wait.
+    fn feed(&mut self, more: bool, push: bool) {
+        if !self.open {
+            return;
+        }
         let (mss, una) = (u64::from(self.sending.mss()), self.sender.acked());
-        let unsent = self.sender.unsent();
-        let tail = (unsent + self.pending) % mss;
-        let waits = self.more || self.nagle.cork || (!self.nagle.off && self.small > una);
-        let held = if waits && !self.closed { tail.min(self.pending) } else { 0 };
+        let tail = (self.sender.unsent() + self.pending) % mss;
+        let waits = more || self.nagle.cork || (!self.nagle.off && self.small > una);
+        let held = if waits && !push { tail.min(self.pending) } else { 0 };
         if self.pending > held {
             self.sender.write(self.pending - held);
             self.pending = held;
@@ -377,11 +487,7 @@ impl Drill {
     /// Collects what both halves send now.
     fn poll(&mut self, now: Time) {
         let mut carried = false;
-        loop {
-            if self.opens > 0 {
-                self.feed();
-            }
-            let Some(segment) = self.sender.poll_transmit(&self.sending, now) else { break };
+        while let Some(segment) = self.sender.poll_transmit(&self.sending, now) {
             self.sender.left_card(self.sending.wire_bytes(&segment));
             carried |= !segment.flags.contains(Flags::SYN);
             self.depart(segment, now);
@@ -389,6 +495,7 @@ impl Drill {
         if carried {
             self.receiver.carried(&self.receiving);
         }
+        self.watch_window(now);
         while let Some(ack) = self.receiver.poll_transmit(&self.receiving, now) {
             let syn = ack.flags.contains(Flags::SYN);
             if syn {

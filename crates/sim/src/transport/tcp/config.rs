@@ -94,6 +94,8 @@ pub struct Config {
     pub(super) lso_beta: f64,
     /// Data waits after a cut for a mark, too.
     pub(super) lso_after_cut: bool,
+    /// Data waits only while the next ACK is near.
+    pub(super) lso_recent: bool,
     /// Rule that makes segments smaller.
     pub(super) autosize: Autosize,
     /// The largest segment's bytes, not rounded.
@@ -251,6 +253,7 @@ impl Config {
             lso_max: 0,
             lso_beta: 1.0,
             lso_after_cut: false,
+            lso_recent: false,
             autosize: Autosize::Off,
             gso_max: 0,
             paced: t.pacing == Pacing::Linux,
@@ -278,6 +281,7 @@ impl Config {
             lso_max,
             lso_beta: lso.beta,
             lso_after_cut: lso.after_cut,
+            lso_recent: lso.recent == Some(true),
             autosize: lso.autosize,
             gso_max: lso.max.get(),
             shapes: self.shapes || lso.autosize != Autosize::Off,

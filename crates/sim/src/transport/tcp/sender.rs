@@ -197,6 +197,11 @@ impl Sender {
         self.sent
     }
 
+    /// How long ago a segment went out last.
+    pub(super) fn since_sent(&self, now: Time) -> Span {
+        now.since(self.last_sent)
+    }
+
     /// The peer has no ECN.
     pub fn refuse_ecn(&mut self) {
         self.lose_ecn();
