@@ -1,21 +1,68 @@
-"""System calls of a script: which have an effect on the model, which have none, and which it has not."""
+"""System calls of a script: which have an effect, which have none, which the model has not."""
 
-from switchbed.drill.outcome import Skip
+from switchbed.drill.outcome import SkippedError
 from switchbed.drill.script import Call, Value, Word
 
 NOTHING = frozenset(
-    "bind listen fcntl fcntl64 poll epoll_create epoll_create1 epoll_ctl epoll_wait select ioctl"
-    " getsockopt getsockname getpeername capability usleep sleep".split()
+    [
+        "bind",
+        "listen",
+        "fcntl",
+        "fcntl64",
+        "poll",
+        "epoll_create",
+        "epoll_create1",
+        "epoll_ctl",
+        "epoll_wait",
+        "select",
+        "ioctl",
+        "getsockopt",
+        "getsockname",
+        "getpeername",
+        "capability",
+        "usleep",
+        "sleep",
+    ]
 )
 """Calls without an effect on what is sent."""
 WRITES = {"write": 2, "send": 2, "sendto": 2, "sendfile": 3}
 READS = {"read": 2, "recv": 2, "recvfrom": 2}
 WITHOUT_EFFECT = frozenset(
-    "SO_REUSEADDR SO_REUSEPORT SO_SNDBUF SO_RCVBUF SO_SNDBUFFORCE SO_RCVBUFFORCE SO_LINGER"
-    " SO_KEEPALIVE SO_PRIORITY SO_SNDTIMEO SO_RCVTIMEO SO_RCVLOWAT SO_INCOMING_CPU SO_BUSY_POLL"
-    " IP_TOS IPV6_TCLASS IP_MTU_DISCOVER IPV6_MTU_DISCOVER IP_FREEBIND IPV6_V6ONLY IP_RECVERR"
-    " IPV6_RECVERR TCP_NOTSENT_LOWAT TCP_INQ TCP_DEFER_ACCEPT TCP_KEEPIDLE TCP_KEEPINTVL"
-    " TCP_KEEPCNT TCP_SYNCNT TCP_LINGER2 TCP_WINDOW_CLAMP SO_ATTACH_FILTER SO_BINDTODEVICE".split()
+    [
+        "SO_REUSEADDR",
+        "SO_REUSEPORT",
+        "SO_SNDBUF",
+        "SO_RCVBUF",
+        "SO_SNDBUFFORCE",
+        "SO_RCVBUFFORCE",
+        "SO_LINGER",
+        "SO_KEEPALIVE",
+        "SO_PRIORITY",
+        "SO_SNDTIMEO",
+        "SO_RCVTIMEO",
+        "SO_RCVLOWAT",
+        "SO_INCOMING_CPU",
+        "SO_BUSY_POLL",
+        "IP_TOS",
+        "IPV6_TCLASS",
+        "IP_MTU_DISCOVER",
+        "IPV6_MTU_DISCOVER",
+        "IP_FREEBIND",
+        "IPV6_V6ONLY",
+        "IP_RECVERR",
+        "IPV6_RECVERR",
+        "TCP_NOTSENT_LOWAT",
+        "TCP_INQ",
+        "TCP_DEFER_ACCEPT",
+        "TCP_KEEPIDLE",
+        "TCP_KEEPINTVL",
+        "TCP_KEEPCNT",
+        "TCP_SYNCNT",
+        "TCP_LINGER2",
+        "TCP_WINDOW_CLAMP",
+        "SO_ATTACH_FILTER",
+        "SO_BINDTODEVICE",
+    ]
 )
 ABSENT = {
     "SO_ZEROCOPY": "zero-copy",
@@ -75,7 +122,7 @@ def refuse_flags(call: Call, line: int) -> None:
     for argument in call.arguments:
         for name in sorted(names(argument)):
             if name in FLAGS:
-                raise Skip(line, FLAGS[name])
+                raise SkippedError(line, FLAGS[name])
 
 
 def vectors(value: Value) -> int:

@@ -9,7 +9,8 @@ import click
 from switchbed import options, profiles
 from switchbed._native import Mistake
 from switchbed.drill import parser, player
-from switchbed.drill.outcome import Bad, Departs, Skip
+from switchbed.drill.outcome import BadScriptError, DepartsError, SkippedError
+from switchbed.drill.sysctls import Settings
 from switchbed.terminal import say
 
 PASSED, DEPARTED, BAD_SCRIPT, SKIPPED = 0, 1, 2, 77
@@ -61,11 +62,11 @@ def played(path: Path, profile: str) -> Outcome:
     name = str(path)
     try:
         if path.stat().st_size > LARGEST:
-            raise Bad(1, f"the file has more than {LARGEST} bytes")
+            raise BadScriptError(1, f"the file has more than {LARGEST} bytes")
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         return Outcome(name, "bad", 1, error.strerror or "it cannot be read")
-    except Bad as bad:
+    except BadScriptError as bad:
         return Outcome(name, "bad", bad.line, str(bad))
     return played_text(text, profile, name, path.parent)
 
@@ -82,15 +83,15 @@ def played_text(text: str, profile: str, name: str, folder: Path) -> Outcome:
 
     try:
         script = parser.parse(text)
-        run = player.Player(script, profile, player.Settings(folder=folder))
+        run = player.Player(script, profile, Settings(folder=folder))
         run.play()
-    except Skip as skip:
+    except SkippedError as skip:
         return Outcome(name, "skipped", skip.line, str(skip), **noted())
-    except Bad as bad:
+    except BadScriptError as bad:
         return Outcome(name, "bad", bad.line, str(bad), **noted())
     except Mistake as mistake:
         return Outcome(name, "bad", 1, str(mistake), **noted())
-    except Departs as departs:
+    except DepartsError as departs:
         found = (departs.expected, departs.got)
         return Outcome(name, "departed", departs.line, str(departs), *found, **noted())
     return Outcome(name, "passed", **noted())
@@ -129,10 +130,11 @@ def code(outcomes: list[Outcome]) -> int:
 def drill(paths: tuple[Path, ...], profile: str, json_to: str | None) -> int:
     """Play packetdrill scripts against one connection of the model.
 
-    FILE is a script or a folder of them (*.pkt). A script passes, departs (with the line, what it expected
-    and what the model did), or is skipped with the name of what the model has not.
+    FILE is a script or a folder of them (*.pkt). A script passes, departs (with the line, what
+    it expected and what the model did), or is skipped with the name of what the model has not.
 
-    Exit code: 0 all passed, skipped ones apart; 1 one departed; 2 one is wrong; 77 all were skipped."""
+    Exit code: 0 all passed, skipped ones apart; 1 one departed; 2 one is wrong; 77 all were
+    skipped."""
     profiles.read(profile)
     files = scripts(paths)
     if not files:

@@ -1,4 +1,4 @@
-"""The settings of the model's host: a profile, a script's `sysctl`s, and what the handshake agrees on."""
+"""The settings of the model's host: a profile, a script's `sysctl`s and a handshake's outcome."""
 
 from dataclasses import dataclass
 
@@ -44,7 +44,7 @@ class Agreed:
 
 
 def overrides(profile: str, settings: Settings, agreed: Agreed) -> list[tuple[str, str]]:
-    """The scenario's keys for a host of `profile` with these settings: `key=value`, and the name in messages."""
+    """The keys of a host with these settings: `key=value`, and the name in messages."""
     keys: dict[str, str] = {
         "host.profile": profile,
         "transport.kind": settings.control,
@@ -76,6 +76,8 @@ def overrides(profile: str, settings: Settings, agreed: Agreed) -> list[tuple[st
         keys["transport.hystart"] = "off"
     if settings.pacing:
         keys["transport.pacing"] = "linux"
+    if profile == "linux-6.x":
+        keys["host.lso_recent"] = "true"
     if settings.win_divisor != 3:
         keys["host.lso_beta"] = repr(1 / max(1, settings.win_divisor or 100))
     numbers = {

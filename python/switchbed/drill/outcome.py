@@ -1,7 +1,7 @@
 """How a script may end."""
 
 
-class Bad(Exception):
+class BadScriptError(Exception):
     """The script is wrong; `line` is the script's."""
 
     def __init__(self, line: int, message: str) -> None:
@@ -9,7 +9,7 @@ class Bad(Exception):
         self.line = line
 
 
-class Skip(Exception):
+class SkippedError(Exception):
     """The script asks for something that the model has not."""
 
     def __init__(self, line: int, what: str) -> None:
@@ -17,7 +17,7 @@ class Skip(Exception):
         self.line = line
 
 
-class Departs(Exception):
+class DepartsError(Exception):
     """The model does something else than the script expects."""
 
     def __init__(self, line: int, problem: str, expected: str = "", got: str = "") -> None:

@@ -1,19 +1,20 @@
-"""The text of a script to its events (`gtests/net/packetdrill/parser.y` and `lexer.l` of packetdrill).
+"""The text of a script to its events (packetdrill's `parser.y` and `lexer.l`).
 
-Comments are `//`, `#` and `/* */`. What is well formed but unknown to the model (ICMP, UDP, encapsulation,
-other TCP options) raises `Skip`; anything else that does not fit raises `Bad` with its line.
+Comments are `//`, `#` and `/* */`. Text that is well formed but unknown to the model (ICMP, UDP,
+encapsulation, other TCP options) raises `SkippedError`. Anything else that does not fit raises
+`BadScriptError` with its line.
 """
 
 import re
 from typing import Any
 
-from switchbed.drill.outcome import Bad, Skip
+from switchbed.drill.outcome import BadScriptError, SkippedError
 from switchbed.drill.script import (
+    Anything,
     Call,
     Clock,
     Code,
     Command,
-    Ellipsis_,
     Event,
     Packet,
     Script,
@@ -73,16 +74,23 @@ class Reader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
+        self._counted = (0, 1)
 
     @property
     def line(self) -> int:
         """Number of the line."""
-        return self.text.count("\n", 0, self.at) + 1
+        at, line = self._counted
+        if self.at < at:
+            at, line = 0, 1
+        self._counted = (self.at, line + self.text.count("\n", at, self.at))
+        return self._counted[1]
 
-    def bad(self, message: str) -> Bad:
+    def bad(self, message: str) -> BadScriptError:
         """An error here."""
         rest = self.text[self.at : self.at + 24].split("\n", 1)[0]
-        return Bad(self.line, f"{message} at {rest!r}" if rest else f"{message} at the end")
+        return BadScriptError(
+            self.line, f"{message} at {rest!r}" if rest else f"{message} at the end"
+        )
 
     def blank(self) -> None:
         """Passes blanks and comments."""
@@ -132,7 +140,10 @@ class Reader:
         found = self.match(INTEGER)
         if not found:
             raise self.bad("a whole number is needed")
-        if len(found[0]) > 24 or (number := int(found[0], 0 if "x" in found[0].lower() else 10)) > most:
+        if (
+            len(found[0]) > 24
+            or (number := int(found[0], 0 if "x" in found[0].lower() else 10)) > most
+        ):
             raise self.bad(f"a number is {most} at most; the one before it is larger,")
         return number
 
@@ -150,7 +161,7 @@ class Reader:
 def parse(text: str) -> Script:
     """The script with this text."""
     if len(text) > LONGEST:
-        raise Bad(1, f"a script has {LONGEST} characters at most")
+        raise BadScriptError(1, f"a script has {LONGEST} characters at most")
     reader, script = Reader(text), Script()
     while True:
         reader.blank()
@@ -209,7 +220,7 @@ def _segment(reader: Reader, line: int) -> Segment:
     reader.blank()
     for name, what in OTHERS.items():
         if re.match(rf"{name}\b", reader.text[reader.at : reader.at + 8]):
-            raise Skip(line, what)
+            raise SkippedError(line, what)
     if reader.take("[") or reader.take("("):
         _ip(reader, given, line)
     reader.match(PORTS)
@@ -218,9 +229,9 @@ def _segment(reader: Reader, line: int) -> Segment:
         raise reader.bad("TCP's flags are needed, as S, P. or .")
     letters = flags[0].replace("-", "").replace("C", "W")
     if letters[-1:].isdigit() or "A" in letters:
-        raise Skip(line, "accurate ECN")
+        raise SkippedError(line, "accurate ECN")
     if "U" in letters:
-        raise Skip(line, "urgent data")
+        raise SkippedError(line, "urgent data")
     place = reader.match(SEQUENCE)
     if not place:
         raise reader.bad("sequence numbers are needed, as 1:1001(1000),")
@@ -228,19 +239,21 @@ def _segment(reader: Reader, line: int) -> Segment:
         raise reader.bad("a sequence number has 32 bits; one before this is larger,")
     start, end, length = (int(number) for number in place.groups())
     if end != start + length:
-        raise Bad(line, f"{place[0]}: the numbers' difference is {end - start}, not {length}")
+        raise BadScriptError(
+            line, f"{place[0]}: the numbers' difference is {end - start}, not {length}"
+        )
     given |= {"flags": letters, "start": start, "length": length}
     if _named(reader, "ack"):
         given["ack"] = reader.integer()
     if _named(reader, "win"):
         given["window"] = reader.integer(2**16 - 1)
     if _named(reader, "urg"):
-        raise Skip(line, "urgent data")
+        raise SkippedError(line, "urgent data")
     if reader.take("<"):
         _options(reader, given, line)
     reader.blank()
     if reader.sees("{"):
-        raise Skip(line, "fuzzing")
+        raise SkippedError(line, "fuzzing")
     return Segment(**given)
 
 
@@ -291,9 +304,9 @@ def _options(reader: Reader, given: dict[str, Any], line: int) -> None:
         elif name == "sack":
             given["sacks"] = _blocks(reader)
         elif name in FOREIGN:
-            raise Skip(line, FOREIGN[name])
+            raise SkippedError(line, FOREIGN[name])
         elif name:
-            raise Skip(line, f"TCP option {name}")
+            raise SkippedError(line, f"TCP option {name}")
         else:
             raise reader.bad("a TCP option is needed, as mss 1460,")
         if reader.take(">"):
@@ -354,7 +367,7 @@ def _single(reader: Reader, depth: int) -> Value:
     if depth > DEEPEST:
         raise reader.bad("values are nested too deep")
     if reader.take("..."):
-        return Ellipsis_()
+        return Anything()
     if reader.take("["):
         return _list(reader, "]", depth)
     if reader.take("{"):

@@ -1,8 +1,8 @@
 """Plays a script against one connection of the model.
 
-Time is the model's: it passes when the script says so, or as far as the model's next timer while the script
-waits for a segment. As in packetdrill a relative time counts from the end of the event before, and a segment
-may be early or late by the tolerance.
+Time is the model's: it passes when the script says so, or as far as the model's next timer while
+the script waits for a segment. As in packetdrill a relative time counts from the end of the event
+before, and a segment may be early or late by the tolerance.
 """
 
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from switchbed import _native
 from switchbed.drill import calls, hosts, wire
 from switchbed.drill.asserts import Asserts
 from switchbed.drill.hosts import Agreed
-from switchbed.drill.outcome import Bad, Departs, Skip
+from switchbed.drill.outcome import BadScriptError, DepartsError, SkippedError
 from switchbed.drill.script import (
     Call,
     Clock,
@@ -29,9 +29,11 @@ from switchbed.drill.script import (
 from switchbed.drill.sysctls import Settings
 
 PS_PER_US = 10**6
+PS_PER_MS = 10**9
 PS_PER_S = 10**12
 TOLERANCE_US = 4000
 """Packetdrill's `--tolerance_usecs`."""
+UNAGREED = Agreed(1460, True, False, False)
 BEGIN = 1 * PS_PER_S
 """The clock at a script's time 0."""
 LOOKAHEAD = 10 * PS_PER_S
@@ -56,8 +58,8 @@ class Player:
     """closed, listening, opening (a SYN is out or has come), open or dead."""
     active: bool = False
     queue: list[wire.Sent] = field(default_factory=list)
-    agreed: Agreed = Agreed(1460, True, False, False)
-    offered: Agreed = Agreed(1460, True, False, False)
+    agreed: Agreed = UNAGREED
+    offered: Agreed = UNAGREED
     """Options of this host's SYN or SYN-ACK."""
     scaled: bool = True
     shift: int = 0
@@ -77,15 +79,16 @@ class Player:
     stamps: dict[int, int] = field(default_factory=dict)
     """When a time stamp that the script names was sent."""
     asserts: Asserts = field(default_factory=Asserts)
-    segments_in: int = 0
+    last: dict[str, int] = field(default_factory=dict)
+    """When data or an ACK was sent or came last, by `tcp_info`'s names."""
 
     def play(self) -> None:
         """Plays the script to its end.
 
         Raises:
-            Bad: The script is wrong.
-            Skip: The script asks for what the model has not.
-            Departs: The model does something else."""
+            BadScriptError: The script is wrong.
+            SkippedError: The script asks for what the model has not.
+            DepartsError: The model does something else."""
         self._options()
         for line, text in self.script.commands:
             self.settings.run(text, line)
@@ -99,12 +102,12 @@ class Player:
             elif name == "mtu":
                 self.clamp = max(88, self._number(name, value) - hosts.HEADERS)
             elif name == "ip_version" and value not in ("ipv4", "ipv6", "ipv4-mapped-ipv6"):
-                raise Skip(1, f"IP version {value}")
+                raise SkippedError(1, f"IP version {value}")
 
     @staticmethod
     def _number(name: str, value: str) -> int:
         if not value.isdecimal() or not value.isascii() or len(value) > 9:
-            raise Bad(1, f"--{name} is {value!r}: a whole number is needed")
+            raise BadScriptError(1, f"--{name} is {value!r}: a whole number is needed")
         return int(value)
 
     def _event(self, event: Event) -> None:
@@ -160,7 +163,7 @@ class Player:
         again: bool,
     ) -> wire.Sent:
         syn = kind == "syn"
-        start = self.local + offset + (not syn)
+        start = self.local + offset + (not syn) - (kind == "probe")
         letters = ("S" if syn else "") + ("F" if fin else "")
         letters += ("E" if "E" in flags else "") + ("W" if "W" in flags else "")
         acks = not (syn and self.active)
@@ -177,6 +180,8 @@ class Player:
             stamp=stamped,
             sacks=tuple((self.remote + 1 + a, self.remote + 1 + b) for a, b in sacks),
         )
+        if kind == "data":
+            self.last["tcpi_last_data_sent"] = at
         return wire.Sent(at, segment, syn, kind == "data")
 
     # Segments
@@ -185,12 +190,14 @@ class Player:
         latest = last + self.tolerance
         any_time = when.clock is Clock.ANY
         if self.model is None:
-            raise Departs(line, "nothing is sent", str(expected), "no connection")
+            raise DepartsError(line, "nothing is sent", str(expected), "no connection")
         if "R" in expected.flags:
-            raise Skip(line, "resets")
+            raise SkippedError(line, "resets")
         self._wait(latest + LOOKAHEAD)
         if not self.queue:
-            raise Departs(line, "nothing is sent", str(expected), "no segment, and no timer runs")
+            raise DepartsError(
+                line, "nothing is sent", str(expected), "no segment, and no timer runs"
+            )
         parts = [self.queue.pop(0)]
         if parts[0].data and "S" not in expected.flags:
             self._gather(parts, expected)
@@ -203,7 +210,7 @@ class Player:
         at = parts[0].at
         wire.compare(line, expected, whole, parts[0].syn)
         if not any_time and not first - self.tolerance <= at <= latest:
-            raise Departs(
+            raise DepartsError(
                 line,
                 "the time differs",
                 f"{expected} at {self._clock(first, last)}",
@@ -244,7 +251,6 @@ class Player:
 
     def _inject(self, line: int, segment: Segment) -> None:
         flags = segment.flags
-        self.segments_in += 1
         if self.state == "dead":
             return
         if "R" in flags:
@@ -256,7 +262,7 @@ class Player:
         elif self.state == "open":
             self._arrive(segment)
         else:
-            raise Skip(line, "a segment for a closed socket")
+            raise SkippedError(line, "a segment for a closed socket")
 
     def _echo(self, segment: Segment) -> int | None:
         return self.stamps.get(segment.stamp[1]) if segment.stamp else None
@@ -266,15 +272,15 @@ class Player:
 
     def _handshake(self, line: int, segment: Segment) -> None:
         if segment.length:
-            raise Skip(line, "data on a SYN")
+            raise SkippedError(line, "data on a SYN")
         settings, active = self.settings, self.active
         answer = "." in segment.flags
         if answer != (active and self.state == "opening"):
             if self.state == "open" or (not answer and self.state == "opening"):
-                raise Skip(line, "a SYN on a connection that is open")
-            raise Skip(line, "simultaneous opens" if active else "a SYN without a listener")
+                raise SkippedError(line, "a SYN on a connection that is open")
+            raise SkippedError(line, "simultaneous opens" if active else "a SYN without a listener")
         if not answer and self.state != "listening":
-            raise Skip(line, "a SYN without a listener")
+            raise SkippedError(line, "a SYN without a listener")
         self.remote = segment.start
         stamps = segment.stamp is not None and settings.timestamps
         scaled = segment.wscale is not None and settings.window_scaling
@@ -283,7 +289,7 @@ class Player:
             ecn = "E" in segment.flags and settings.ecn == 1 and "W" not in segment.flags
         mss = min(segment.mss if segment.mss is not None else 536, self._own_mss())
         if mss < 88:
-            raise Skip(line, f"segments of {mss} bytes")
+            raise SkippedError(line, f"segments of {mss} bytes")
         if stamps:
             mss -= hosts.STAMPS
         self.agreed = Agreed(mss, segment.sack_ok and settings.sack, stamps, ecn)
@@ -305,10 +311,10 @@ class Player:
     def _answered(self, line: int, segment: Segment) -> None:
         """The answer to the SYN-ACK."""
         if "." not in segment.flags or segment.ack != self.local + 1:
-            raise Skip(line, "a handshake that fails")
+            raise SkippedError(line, "a handshake that fails")
         window = (segment.window or 0) << self.shift
         self.model.accepted(window, self.agreed.ecn, self._echo(segment), self.now)
-        self.model.delay(self.nodelay, self.cork, self.now)
+        self.model.delay(self.nodelay, self.cork, False, self.now)
         self.state = "open"
         if segment.length or "F" in segment.flags:
             self._arrive(segment)
@@ -316,6 +322,10 @@ class Player:
     def _arrive(self, segment: Segment) -> None:
         fin = "F" in segment.flags
         self.peer_closed |= fin
+        if segment.length:
+            self.last["tcpi_last_data_recv"] = self.now
+        if "." in segment.flags:
+            self.last["tcpi_last_ack_recv"] = self.now
         letters = "".join(letter for letter in "EW" if letter in segment.flags)
         base = self.local + 1
         ack = segment.ack - base if "." in segment.flags and segment.ack is not None else None
@@ -356,21 +366,21 @@ class Player:
         elif handler:
             handler(line, call)
         else:
-            raise Skip(line, f"the system call {call.name}")
+            raise SkippedError(line, f"the system call {call.name}")
 
     @staticmethod
     def _errors(line: int, call: Call) -> None:
         if call.result == -1 and call.errno not in ("EINPROGRESS", "EAGAIN", "EWOULDBLOCK"):
-            raise Skip(line, f"{call.name}'s error {call.errno or -1}")
+            raise SkippedError(line, f"{call.name}'s error {call.errno or -1}")
 
     def _do_socket(self, line: int, call: Call) -> None:
         words = calls.names(call.arguments)
         if not words & {"SOCK_STREAM"}:
-            raise Skip(line, "sockets that are not TCP's")
+            raise SkippedError(line, "sockets that are not TCP's")
         if words & {"IPPROTO_MPTCP", "IPPROTO_SCTP"}:
-            raise Skip(line, "MPTCP" if "IPPROTO_MPTCP" in words else "SCTP")
+            raise SkippedError(line, "MPTCP" if "IPPROTO_MPTCP" in words else "SCTP")
         if self.model is not None:
-            raise Skip(line, "a second connection")
+            raise SkippedError(line, "a second connection")
         if isinstance(call.result, int):
             self.sockets.add(call.result)
 
@@ -382,10 +392,10 @@ class Player:
         if call.result == -1:
             return
         if self.accepted:
-            raise Skip(line, "a second connection")
-        # A blocking call ends while later events take place: it may begin before the handshake does.
+            raise SkippedError(line, "a second connection")
+        # A blocking call ends while later events take place: it may begin before the handshake.
         if self.state not in ("open", "dead") and call.until is None:
-            raise Departs(line, "accept would wait", "an open connection", self.state)
+            raise DepartsError(line, "accept would wait", "an open connection", self.state)
         self.accepted = True
         if isinstance(call.result, int):
             self.sockets.add(call.result)
@@ -396,7 +406,7 @@ class Player:
         if self.model is not None:
             if call.result == 0 and self.state == "open":
                 return
-            raise Skip(line, "a second connection")
+            raise SkippedError(line, "a second connection")
         settings = self.settings
         self.active, self.state = True, "opening"
         ecn = settings.ecn == 1 or settings.control == "dctcp"
@@ -406,18 +416,18 @@ class Player:
         agreed = Agreed(mss - hosts.STAMPS * settings.timestamps, settings.sack, False, ecn)
         keys = hosts.overrides(self.profile, settings, agreed)
         self.model = _native.Drill(hosts.SCENARIO, keys)
-        self.model.delay(self.nodelay, self.cork, self.now)
+        self.model.delay(self.nodelay, self.cork, False, self.now)
         self.model.connect(self.now)
         self._collect()
 
     def _do_setsockopt(self, line: int, call: Call) -> None:
         if len(call.arguments) < 4:
-            raise Bad(line, "setsockopt has five arguments")
+            raise BadScriptError(line, "setsockopt has five arguments")
         option, value = call.arguments[2], call.arguments[3]
         name = option.name if isinstance(option, Word) else str(option)
         single = value[0] if isinstance(value, tuple) and value else value
         if name in calls.ABSENT:
-            raise Skip(line, calls.ABSENT[name])
+            raise SkippedError(line, calls.ABSENT[name])
         if name == "TCP_NODELAY":
             self.nodelay = bool(single)
         elif name == "TCP_CORK":
@@ -431,22 +441,23 @@ class Player:
                     hosts.SCENARIO, hosts.overrides(self.profile, self.settings, self.agreed)
                 )
         elif name not in calls.WITHOUT_EFFECT:
-            raise Skip(line, f"socket option {name}")
+            raise SkippedError(line, f"socket option {name}")
         if name in ("TCP_NODELAY", "TCP_CORK") and self.model is not None:
-            self.model.delay(self.nodelay, self.cork, self.now)
+            push = self.nodelay and not (name == "TCP_CORK" and self.cork)
+            self.model.delay(self.nodelay, self.cork, push, self.now)
             self._collect()
 
     def _writes(self, line: int, call: Call) -> None:
         size = calls.number(call.result)
         if size is None:
-            raise Bad(line, f"{call.name} has no number of bytes as its result")
+            raise BadScriptError(line, f"{call.name} has no number of bytes as its result")
         if size <= 0:
             return
         if self.model is None or self.state not in ("open", "opening"):
-            raise Departs(line, f"{call.name} fails", f"{size} bytes", self.state)
+            raise DepartsError(line, f"{call.name} fails", f"{size} bytes", self.state)
         asked = self._asked(call)
         if asked is not None and size > asked:
-            raise Bad(line, f"{call.name} of {asked} bytes cannot return {size}")
+            raise BadScriptError(line, f"{call.name} of {asked} bytes cannot return {size}")
         more = "MSG_MORE" in {name for part in call.arguments for name in calls.names(part)}
         self.model.write(size, more, self.now)
         self._collect()
@@ -473,9 +484,9 @@ class Player:
         there = left if asked is None else min(left, asked)
         if size == -1:
             if left > 0:
-                raise Departs(line, f"{call.name} returns", "-1", str(there))
+                raise DepartsError(line, f"{call.name} returns", "-1", str(there))
         elif call.until is None and size != there:
-            raise Departs(line, f"{call.name} returns", str(size), str(there))
+            raise DepartsError(line, f"{call.name} returns", str(size), str(there))
         self.read += max(0, size)
 
     def _do_close(self, line: int, call: Call) -> None:
@@ -487,7 +498,7 @@ class Player:
         if not self.active and not self.accepted:
             return
         if self.model.received > self.read:
-            raise Skip(line, "the reset of a connection that has unread data")
+            raise SkippedError(line, "the reset of a connection that has unread data")
         self.model.close(self.now)
         self._collect()
 
@@ -510,6 +521,8 @@ class Player:
         info["tcpi_snd_wscale"] = self.shift
         info["tcpi_bytes_received"] = self.model.received
         info["tcpi_pmtu"] = 1500
+        for name, at in self.last.items():
+            info[name] = (self.now - at) // PS_PER_MS
         info["tcpi_advmss"] = self._own_mss() - hosts.STAMPS * self.agreed.stamps
         return info
 
@@ -518,9 +531,9 @@ def play(script: Script, profile: str, folder: Path) -> Player:
     """Plays a script that was in `folder`.
 
     Raises:
-        Bad: The script is wrong.
-        Skip: The script asks for what the model has not.
-        Departs: The model does something else."""
+        BadScriptError: The script is wrong.
+        SkippedError: The script asks for what the model has not.
+        DepartsError: The model does something else."""
     player = Player(script, profile, Settings(folder=folder))
     player.play()
     return player

@@ -88,11 +88,11 @@ class Word:
 
 
 @dataclass(frozen=True)
-class Ellipsis_:
+class Anything:
     """`...`."""
 
 
-Value = int | str | Word | Ellipsis_ | tuple["Value", ...] | dict[str, "Value"]
+Value = int | str | Word | Anything | tuple["Value", ...] | dict[str, "Value"]
 """Number, string, name, `...`, list or structure."""
 
 

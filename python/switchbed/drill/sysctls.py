@@ -1,13 +1,17 @@
-"""A script's shell commands as settings of the model. None is run: `sysctl`, `echo`, `set_sysctls.py`, `tc`
-and `ip route` are read, and each setting that the model has is applied."""
+"""A script's shell commands as settings of the model.
+
+None is run. `sysctl`, `echo`, `set_sysctls.py`, `tc` and `ip route` are read, and each setting that
+the model has is applied.
+"""
 
 import math
 import re
 import shlex
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
-from switchbed.drill.outcome import Skip
+from switchbed.drill.outcome import SkippedError
 
 CONTROLS = ("cubic", "reno", "dctcp")
 ASSIGNED = re.compile(r"(?:net[./]ipv4[./])?(tcp_\w+|ip_\w+)$")
@@ -60,9 +64,8 @@ class Settings:
         """Reads a command."""
         text = PRODUCT.sub(_product, re.sub(r"\\\n", " ", text))
         for part in re.split(r"\n|;|&&", text):
-            part = re.sub(r"(^|\s)#.*", "", part).strip()
-            if part:
-                self._one(part, line)
+            if command := re.sub(r"(^|\s)#.*", "", part).strip():
+                self._one(command, line)
 
     def _one(self, text: str, line: int) -> None:
         try:
@@ -102,12 +105,12 @@ class Settings:
         if "fq" in words:
             self.pacing = True
         elif "limit" in words or "netem" in words:
-            raise Skip(line, "a queue of the host's device that drops or delays")
+            raise SkippedError(line, "a queue of the host's device that drops or delays")
         else:
             self.ignored.append(" ".join(words))
 
     def _route(self, words: list[str], line: int) -> None:
-        for key, value in zip(words, words[1:], strict=False):
+        for key, value in pairwise(words):
             number = _whole(value.removeprefix("lock "))
             if key == "initcwnd" and number:
                 self.initial_window = number
@@ -119,7 +122,7 @@ class Settings:
                 unit = 1000 if value.endswith("ms") else 10**6
                 self.rto_min_us = (_whole(value.rstrip("ms")) or 0) * unit or None
             elif key in ("mtu", "advmss", "quickack", "cwnd", "ssthresh", "reordering", "initrwnd"):
-                raise Skip(line, f"a route's {key}")
+                raise SkippedError(line, f"a route's {key}")
 
     def _assign(self, path: str, value: str, line: int) -> None:
         found = ASSIGNED.match(path) or PROC.match(path)
@@ -133,41 +136,45 @@ class Settings:
         on = bool(number)
         if key == "tcp_congestion_control":
             if value not in CONTROLS:
-                raise Skip(line, f"congestion control {value}")
+                raise SkippedError(line, f"congestion control {value}")
             self.control = value
         elif key == "tcp_rmem":
             self.wscale = _shift(value)
         elif key in ABSENT:
             if number:
-                raise Skip(line, ABSENT[key])
+                raise SkippedError(line, ABSENT[key])
         elif key in USUAL:
             if value != USUAL[key]:
-                raise Skip(line, f"{key}={value}")
+                raise SkippedError(line, f"{key}={value}")
         elif number is None:
             self.ignored.append(f"{key}={value}")
         elif key == "tcp_ecn":
             if number > 2:
-                raise Skip(line, "accurate ECN")
+                raise SkippedError(line, "accurate ECN")
             self.ecn = number
-        elif key in (flags := {
-            "tcp_sack": "sack",
-            "tcp_timestamps": "timestamps",
-            "tcp_window_scaling": "window_scaling",
-            "tcp_slow_start_after_idle": "idle_restart",
-            "tcp_fack": "fack",
-        }):
+        elif key in (
+            flags := {
+                "tcp_sack": "sack",
+                "tcp_timestamps": "timestamps",
+                "tcp_window_scaling": "window_scaling",
+                "tcp_slow_start_after_idle": "idle_restart",
+                "tcp_fack": "fack",
+            }
+        ):
             setattr(self, flags[key], on)
         elif key == "tcp_recovery":
             self.rack = bool(number & 1)
-        elif key in (numbers := {
-            "tcp_early_retrans": "early_retrans",
-            "tcp_tso_win_divisor": "win_divisor",
-            "tcp_syn_retries": "syn_retries",
-            "tcp_retries2": "retries",
-            "tcp_rto_min_us": "rto_min_us",
-            "tcp_rto_max_ms": "rto_max_ms",
-            "tcp_syn_linear_timeouts": "linear_timeouts",
-        }):
+        elif key in (
+            numbers := {
+                "tcp_early_retrans": "early_retrans",
+                "tcp_tso_win_divisor": "win_divisor",
+                "tcp_syn_retries": "syn_retries",
+                "tcp_retries2": "retries",
+                "tcp_rto_min_us": "rto_min_us",
+                "tcp_rto_max_ms": "rto_max_ms",
+                "tcp_syn_linear_timeouts": "linear_timeouts",
+            }
+        ):
             setattr(self, numbers[key], number)
         else:
             self.ignored.append(f"{key}={value}")
@@ -186,7 +193,7 @@ class Settings:
             ("tcp_friendliness", "1"),
             ("initial_ssthresh", "0"),
         }:
-            raise Skip(line, f"tcp_cubic's {key}={value}")
+            raise SkippedError(line, f"tcp_cubic's {key}={value}")
 
 
 def _product(found: re.Match[str]) -> str:
@@ -200,8 +207,8 @@ def _whole(text: str) -> int | None:
 
 
 def _shift(value: str) -> int | None:
-    """The window's shift that the most of a receive buffer leads to (`tcp_select_initial_window`)."""
-    most = _whole(value.split()[-1]) if value.split() else None
+    """The shift that the most of a receive buffer leads to (`tcp_select_initial_window`)."""
+    most = _whole(value.rsplit(maxsplit=1)[-1]) if value.split() else None
     if most is None:
         return None
     return max(0, min(14, most.bit_length() - 1 - 15))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from switchbed.drill.outcome import Departs, Skip
+from switchbed.drill.outcome import DepartsError, SkippedError
 from switchbed.drill.script import Segment
 
 CODEPOINTS = ("noecn", "ect1", "ect0", "ce")
@@ -49,8 +49,8 @@ def letters(segment: Segment) -> frozenset[str]:
 def compare(line: int, expected: Segment, got: Segment, handshake: bool) -> None:
     """Refuses what differs from what a script expects."""
 
-    def differ(what: str) -> Departs:
-        return Departs(line, f"{what} differ", str(expected), str(got))
+    def differ(what: str) -> DepartsError:
+        return DepartsError(line, f"{what} differ", str(expected), str(got))
 
     if letters(expected) != letters(got):
         raise differ("flags")
@@ -67,7 +67,7 @@ def compare(line: int, expected: Segment, got: Segment, handshake: bool) -> None
         return
     if expected.sacks != got.sacks:
         if any(end <= (expected.ack or 0) for _, end in expected.sacks) or _nested(expected):
-            raise Skip(line, "duplicate SACKs")
+            raise SkippedError(line, "duplicate SACKs")
         raise differ("SACK blocks")
     if (expected.stamp is None) != (got.stamp is None):
         raise differ("time stamps")
