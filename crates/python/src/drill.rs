@@ -182,6 +182,7 @@ impl Drill {
             ("tcpi_total_retrans", info.total_retrans.into()),
             ("tcpi_rtt", info.rtt_us),
             ("tcpi_rttvar", info.rttvar_us),
+            ("tcpi_min_rtt", info.min_rtt_us),
             ("tcpi_snd_ssthresh", info.snd_ssthresh.into()),
             ("tcpi_snd_cwnd", info.snd_cwnd.into()),
             ("tcpi_bytes_acked", info.bytes_acked),

@@ -203,14 +203,14 @@ fn json(value: &impl serde::Serialize) -> String {
 
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use super::drill::Drill;
     #[cfg(all(target_os = "linux", feature = "live"))]
     #[pymodule_export]
     use super::live::{
         LivePlan, LiveSwitch, confine, confine_remover, leave_none_to_heirs, live_plan,
         live_plan_of, live_reference, unprivileged_user,
     };
-    #[pymodule_export]
-    use super::drill::Drill;
     #[pymodule_export]
     use super::own::{
         Admission, Departure, DropReason, Ecn, Ends, Feedback, Intent, Note, Packet, Port, Random,

@@ -7,9 +7,7 @@
 //! again. An RTT sample is of the first segment that an ACK acknowledges, if it was sent once
 //! (`tcp_clean_rtx_queue`), else of the time stamp that the peer echoes.
 
-use crate::transport::tcp::{
-    Config, Flags, Info, MAX_SACKS, Receiver, SackBlock, Segment, Sender,
-};
+use crate::transport::tcp::{Config, Flags, Info, MAX_SACKS, Receiver, SackBlock, Segment, Sender};
 use std::collections::VecDeque;
 use switchbed_qdisc::Ecn;
 use switchbed_units::{Span, Time};
@@ -292,6 +290,10 @@ impl Drill {
 
     fn take_ack(&mut self, arrival: &Arrival, ack: u64, now: Time) {
         let una = self.sender.acked();
+        if ack > self.sender.sent_to() {
+            // Linux ignores an ACK of data that was never sent.
+            return;
+        }
         let changed = if ack >= una {
             let edge = ack + arrival.window;
             let changed = edge != self.edge;

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from switchbed import options, profiles
+from switchbed import _native, options, profiles
 from switchbed._native import Mistake
-from switchbed.drill import parser, player
+from switchbed.drill import hosts, parser, player
 from switchbed.drill.outcome import BadScriptError, DepartsError, SkippedError
 from switchbed.drill.sysctls import Settings
 from switchbed.terminal import say
@@ -57,7 +57,7 @@ class Outcome:
         return lines
 
 
-def played(path: Path, profile: str) -> Outcome:
+def played(path: Path, profile: str, sets: tuple[str, ...] = ()) -> Outcome:
     """Plays the script in a file."""
     name = str(path)
     try:
@@ -68,10 +68,12 @@ def played(path: Path, profile: str) -> Outcome:
         return Outcome(name, "bad", 1, error.strerror or "it cannot be read")
     except BadScriptError as bad:
         return Outcome(name, "bad", bad.line, str(bad))
-    return played_text(text, profile, name, path.parent)
+    return played_text(text, profile, name, path.parent, sets)
 
 
-def played_text(text: str, profile: str, name: str, folder: Path) -> Outcome:
+def played_text(
+    text: str, profile: str, name: str, folder: Path, sets: tuple[str, ...] = ()
+) -> Outcome:
     """Plays a script."""
     run: player.Player | None = None
     made: dict[str, Any] = {}
@@ -83,7 +85,7 @@ def played_text(text: str, profile: str, name: str, folder: Path) -> Outcome:
 
     try:
         script = parser.parse(text)
-        run = player.Player(script, profile, Settings(folder=folder))
+        run = player.Player(script, profile, Settings(folder=folder), sets)
         run.play()
     except SkippedError as skip:
         return Outcome(name, "skipped", skip.line, str(skip), **noted())
@@ -126,8 +128,15 @@ def code(outcomes: list[Outcome]) -> int:
     metavar="NAME",
     help="Host profile, or a file of one's own (switchbed host list).",
 )
+@click.option(
+    "--set",
+    "sets",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Set a key of [host] or [transport], as transport.timer_slack=10ms.",
+)
 @options.JSON
-def drill(paths: tuple[Path, ...], profile: str, json_to: str | None) -> int:
+def drill(paths: tuple[Path, ...], profile: str, sets: tuple[str, ...], json_to: str | None) -> int:
     """Play packetdrill scripts against one connection of the model.
 
     FILE is a script or a folder of them (*.pkt). A script passes, departs (with the line, what
@@ -136,12 +145,15 @@ def drill(paths: tuple[Path, ...], profile: str, json_to: str | None) -> int:
     Exit code: 0 all passed, skipped ones apart; 1 one departed; 2 one is wrong; 77 all were
     skipped."""
     profiles.read(profile)
+    # Keys that no host takes are refused before any script is played.
+    keys = hosts.overrides(profile, Settings(), player.UNAGREED, sets)
+    _native.Drill(hosts.SCENARIO, keys)
     files = scripts(paths)
     if not files:
         raise click.UsageError(f"{paths[0]} has no scripts: files that end in .pkt are needed")
     outcomes = []
     for path in files:
-        outcomes.append(played(path, profile))
+        outcomes.append(played(path, profile, sets))
         if json_to is None:
             for line in outcomes[-1].lines():
                 say(line)

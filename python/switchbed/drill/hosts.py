@@ -43,7 +43,9 @@ class Agreed:
     ecn: bool
 
 
-def overrides(profile: str, settings: Settings, agreed: Agreed) -> list[tuple[str, str]]:
+def overrides(
+    profile: str, settings: Settings, agreed: Agreed, sets: tuple[str, ...] = ()
+) -> list[tuple[str, str]]:
     """The keys of a host with these settings: `key=value`, and the name in messages."""
     keys: dict[str, str] = {
         "host.profile": profile,
@@ -94,7 +96,8 @@ def overrides(profile: str, settings: Settings, agreed: Agreed) -> list[tuple[st
         keys["transport.initial_window"] = f"{settings.initial_window}pkt"
     elif profile == "linux-2.6.38":
         keys["transport.initial_window"] = f"{_rfc3390(agreed.mss)}pkt"
-    return [(f"{key}={value}", key) for key, value in keys.items()]
+    given = [(f"{key}={value}", key) for key, value in keys.items()]
+    return given + [(one, f"--set {one}") for one in sets]
 
 
 def _word(value: bool) -> str:

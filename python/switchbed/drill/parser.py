@@ -242,6 +242,8 @@ def _segment(reader: Reader, line: int) -> Segment:
         raise BadScriptError(
             line, f"{place[0]}: the numbers' difference is {end - start}, not {length}"
         )
+    if length > 2**16 - 1:
+        raise BadScriptError(line, f"{length} bytes of payload: a segment has 65535 at most")
     given |= {"flags": letters, "start": start, "length": length}
     if _named(reader, "ack"):
         given["ack"] = reader.integer()

@@ -5,8 +5,7 @@ the script waits for a segment. As in packetdrill a relative time counts from th
 before, and a segment may be early or late by the tolerance.
 """
 
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from switchbed import _native
@@ -51,6 +50,8 @@ class Player:
     script: Script
     profile: str
     settings: Settings
+    sets: tuple[str, ...] = ()
+    """Keys of the host that the user sets, as `transport.rto_min=5ms`."""
     tolerance: int = TOLERANCE_US * PS_PER_US
     now: int = BEGIN
     model: Any = None
@@ -92,6 +93,11 @@ class Player:
         self._options()
         for line, text in self.script.commands:
             self.settings.run(text, line)
+        # A later command may ask for what there is not: that is known before anything departs.
+        rehearsal = replace(self.settings, ignored=[])
+        for event in self.script.events:
+            if isinstance(event.what, Command):
+                rehearsal.run(event.what.text, event.line)
         for event in self.script.events:
             self._event(event)
 
@@ -267,6 +273,9 @@ class Player:
     def _echo(self, segment: Segment) -> int | None:
         return self.stamps.get(segment.stamp[1]) if segment.stamp else None
 
+    def _keys(self, agreed: Agreed) -> list[tuple[str, str]]:
+        return hosts.overrides(self.profile, self.settings, agreed, self.sets)
+
     def _own_mss(self) -> int:
         return min(self.clamp or 1460, 1460)
 
@@ -294,7 +303,7 @@ class Player:
             mss -= hosts.STAMPS
         self.agreed = Agreed(mss, segment.sack_ok and settings.sack, stamps, ecn)
         self.shift, self.scaled = min(segment.wscale or 0, 14) if scaled else 0, scaled
-        keys = hosts.overrides(self.profile, settings, self.agreed)
+        keys = self._keys(self.agreed)
         window = segment.window or 0
         if answer:
             self.model.agree(hosts.SCENARIO, keys)
@@ -414,7 +423,7 @@ class Player:
         self.offered = Agreed(mss, settings.sack, settings.timestamps, ecn)
         self.scaled = settings.window_scaling
         agreed = Agreed(mss - hosts.STAMPS * settings.timestamps, settings.sack, False, ecn)
-        keys = hosts.overrides(self.profile, settings, agreed)
+        keys = self._keys(agreed)
         self.model = _native.Drill(hosts.SCENARIO, keys)
         self.model.delay(self.nodelay, self.cork, False, self.now)
         self.model.connect(self.now)
@@ -437,9 +446,7 @@ class Player:
         elif name == "TCP_CONGESTION":
             self.settings.run(f"sysctl tcp_congestion_control={single}", line)
             if self.model is not None:
-                self.model.agree(
-                    hosts.SCENARIO, hosts.overrides(self.profile, self.settings, self.agreed)
-                )
+                self.model.agree(hosts.SCENARIO, self._keys(self.agreed))
         elif name not in calls.WITHOUT_EFFECT:
             raise SkippedError(line, f"socket option {name}")
         if name in ("TCP_NODELAY", "TCP_CORK") and self.model is not None:
@@ -525,15 +532,3 @@ class Player:
             info[name] = (self.now - at) // PS_PER_MS
         info["tcpi_advmss"] = self._own_mss() - hosts.STAMPS * self.agreed.stamps
         return info
-
-
-def play(script: Script, profile: str, folder: Path) -> Player:
-    """Plays a script that was in `folder`.
-
-    Raises:
-        BadScriptError: The script is wrong.
-        SkippedError: The script asks for what the model has not.
-        DepartsError: The model does something else."""
-    player = Player(script, profile, Settings(folder=folder))
-    player.play()
-    return player

@@ -47,6 +47,8 @@ pub struct Info {
     pub rtt_us: u64,
     /// Variation of the round-trip time.
     pub rttvar_us: u64,
+    /// Shortest round trip of a segment sent once, where losses are found by time.
+    pub min_rtt_us: u64,
     /// Slow start's threshold; [`Info::INFINITE`] before the first cut.
     pub snd_ssthresh: u32,
     /// Congestion window.
@@ -135,6 +137,10 @@ impl Sender {
             total_retrans: self.counters().retransmits,
             rtt_us: self.srtt().map_or(0, micros),
             rttvar_us: micros(self.rtt.rttvar()),
+            min_rtt_us: match &self.extras {
+                Some(extras) if extras.rack.min_rtt < Span::MAX => micros(extras.rack.min_rtt),
+                _ => 0,
+            },
             snd_ssthresh: match threshold < config.initial_ssthresh {
                 true => whole(threshold),
                 false => Info::INFINITE,

@@ -48,9 +48,10 @@ impl Sender {
     /// Whether the next ACK is not to be expected soon.
     fn ack_is_far(&self, now: Time) -> bool {
         let first = self.extras.as_deref().and_then(|extras| extras.log.first());
-        let young = first.is_none_or(|first| {
-            self.srtt().is_some_and(|srtt| now.since(first.at) < srtt / 2)
-        });
+        let young = match (first, self.srtt()) {
+            (Some(first), Some(srtt)) => now.since(first.at) < srtt / 2,
+            _ => false,
+        };
         self.sent == self.una || self.since_sent(now) > RECENT || young
     }
 

@@ -430,6 +430,11 @@ impl Sender {
         now: Time,
     ) -> Option<Segment> {
         if self.una == self.sent {
+            // A closed window is no pause of the application.
+            let len = self.unsent().min(config.mss as u64);
+            if !self.takes(config, self.nxt + len) {
+                return None;
+            }
             self.restart_if_idle(config, now);
         }
         if config.lso_max > 0 && self.defers(config, in_flight, now) {

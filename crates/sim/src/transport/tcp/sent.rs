@@ -56,7 +56,14 @@ impl SentLog {
     /// New data up to `end` goes out.
     pub(super) fn push(&mut self, end: u64, at: Time) {
         self.count += 1;
-        self.segments.push_back(Sent { end, at, nth: self.count, fate: Fate::Out, again: false, was_lost: false });
+        self.segments.push_back(Sent {
+            end,
+            at,
+            nth: self.count,
+            fate: Fate::Out,
+            again: false,
+            was_lost: false,
+        });
     }
 
     /// Counts the segments by what became of them.
