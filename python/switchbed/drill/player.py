@@ -69,7 +69,8 @@ class Player:
     """The socket's own `TCP_MAXSEG`."""
     remote: int = 0
     """The peer's initial sequence number."""
-    local: int = 0
+    local: int | None = None
+    """This host's, once the script has named it."""
     opened: int = 0
     accepted: bool = False
     sockets: set[int] = field(default_factory=set)
@@ -169,7 +170,7 @@ class Player:
         again: bool,
     ) -> wire.Sent:
         syn = kind == "syn"
-        start = self.local + offset + (not syn) - (kind == "probe")
+        start = (self.local or 0) + offset + (not syn) - (kind == "probe")
         letters = ("S" if syn else "") + ("F" if fin else "")
         letters += ("E" if "E" in flags else "") + ("W" if "W" in flags else "")
         acks = not (syn and self.active)
@@ -208,9 +209,9 @@ class Player:
         if parts[0].data and "S" not in expected.flags:
             self._gather(parts, expected)
         if parts[0].syn:
-            self.local = expected.start if "S" in expected.flags else self.local
-            whole = parts[0].segment
-            whole = Segment(**{**vars(whole), "start": self.local})
+            # The script's first SYN names the sequence numbers.
+            self.local = expected.start if self.local is None else self.local
+            whole = replace(parts[0].segment, start=self.local)
         else:
             whole = wire.joined(parts)
         at = parts[0].at
@@ -319,7 +320,7 @@ class Player:
 
     def _answered(self, line: int, segment: Segment) -> None:
         """The answer to the SYN-ACK."""
-        if "." not in segment.flags or segment.ack != self.local + 1:
+        if "." not in segment.flags or segment.ack != (self.local or 0) + 1:
             raise SkippedError(line, "a handshake that fails")
         window = (segment.window or 0) << self.shift
         self.model.accepted(window, self.agreed.ecn, self._echo(segment), self.now)
@@ -336,7 +337,7 @@ class Player:
         if "." in segment.flags:
             self.last["tcpi_last_ack_recv"] = self.now
         letters = "".join(letter for letter in "EW" if letter in segment.flags)
-        base = self.local + 1
+        base = (self.local or 0) + 1
         ack = segment.ack - base if "." in segment.flags and segment.ack is not None else None
         if ack is not None and ack < 0:
             ack = None

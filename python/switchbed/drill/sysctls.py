@@ -105,7 +105,7 @@ class Settings:
         if "fq" in words:
             self.pacing = True
         elif "limit" in words or "netem" in words:
-            raise SkippedError(line, "a queue of the host's device that drops or delays")
+            raise SkippedError(line, "losses or delays in the host's own queue")
         else:
             self.ignored.append(" ".join(words))
 
