@@ -56,7 +56,7 @@ class Player:
     now: int = BEGIN
     model: Any = None
     state: str = "closed"
-    """closed, listening, opening (a SYN is out or has come), open or dead."""
+    """closed, listening, opening (a SYN is out or has come), open or dead (reset)."""
     active: bool = False
     queue: list[wire.Sent] = field(default_factory=list)
     agreed: Agreed = UNAGREED
@@ -78,6 +78,8 @@ class Player:
     cork: bool = False
     read: int = 0
     peer_closed: bool = False
+    closed_last: bool = False
+    """The application closed after the peer had."""
     stamps: dict[int, int] = field(default_factory=dict)
     """When a time stamp that the script names was sent."""
     asserts: Asserts = field(default_factory=Asserts)
@@ -198,7 +200,7 @@ class Player:
         any_time = when.clock is Clock.ANY
         if self.model is None:
             raise DepartsError(line, "nothing is sent", str(expected), "no connection")
-        if "R" in expected.flags:
+        if "R" in expected.flags and not any("R" in sent.segment.flags for sent in self.queue):
             raise SkippedError(line, "resets")
         self._wait(latest + LOOKAHEAD)
         if not self.queue:
@@ -258,16 +260,22 @@ class Player:
 
     def _inject(self, line: int, segment: Segment) -> None:
         flags = segment.flags
-        if self.state == "dead":
+        if self.state == "closed" and self.model is not None and "R" not in flags:
+            # Of a connection that is over, a host knows nothing any more (RFC 9293, section 3.5.2).
+            reset = Segment("R", segment.ack or 0, 0, ecn="noecn")
+            self.queue.append(wire.Sent(self.now, reset, False, False))
+        elif self.state in ("dead", "closed") and self.model is not None:
             return
-        if "R" in flags:
+        elif "R" in flags:
             self.state = "dead"
         elif "S" in flags:
             self._handshake(line, segment)
         elif self.state == "opening" and not self.active:
             self._answered(line, segment)
         elif self.state == "open":
-            self._arrive(segment)
+            # A segment without the ACK flag is dropped (RFC 9293, section 3.10.7.4).
+            if "." in flags:
+                self._arrive(segment)
         else:
             raise SkippedError(line, "a segment for a closed socket")
 
@@ -359,6 +367,10 @@ class Player:
             self.now,
         )
         self._collect()
+        # The last ACK of a connection that the peer closed first ends it.
+        if self.closed_last and ack is not None and ack >= self.model.info()["tcpi_bytes_acked"]:
+            over = not self.model.info()["tcpi_unacked"] and not self.model.next_timer()
+            self.state = "closed" if over else self.state
 
     # System calls
 
@@ -393,6 +405,14 @@ class Player:
             raise SkippedError(line, "a second connection")
         if isinstance(call.result, int):
             self.sockets.add(call.result)
+
+    def _do_ioctl(self, line: int, call: Call) -> None:
+        size = call.arguments[2] if len(call.arguments) == 3 else None
+        words = {name for part in call.arguments for name in calls.names(part)}
+        if "SIOCINQ" in words and isinstance(size, tuple) and self.model is not None:
+            left = self.model.received - self.read
+            if size != (left,):
+                raise DepartsError(line, "the bytes to read differ", str(size[0]), str(left))
 
     def _listens(self, line: int) -> None:
         if self.state == "closed":
@@ -507,6 +527,7 @@ class Player:
             return
         if self.model.received > self.read:
             raise SkippedError(line, "the reset of a connection that has unread data")
+        self.closed_last = self.peer_closed
         self.model.close(self.now)
         self._collect()
 
