@@ -95,9 +95,9 @@ struct Out {
 /// When small segments wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Nagle {
-    /// They do not (`TCP_NODELAY`).
+    /// Small segments never wait (`TCP_NODELAY`).
     pub off: bool,
-    /// They do, until the socket is uncorked (`TCP_CORK`).
+    /// Small segments wait until the socket is uncorked (`TCP_CORK`).
     pub cork: bool,
 }
 

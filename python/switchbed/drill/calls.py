@@ -15,7 +15,7 @@ NOTHING = frozenset(
         "epoll_ctl",
         "epoll_wait",
         "select",
-        "ioctl",
+        "open",
         "getsockopt",
         "getsockname",
         "getpeername",

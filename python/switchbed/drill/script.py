@@ -55,7 +55,7 @@ class Segment:
         return text + (f" <{self.options()}>" if self.options() else "")
 
     def options(self) -> str:
-        """Its options without padding."""
+        """The options without padding."""
         if self.any_options:
             return "..."
         parts = []

@@ -92,7 +92,7 @@ class Settings:
             self.ignored.append(text)
 
     def _defaults(self, name: str, line: int) -> None:
-        """What packetdrill's `defaults.sh` sets: the file's own text, if it is there."""
+        """Applies `defaults.sh`: the file's own text if it is there, else packetdrill's."""
         path = self.folder / name
         if self.folder != Path() and path.is_file() and path.stat().st_size < LARGEST:
             folder, self.folder = self.folder, Path()

@@ -42,7 +42,7 @@ def follows(parts: list[Sent], other: Sent, tolerance: int) -> bool:
 
 
 def letters(segment: Segment) -> frozenset[str]:
-    """Its flags. PSH is left out: the model's segments have none."""
+    """The segment's flags. PSH is left out: the model's segments have none."""
     return frozenset(segment.flags) - {"P"}
 
 
