@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
-from switchbed import _native, options, profiles
+from switchbed import _native, options
 from switchbed._native import Mistake
 from switchbed.drill import hosts, parser, player
+from switchbed.drill.hosts import Profile
 from switchbed.drill.outcome import BadScriptError, DepartsError, SkippedError
 from switchbed.drill.sysctls import Settings
 from switchbed.terminal import say
@@ -57,7 +58,7 @@ class Outcome:
         return lines
 
 
-def played(path: Path, profile: str, sets: tuple[str, ...] = ()) -> Outcome:
+def played(path: Path, profile: Profile, sets: tuple[str, ...] = ()) -> Outcome:
     """Plays the script in a file."""
     name = str(path)
     try:
@@ -72,7 +73,7 @@ def played(path: Path, profile: str, sets: tuple[str, ...] = ()) -> Outcome:
 
 
 def played_text(
-    text: str, profile: str, name: str, folder: Path, sets: tuple[str, ...] = ()
+    text: str, profile: Profile, name: str, folder: Path, sets: tuple[str, ...] = ()
 ) -> Outcome:
     """Plays a script."""
     run: player.Player | None = None
@@ -144,16 +145,16 @@ def drill(paths: tuple[Path, ...], profile: str, sets: tuple[str, ...], json_to:
 
     Exit code: 0 all passed, skipped ones apart; 1 one departed; 2 one is wrong; 77 all were
     skipped."""
-    profiles.read(profile)
+    host = Profile.of(profile)
     # Keys that no host takes are refused before any script is played.
-    keys = hosts.overrides(profile, Settings(), player.UNAGREED, sets)
+    keys = hosts.overrides(host, Settings(), player.UNAGREED, sets)
     _native.Drill(hosts.SCENARIO, keys)
     files = scripts(paths)
     if not files:
         raise click.UsageError(f"{paths[0]} has no scripts: files that end in .pkt are needed")
     outcomes = []
     for path in files:
-        outcomes.append(played(path, profile, sets))
+        outcomes.append(played(path, host, sets))
         if json_to is None:
             for line in outcomes[-1].lines():
                 say(line)

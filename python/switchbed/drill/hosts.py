@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from switchbed import profiles
 from switchbed.drill.sysctls import Settings
 
 SCENARIO = """
@@ -43,12 +44,30 @@ class Agreed:
     ecn: bool
 
 
+@dataclass(frozen=True)
+class Profile:
+    """A host profile by what a script's settings mean for it."""
+
+    name: str
+    rack: bool
+    """Losses are found by time, as Linux has it since 4.18."""
+    small_window: bool
+    """The initial window is RFC 3390's."""
+
+    @classmethod
+    def of(cls, name: str) -> "Profile":
+        """The profile of this name, or of a file."""
+        values = {each["key"]: each["value"] for each in profiles.read(name)["settings"]}
+        rack = values.get("transport.loss_detection") == "rack"
+        return cls(name, rack, values.get("transport.initial_window") == "3pkt")
+
+
 def overrides(
-    profile: str, settings: Settings, agreed: Agreed, sets: tuple[str, ...] = ()
+    profile: Profile, settings: Settings, agreed: Agreed, sets: tuple[str, ...] = ()
 ) -> list[tuple[str, str]]:
     """The keys of a host with these settings: `key=value`, and the name in messages."""
     keys: dict[str, str] = {
-        "host.profile": profile,
+        "host.profile": profile.name,
         "transport.kind": settings.control,
         "transport.mss": f"{agreed.mss}B",
         "transport.header": f"{HEADERS + STAMPS * agreed.stamps}B",
@@ -64,13 +83,13 @@ def overrides(
         # tcp_schedule_loss_probe).
         keys["transport.loss_detection"] = "dupthresh"
         keys["transport.tail_loss_probe"] = "false"
-    elif not settings.rack and profile == "linux-6.x":
+    elif not settings.rack and profile.rack:
         keys["transport.loss_detection"] = "dupthresh"
     if settings.early_retrans in (0, 1, 2):
         keys["transport.tail_loss_probe"] = "false"
     if settings.early_retrans in (0, 4):
         keys["transport.early_retransmit"] = "off"
-    if settings.fack is not None and profile != "linux-6.x" and agreed.sack:
+    if settings.fack is not None and not profile.rack and agreed.sack:
         keys["transport.loss_detection"] = "fack" if settings.fack else "dupthresh"
     if not settings.idle_restart:
         keys["transport.restart"] = "keep"
@@ -78,7 +97,7 @@ def overrides(
         keys["transport.hystart"] = "off"
     if settings.pacing:
         keys["transport.pacing"] = "linux"
-    if profile == "linux-6.x":
+    if profile.rack:
         keys["host.lso_recent"] = "true"
     if settings.win_divisor != 3:
         keys["host.lso_beta"] = repr(1 / max(1, settings.win_divisor or 100))
@@ -94,7 +113,7 @@ def overrides(
         keys["transport.rto_max"] = f"{settings.rto_max_ms}ms"
     if settings.initial_window:
         keys["transport.initial_window"] = f"{settings.initial_window}pkt"
-    elif profile == "linux-2.6.38":
+    elif profile.small_window:
         keys["transport.initial_window"] = f"{_rfc3390(agreed.mss)}pkt"
     given = [(f"{key}={value}", key) for key, value in keys.items()]
     return given + [(one, f"--set {one}") for one in sets]

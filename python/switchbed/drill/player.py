@@ -48,7 +48,7 @@ class Player:
     """A script's run."""
 
     script: Script
-    profile: str
+    profile: hosts.Profile
     settings: Settings
     sets: tuple[str, ...] = ()
     """Keys of the host that the user sets, as `transport.rto_min=5ms`."""
@@ -83,6 +83,11 @@ class Player:
     stamps: dict[int, int] = field(default_factory=dict)
     """When a time stamp that the script names was sent."""
     asserts: Asserts = field(default_factory=Asserts)
+    sent_to: int = 0
+    edge: int = 0
+    """The peer takes the stream up to here."""
+    busy: int = 0
+    rwnd_limited: int = 0
     last: dict[str, int] = field(default_factory=dict)
     """When data or an ACK was sent or came last, by `tcp_info`'s names."""
 
@@ -109,7 +114,8 @@ class Player:
             if name == "tolerance_usecs":
                 self.tolerance = self._number(name, value) * PS_PER_US
             elif name == "mtu":
-                self.clamp = max(88, self._number(name, value) - hosts.HEADERS)
+                headers = hosts.HEADERS + 20 * (self.script.options.get("ip_version") == "ipv6")
+                self.clamp = max(88, self._number(name, value) - headers)
             elif name == "ip_version" and value not in ("ipv4", "ipv6", "ipv4-mapped-ipv6"):
                 raise SkippedError(1, f"IP version {value}")
 
@@ -145,13 +151,30 @@ class Player:
     def _pass_to(self, until: int) -> None:
         """Lets time pass, with all that is due meanwhile."""
         for _ in range(MOST_TIMERS):
-            due = self.model.next_timer() if self.model and self.state != "dead" else None
+            due = self.model.next_timer() if self._runs() else None
             if due is None or due > until:
                 break
+            self._account(max(self.now, due))
             self.now = max(self.now, due)
             self.model.on_timer(self.now)
             self._collect()
+        self._account(max(self.now, until))
         self.now = max(self.now, until)
+
+    def _runs(self) -> bool:
+        """Whether the connection's timers run."""
+        return self.model is not None and self.state not in ("dead", "closed")
+
+    def _account(self, until: int) -> None:
+        """Counts how long data waits, and waits for the peer's window (`tcp_chrono_start`)."""
+        if not self._runs() or self.state != "open":
+            return
+        info = self.model.info()
+        waiting, mss = info["tcpi_notsent_bytes"], info["tcpi_snd_mss"]
+        if waiting or info["tcpi_unacked"]:
+            self.busy += until - self.now
+        if waiting and self.sent_to + min(waiting, mss) > self.edge:
+            self.rwnd_limited += until - self.now
 
     def _collect(self) -> None:
         """Takes what the model has sent."""
@@ -190,6 +213,7 @@ class Player:
             sacks=tuple((self.remote + 1 + a, self.remote + 1 + b) for a, b in sacks),
         )
         if kind == "data":
+            self.sent_to = max(self.sent_to, offset + length + fin)
             self.last["tcpi_last_data_sent"] = at
         return wire.Sent(at, segment, syn, kind == "data")
 
@@ -246,9 +270,10 @@ class Player:
         for _ in range(MOST_TIMERS):
             if self.queue:
                 return
-            due = self.model.next_timer() if self.state != "dead" else None
+            due = self.model.next_timer() if self._runs() else None
             if due is None or due > until:
                 return
+            self._account(max(self.now, due))
             self.now = max(self.now, due)
             self.model.on_timer(self.now)
             self._collect()
@@ -313,7 +338,7 @@ class Player:
         self.agreed = Agreed(mss, segment.sack_ok and settings.sack, stamps, ecn)
         self.shift, self.scaled = min(segment.wscale or 0, 14) if scaled else 0, scaled
         keys = self._keys(self.agreed)
-        window = segment.window or 0
+        window = self.edge = segment.window or 0
         if answer:
             self.model.agree(hosts.SCENARIO, keys)
             letters = "E" if ecn else ""
@@ -330,7 +355,7 @@ class Player:
         """The answer to the SYN-ACK."""
         if "." not in segment.flags or segment.ack != (self.local or 0) + 1:
             raise SkippedError(line, "a handshake that fails")
-        window = (segment.window or 0) << self.shift
+        window = self.edge = (segment.window or 0) << self.shift
         self.model.accepted(window, self.agreed.ecn, self._echo(segment), self.now)
         self.model.delay(self.nodelay, self.cork, False, self.now)
         self.state = "open"
@@ -349,6 +374,8 @@ class Player:
         ack = segment.ack - base if "." in segment.flags and segment.ack is not None else None
         if ack is not None and ack < 0:
             ack = None
+        if ack is not None:
+            self.edge = ack + ((segment.window or 0) << self.shift)
         offset = segment.start - self.remote - 1
         length = segment.length + fin
         if offset < 0:
@@ -527,6 +554,9 @@ class Player:
             return
         if self.model.received > self.read:
             raise SkippedError(line, "the reset of a connection that has unread data")
+        if self.active and self.state == "opening":
+            self.state = "closed"
+            return
         self.closed_last = self.peer_closed
         self.model.close(self.now)
         self._collect()
@@ -550,6 +580,8 @@ class Player:
         info["tcpi_snd_wscale"] = self.shift
         info["tcpi_bytes_received"] = self.model.received
         info["tcpi_pmtu"] = 1500
+        info["tcpi_busy_time"] = self.busy // PS_PER_US
+        info["tcpi_rwnd_limited"] = self.rwnd_limited // PS_PER_US
         for name, at in self.last.items():
             info[name] = (self.now - at) // PS_PER_MS
         info["tcpi_advmss"] = self._own_mss() - hosts.STAMPS * self.agreed.stamps

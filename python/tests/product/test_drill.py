@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from switchbed.drill import parser
 from switchbed.drill.asserts import Asserts
 from switchbed.drill.command import Outcome, played, played_text
+from switchbed.drill.hosts import Profile
 from switchbed.drill.outcome import BadScriptError, DepartsError, SkippedError
 from switchbed.drill.script import Call, Clock, Code, Packet, When, Word
 from switchbed.drill.sysctls import Settings
@@ -37,7 +38,7 @@ PLAYED = [(path, profile) for path in SCRIPTS for profile in profiles(path)]
 
 @pytest.mark.parametrize(("path", "profile"), PLAYED, ids=lambda part: getattr(part, "stem", part))
 def test_a_rule_holds_for_its_profiles(path: Path, profile: str) -> None:
-    outcome = played(path, profile)
+    outcome = played(path, Profile.of(profile))
     assert outcome.outcome == "passed", "\n".join(outcome.lines())
 
 
@@ -64,7 +65,7 @@ def test_a_script_departs_where_its_last_segment_is_another(path: Path) -> None:
 
 def play(text: str, profile: str = "linux-6.x") -> Outcome:
     """The outcome of a script's text."""
-    return played_text(text, profile, "script.pkt", Path())
+    return played_text(text, Profile.of(profile), "script.pkt", Path())
 
 
 OPEN = """
@@ -119,7 +120,7 @@ def test_a_departure_says_what_differs(more: str, problem: str) -> None:
         ("`sysctl -q net.ipv4.tcp_congestion_control=bbr`", "congestion control bbr"),
         ("`echo 1 > /proc/sys/net/ipv4/tcp_mtu_probing`", "MTU probing"),
         ("0 splice(3, NULL, 4, NULL, 5, 0) = 5", "the system call splice"),
-        ("0 %{ assert tcpi_busy_time == 0 }%", "tcpi_busy_time of tcp_info"),
+        ("0 %{ assert tcpi_delivered == 0 }%", "tcpi_delivered of tcp_info"),
         ("0 %{ while True: pass }%", "Python's while in code"),
     ],
 )
