@@ -39,6 +39,8 @@ STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 MARKS = ("noecn", "ect01", "ect0", "ect1", "ce")
 LONGEST = 1 << 20
 """Characters of a script at most."""
+LONGEST_NUMBER = 24
+"""Characters of a number at most."""
 DEEPEST = 40
 """Nested values at most."""
 LATEST = 10**7
@@ -135,17 +137,15 @@ class Reader:
         text, self.at = self.text[self.at : stop], stop + len(end)
         return text
 
-    def integer(self, most: int = 2**32 - 1) -> int:
-        """Reads a whole number."""
+    def integer(self, most: int = 2**32 - 1, least: int = 0) -> int:
+        """Reads a whole number from `least` to `most`."""
         found = self.match(INTEGER)
         if not found:
             raise self.bad("a whole number is needed")
-        if (
-            len(found[0]) > 24
-            or (number := int(found[0], 0 if "x" in found[0].lower() else 10)) > most
-        ):
-            raise self.bad(f"a number is {most} at most; the one before it is larger,")
-        return number
+        base = 0 if "x" in found[0].lower() else 10
+        if len(found[0]) > LONGEST_NUMBER or not least <= int(found[0], base) <= most:
+            raise self.bad(f"a number is from {least} to {most}; the one before it is not,")
+        return int(found[0], base)
 
     def seconds(self) -> int:
         """Reads a time in seconds, as picoseconds."""
@@ -387,7 +387,7 @@ def _single(reader: Reader, depth: int) -> Value:
         if of is not None and len(of) == 1:
             return of[0]
         return Word(word)
-    return reader.integer(2**63)
+    return reader.integer(2**63, -(2**63))
 
 
 def _structure(parts: tuple[Value, ...]) -> Value:

@@ -135,8 +135,10 @@ def test_a_script_is_skipped_by_the_name_of_what_is_missing(text: str, what: str
     [
         ("0 foo", 1, "'(' is needed at the end"),
         ("// a\n\n0 < S 0:1(0) win 9", 3, "0:1(0): the numbers' difference is 1, not 0"),
-        ("0 < S 0:0(0) win 65536", 1, "a number is 65535 at most"),
+        ("0 < S 0:0(0) win 65536", 1, "a number is from 0 to 65535"),
         ("0 < S 99999999999:0(0)", 1, "a sequence number has 32 bits"),
+        ("0 < S 0:0(0) win 9 <mss 1000,wscale -1>", 1, "a number is from 0 to 255"),
+        ("0 < . 1:1(0) ack -5", 1, "a number is from 0 to 4294967295"),
         ("+0.2~+0.1 > . 1:1(0)", 1, "a range ends before it begins"),
         ("0 %{ assert 1 == }%", 1, "the code is no Python"),
         ("0 %{\n\nassert nothing == 1\n}%", 3, "nothing has no value"),
