@@ -31,6 +31,7 @@ from switchbed import (
 from switchbed import fct as fct_files
 from switchbed._native import Mistake, Panic
 from switchbed.calibration.command import calibrate
+from switchbed.drill.command import drill
 from switchbed.live.commands import live
 from switchbed.plots import command as plots
 from switchbed.plots.command import plot
@@ -749,6 +750,7 @@ for command in (
     calibrate,
     completion.command,
     doctor.doctor,
+    drill,
     live,
     plot,
     theory,

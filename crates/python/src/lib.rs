@@ -5,6 +5,7 @@
 #![deny(unreachable_pub)]
 
 mod detached;
+mod drill;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod live;
 mod own;
@@ -202,6 +203,8 @@ fn json(value: &impl serde::Serialize) -> String {
 
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use super::drill::Drill;
     #[cfg(all(target_os = "linux", feature = "live"))]
     #[pymodule_export]
     use super::live::{

@@ -95,6 +95,10 @@ params! {
         /// Whether data is held back, too, from a cut for a mark until all that was out
         /// then is acknowledged. Linux leaves its open state there and sends at once.
         after_cut("lso_after_cut"): bool;
+        /// Data is held back only while the next ACK is near: a segment left within the last millisecond,
+        /// and the oldest unacknowledged one left half a smoothed RTT ago or earlier (Linux since 4.20:
+        /// tcp_tso_should_defer). Default: false.
+        recent("lso_recent"): Option<bool>;
     }
 }
 

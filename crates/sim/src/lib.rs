@@ -24,6 +24,7 @@ mod carriers;
 mod course;
 mod deadlock;
 mod deployed;
+pub mod drill;
 mod empty_network;
 mod engine;
 mod flow;

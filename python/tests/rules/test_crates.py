@@ -24,6 +24,7 @@ ORDER = (
     "course",
     "ideal",
     "transport",
+    "drill",
     "flow",
     "observe",
     "routing",

@@ -20,6 +20,7 @@ pub const LSO: Lso = Lso {
     max: Bytes::new(65_536),
     beta: 1.0 / 3.0,
     after_cut: false,
+    recent: None,
     autosize: Autosize::Off,
 };
 pub const MERGE: Merge = Merge { packets: 1, time: Span::from_us(20), flush: MergeFlush::Time };

@@ -155,6 +155,23 @@ fn data_waits_two_milliseconds_at_most() {
 }
 
 #[test]
+fn data_waits_for_near_acks_alone_where_the_setting_says_so() {
+    // The sixth ACK lets six packets out if the last segment left more than 1 ms ago: 100 us of
+    // round trip, and as much as the ACK is late. Two clock ticks have not passed.
+    for (late, burst) in [(900, 0), (901, 6)] {
+        let pipe = Pipe::new(&fixed(30)).ack(move |n, _| match n {
+            5.. => Fate::Late(Span::from_us(late)),
+            _ => Fate::Deliver,
+        });
+        let mut pipe = with_lso(pipe, LARGE, THIRD);
+        let lso = Lso { on: true, beta: THIRD, recent: Some(true), ..LSO };
+        pipe.config = pipe.config.clone().with_lso(&lso).unwrap();
+        pipe.write(1_000);
+        assert_eq!(bursts(&mut pipe, 6), [0, 0, 0, 0, 0, burst], "{late} us");
+    }
+}
+
+#[test]
 fn a_window_that_waits_to_be_filled_grows_as_a_full_one() {
     // Slow start: a packet for each one acknowledged.
     let settings = Transport { grow_when_app_limited: false, ..transport() };

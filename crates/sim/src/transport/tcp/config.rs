@@ -94,6 +94,8 @@ pub struct Config {
     pub(super) lso_beta: f64,
     /// Data waits after a cut for a mark, too.
     pub(super) lso_after_cut: bool,
+    /// Data waits only while the next ACK is near.
+    pub(super) lso_recent: bool,
     /// Rule that makes segments smaller.
     pub(super) autosize: Autosize,
     /// The largest segment's bytes, not rounded.
@@ -251,6 +253,7 @@ impl Config {
             lso_max: 0,
             lso_beta: 1.0,
             lso_after_cut: false,
+            lso_recent: false,
             autosize: Autosize::Off,
             gso_max: 0,
             paced: t.pacing == Pacing::Linux,
@@ -278,6 +281,7 @@ impl Config {
             lso_max,
             lso_beta: lso.beta,
             lso_after_cut: lso.after_cut,
+            lso_recent: lso.recent == Some(true),
             autosize: lso.autosize,
             gso_max: lso.max.get(),
             shapes: self.shapes || lso.autosize != Autosize::Off,
@@ -300,6 +304,12 @@ impl Config {
     /// The same where connections leave congested paths, or stay.
     pub(crate) fn balancing(self, plb: bool) -> Config {
         Config { plb, ..self }
+    }
+
+    /// The same where the peer's window is known from its segments alone ([`super::Sender::offer`]).
+    #[must_use]
+    pub fn offered_by_peer(self) -> Config {
+        Config { opens: true, initial_receive_bytes: 0, ..self }
     }
 
     /// Whether something has to be known of a sender's way out.
@@ -345,6 +355,11 @@ impl Config {
     /// Whether it must be known when each segment was sent.
     pub(super) fn logs(&self) -> bool {
         self.rack() || self.tail_loss_probe || self.sacks_restart_timer
+    }
+
+    /// Whether ACKs carry SACK blocks.
+    pub fn has_sack(&self) -> bool {
+        self.sack()
     }
 
     /// Whether losses are repaired by SACK (else by NewReno).

@@ -92,6 +92,13 @@ impl Sender {
         }
     }
 
+    /// The peer takes all before `edge`, and nothing beyond.
+    pub fn offer(&mut self, edge: u64) {
+        if let Some(extras) = &mut self.extras {
+            extras.offered = edge;
+        }
+    }
+
     /// A segment goes out.
     pub(super) fn note_sent(&mut self, config: &Config, segment: &Segment, now: Time) {
         let Some(extras) = &mut self.extras else { return };

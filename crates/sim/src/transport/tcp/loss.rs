@@ -129,6 +129,16 @@ impl Loss {
         first
     }
 
+    /// Whether a timeout has begun the phase that it is in.
+    pub(super) fn timed_out(&self) -> bool {
+        self.phase == Phase::Holdoff && self.timeout_at.is_some()
+    }
+
+    /// Timeouts that have found the stream at `una`.
+    pub(super) fn timeouts_at(&self, una: u64) -> u32 {
+        if self.timeout_at == Some(una) { self.timeouts } else { 0 }
+    }
+
     /// Whether a timeout now, with data from `una` out, is the last that is waited for.
     pub(super) fn gives_up(&self, patience: Patience, una: u64, now: Time) -> bool {
         let again = self.timeout_at == Some(una);

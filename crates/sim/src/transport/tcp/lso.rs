@@ -18,6 +18,9 @@ use switchbed_units::{Span, Time};
 /// Two clock ticks of 1 ms (condition 6).
 const LONGEST: Span = Span::from_ms(2);
 
+/// Data is held back this long after a segment at most, with `lso_recent` (tcp_tso_should_defer).
+const RECENT: Span = Span::from_ms(1);
+
 /// State of a sender with LSO.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lso {
@@ -42,6 +45,16 @@ impl Sender {
         (share.max(1) * mss).min(self.largest_segment(config))
     }
 
+    /// Whether the next ACK is not to be expected soon.
+    fn ack_is_far(&self, now: Time) -> bool {
+        let first = self.extras.as_deref().and_then(|extras| extras.log.first());
+        let young = match (first, self.srtt()) {
+            (Some(first), Some(srtt)) => now.since(first.at) < srtt / 2,
+            _ => false,
+        };
+        self.sent == self.una || self.since_sent(now) > RECENT || young
+    }
+
     /// Whether new data is held back, with `in_flight` bytes in the network.
     #[cold]
     pub(super) fn defers(&mut self, config: &Config, in_flight: u64, now: Time) -> bool {
@@ -51,6 +64,7 @@ impl Sender {
         let open = self.loss.is_none() && !cut;
         let left = self.unsent();
         let (una, nxt) = (self.una, self.nxt);
+        let far = config.lso_recent && self.ack_is_far(now);
         // As Linux has it, what is worth sending is not all that is sent.
         let most = match config.autosize {
             Autosize::Off => segment,
@@ -61,7 +75,7 @@ impl Sender {
             return false;
         }
         let late = lso.since != Time::NEVER && now.since(lso.since) >= LONGEST;
-        if open && !late && allowed < segment.min(left) {
+        if open && !late && !far && allowed < segment.min(left) {
             // A full window holds data back by itself.
             if lso.since == Time::NEVER && allowed >= config.mss as u64 {
                 lso.since = now;

@@ -29,6 +29,7 @@
 //! | `pace` | when it acknowledges, as Linux does |
 //! | `opening` | how it opens its window, as Linux does |
 //! | `accurate` | accurate ECN's counters (RFC 9768) |
+//! | `info` | a sender's state as Linux's `tcp_info` has it |
 //!
 //! Not modelled: FIN, Nagle, a closing receive window, the ACK that ends the
 //! handshake (it rides on the first data), DSACK, taking back spurious retransmissions (F-RTO,
@@ -40,6 +41,7 @@ mod control;
 mod early;
 mod extras;
 mod growth;
+mod info;
 mod loss;
 mod lso;
 mod opening;
@@ -59,6 +61,7 @@ mod usage;
 
 pub use crate::packet::segment::{Flags, MAX_SACKS, SackBlock, Segment};
 pub use config::{BadSetting, Config};
+pub use info::{CaState, Info};
 pub use receiver::Receiver;
 pub use sender::Sender;
 

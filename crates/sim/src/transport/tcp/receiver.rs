@@ -131,6 +131,24 @@ impl Receiver {
         self.ack_now |= config.ack_pushed && self.unacked > 0;
     }
 
+    /// Data of the host's other half carries the acknowledgement: none is owed any more. Returns
+    /// whether one is owed nevertheless, because it is to tell more than where the stream has come to.
+    pub fn carried(&mut self, config: &Config) -> bool {
+        if self.owed_ack != NOTHING || self.syn_ack || self.beyond.is_some() {
+            return true;
+        }
+        (self.ack_now, self.unacked, self.deadline) = (false, 0, Time::NEVER);
+        if let Some(pace) = &mut self.pace {
+            pace.sent(config, self.next);
+        }
+        false
+    }
+
+    /// Whether ACKs carry ECE now.
+    pub fn echoes(&self, config: &Config) -> Flags {
+        self.echoed(config, self.ece)
+    }
+
     /// The next ACK to send.
     #[inline]
     pub fn poll_transmit(&mut self, config: &Config, _now: Time) -> Option<Segment> {

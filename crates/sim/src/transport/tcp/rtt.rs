@@ -38,6 +38,11 @@ impl Rtt {
         (self.srtt > Span::ZERO).then_some(self.srtt)
     }
 
+    /// The variation of the round-trip time.
+    pub(super) fn rttvar(&self) -> Span {
+        self.rttvar
+    }
+
     /// srtt + 4·rttvar; the initial RTO before the first sample.
     #[inline]
     pub(super) fn unclamped(&self, config: &Config) -> Span {

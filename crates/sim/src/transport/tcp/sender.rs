@@ -192,6 +192,21 @@ impl Sender {
         self.window.bytes(config)
     }
 
+    /// All before has been sent at least once.
+    pub fn sent_to(&self) -> u64 {
+        self.sent
+    }
+
+    /// How long ago a segment went out last.
+    pub(super) fn since_sent(&self, now: Time) -> Span {
+        now.since(self.last_sent)
+    }
+
+    /// The peer has no ECN.
+    pub fn refuse_ecn(&mut self) {
+        self.lose_ecn();
+    }
+
     /// Bytes written and not sent yet, or to be sent again after a timeout.
     #[inline]
     pub fn unsent(&self) -> u64 {
@@ -415,6 +430,11 @@ impl Sender {
         now: Time,
     ) -> Option<Segment> {
         if self.una == self.sent {
+            // A closed window is no pause of the application.
+            let len = self.unsent().min(config.mss as u64);
+            if !self.takes(config, self.nxt + len) {
+                return None;
+            }
             self.restart_if_idle(config, now);
         }
         if config.lso_max > 0 && self.defers(config, in_flight, now) {
@@ -485,6 +505,10 @@ impl Sender {
     #[inline]
     fn sample_rtt(&mut self, config: &Config, ack: &Segment, now: Time) -> Option<Span> {
         let sent_at = if config.every_ack_timed {
+            // No stamp: of data sent twice, to a peer without timestamps (Karn's rule).
+            if ack.stamp == Time::NEVER {
+                return None;
+            }
             ack.stamp
         } else if self.una >= self.timed_end {
             self.timed_end = UNTIMED;
@@ -607,7 +631,9 @@ impl Sender {
             return;
         }
         if config.every_ack_timed {
-            self.first_rtt(now.since(ack.stamp));
+            if ack.stamp != Time::NEVER {
+                self.first_rtt(now.since(ack.stamp));
+            }
         } else if self.syns == 1 {
             self.first_rtt(now.since(self.timed_at));
         }

@@ -24,6 +24,18 @@ pub(super) struct Sent {
     fate: Fate,
     /// Whether it has been sent more than once.
     pub(super) again: bool,
+    /// Whether it was taken for lost before it was sent last.
+    was_lost: bool,
+}
+
+/// Segments of a log by what became of them, as Linux counts them in `tcp_info`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Fates {
+    pub(super) sacked: u32,
+    /// Taken for lost, sent again since or not.
+    pub(super) lost: u32,
+    /// Sent again, and neither SACKed nor lost again.
+    pub(super) retransmitted: u32,
 }
 
 /// The segments that are out, in the order of the stream.
@@ -44,7 +56,31 @@ impl SentLog {
     /// New data up to `end` goes out.
     pub(super) fn push(&mut self, end: u64, at: Time) {
         self.count += 1;
-        self.segments.push_back(Sent { end, at, nth: self.count, fate: Fate::Out, again: false });
+        self.segments.push_back(Sent {
+            end,
+            at,
+            nth: self.count,
+            fate: Fate::Out,
+            again: false,
+            was_lost: false,
+        });
+    }
+
+    /// Counts the segments by what became of them.
+    pub(super) fn fates(&self) -> Fates {
+        let mut fates = Fates::default();
+        for segment in &self.segments {
+            match segment.fate {
+                Fate::Sacked => fates.sacked += 1,
+                Fate::Lost => fates.lost += 1,
+                Fate::Out if segment.again => {
+                    fates.retransmitted += 1;
+                    fates.lost += u32::from(segment.was_lost);
+                }
+                Fate::Out => {}
+            }
+        }
+        fates
     }
 
     /// How many segments are out.
@@ -151,6 +187,7 @@ impl SentLog {
             if self.segments[nth].fate == Fate::Lost {
                 self.lost -= self.segments[nth].end - self.start_of(nth);
                 self.segments[nth].fate = Fate::Out;
+                self.segments[nth].was_lost = true;
             }
             let segment = &mut self.segments[nth];
             (segment.at, segment.nth, segment.again) = (at, self.count, true);

@@ -1,0 +1,568 @@
+//! One host's end of a TCP connection without a network, for scripts that say what arrives and what is to
+//! be sent (`switchbed drill`): the two halves of [`crate::transport::tcp`] with their timers, driven by hand.
+//!
+//! Five things that the halves leave to others are here. A FIN is a byte of the stream. Small segments
+//! wait as Nagle's algorithm and Linux's Minshall variant have it (`tcp_nagle_check`). A window that is
+//! closed, and data that waits while nothing is out, is probed (`tcp_send_probe0`). SYN-ACKs are sent
+//! again. An RTT sample is of the first segment that an ACK acknowledges, if it was sent once
+//! (`tcp_clean_rtx_queue`), else of the time stamp that the peer echoes.
+
+use crate::transport::tcp::{Config, Flags, Info, MAX_SACKS, Receiver, SackBlock, Segment, Sender};
+use std::collections::VecDeque;
+use switchbed_qdisc::Ecn;
+use switchbed_units::{Span, Time};
+
+/// A segment that the peer sent.
+#[derive(Clone, Debug, Default)]
+pub struct Arrival {
+    /// Offset of the first byte of payload in the peer's stream.
+    pub offset: u64,
+    /// Bytes of payload, and one for a FIN.
+    pub len: u32,
+    /// Whether its last byte is a FIN.
+    pub fin: bool,
+    /// Next byte of this host's stream that the peer expects.
+    pub ack: Option<u64>,
+    /// Bytes from there on that the peer takes.
+    pub window: u64,
+    /// Blocks of this host's stream that the peer holds, the newest first.
+    pub sacks: Vec<(u64, u64)>,
+    /// ECE, CWR and AE.
+    pub flags: Flags,
+    /// Whether it came with a congestion mark.
+    pub marked: bool,
+    /// When the segment was sent whose time stamp it echoes.
+    pub echo: Option<Time>,
+}
+
+/// Kind of a segment that the host sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// SYN or SYN-ACK.
+    Syn,
+    /// Payload, a FIN, or both.
+    Data,
+    /// An acknowledgement alone.
+    Ack,
+    /// A probe of the peer's window: an acknowledgement with the number of the byte before.
+    Probe,
+}
+
+/// Reordering that SACKs have shown, as Linux counts it (`tcp_check_sack_reordering`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reordering {
+    /// The largest distance in packets.
+    pub packets: u64,
+    /// How often a segment has arrived behind a later one.
+    pub seen: u32,
+}
+
+/// A segment that the host sends.
+#[derive(Clone, Debug)]
+pub struct Departure {
+    /// When it leaves.
+    pub at: Time,
+    /// Kind of segment.
+    pub kind: Kind,
+    /// Offset of its first byte in the host's stream.
+    pub offset: u64,
+    /// Bytes of payload, without a FIN.
+    pub len: u32,
+    /// Whether it has a FIN.
+    pub fin: bool,
+    /// Next byte of the peer's stream that the host expects.
+    pub ack: u64,
+    /// ECE, CWR and AE.
+    pub flags: Flags,
+    /// Blocks of the peer's stream that the host holds.
+    pub sacks: Vec<(u64, u64)>,
+    /// Codepoint of ECN.
+    pub ecn: Ecn,
+    /// Whether the data was sent before.
+    pub again: bool,
+}
+
+/// A segment that is out, for RTT samples.
+#[derive(Clone, Copy, Debug)]
+struct Out {
+    start: u64,
+    end: u64,
+    at: Time,
+    again: bool,
+    sacked: bool,
+}
+
+/// When small segments wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Nagle {
+    /// Small segments never wait (`TCP_NODELAY`).
+    pub off: bool,
+    /// Small segments wait until the socket is uncorked (`TCP_CORK`).
+    pub cork: bool,
+}
+
+/// Linux's first measure of reordering (`tcp_reordering`).
+const DUP_THRESH: u64 = 3;
+/// Doublings of a probe's timer at most.
+const MOST_DOUBLINGS: u32 = 20;
+
+/// One end of a connection.
+#[derive(Clone, Debug)]
+pub struct Drill {
+    sending: Config,
+    receiving: Config,
+    sender: Sender,
+    receiver: Receiver,
+    out: VecDeque<Out>,
+    /// Bytes that the application has written and the sender does not know of yet.
+    pending: u64,
+    /// End of the last segment sent that was not full.
+    small: u64,
+    /// When small segments wait.
+    pub nagle: Nagle,
+    /// The handshake is over.
+    open: bool,
+    /// The application has closed: a FIN follows what is written.
+    closed: bool,
+    /// Offset of the FIN, once the sender knows of it.
+    fin: Option<u64>,
+    /// The peer has sent a FIN.
+    peer_closed: bool,
+    /// When the last SYN or SYN-ACK went out, and how many have.
+    opened: Time,
+    opens: u32,
+    edge: u64,
+    /// When a window probe is due, and how many have gone out in a row.
+    probe: Time,
+    probes: u32,
+    /// When the SYN-ACK is sent again.
+    answer: Time,
+    reordering: Reordering,
+    /// End of the highest segment that the peer holds.
+    highest: u64,
+    departures: VecDeque<Departure>,
+}
+
+impl Drill {
+    /// An end with these settings, which is not open yet.
+    pub fn new(config: Config) -> Drill {
+        let sending = config.clone().offered_by_peer();
+        let sender = Sender::new(&sending);
+        Drill {
+            sending,
+            receiving: config,
+            sender,
+            receiver: Receiver::new(),
+            out: VecDeque::new(),
+            pending: 0,
+            small: 0,
+            nagle: Nagle::default(),
+            open: false,
+            closed: false,
+            fin: None,
+            peer_closed: false,
+            opened: Time::ZERO,
+            opens: 0,
+            edge: 0,
+            probe: Time::NEVER,
+            probes: 0,
+            answer: Time::NEVER,
+            reordering: Reordering { packets: DUP_THRESH, seen: 0 },
+            highest: 0,
+            departures: VecDeque::new(),
+        }
+    }
+
+    /// Takes over the settings that the handshake has agreed on.
+    pub fn agree(&mut self, config: Config) {
+        self.sending = config.clone().offered_by_peer();
+        self.receiving = config;
+    }
+
+    /// The application connects: a SYN goes out.
+    pub fn connect(&mut self, now: Time) {
+        // A sender opens its connection once there is data; this byte is taken back with the SYN-ACK.
+        self.sender.write(1);
+        self.poll(now);
+    }
+
+    /// The answer to the SYN came; the peer takes so many bytes.
+    pub fn connected(&mut self, window: u64, flags: Flags, echo: Option<Time>, now: Time) {
+        let stamp = echo.or((self.opens == 1).then_some(self.opened)).unwrap_or(Time::NEVER);
+        let no_ecn = Flags::NONE.with_if(Flags::NO_ECN, !flags.contains(Flags::ECE));
+        if no_ecn.contains(Flags::NO_ECN) {
+            self.sender.refuse_ecn();
+        }
+        let flags = flags.with(Flags::SYN).with(no_ecn);
+        self.sender.on_segment(&self.sending, &Segment::ack(0, flags, stamp), now);
+        self.sender.truncate();
+        self.open = true;
+        self.offer(window);
+        // The third segment of the handshake, which in the simulator rides on the first data.
+        let ack = Segment::ack(0, Flags::NONE, now);
+        self.push_ack(&ack, now);
+        self.feed(false, false);
+        self.poll(now);
+    }
+
+    /// A SYN came: a SYN-ACK goes out.
+    pub fn accept(&mut self, ecn: bool, now: Time) {
+        self.sender = Sender::established(&self.sending);
+        let flags = Flags::SYN.with_if(Flags::NO_ECN, !ecn);
+        let syn = Segment::data(0, 0, flags, now);
+        self.receiver.on_segment(&self.receiving, &syn, false, now);
+        self.poll(now);
+        self.answer = now + self.sender.rto(&self.sending);
+    }
+
+    /// The SYN-ACK has had no answer.
+    fn answer_again(&mut self, now: Time) {
+        let wait = self.sender.rto(&self.sending) * (1 << self.opens.min(MOST_DOUBLINGS));
+        let flags = Flags::SYN.with_if(Flags::NO_ECN, self.sender.without_ecn());
+        let syn = Segment::data(0, 0, flags, now);
+        self.receiver.on_segment(&self.receiving, &syn, false, now);
+        self.poll(now);
+        self.answer = now + wait;
+    }
+
+    /// The answer to the SYN-ACK came, and opens the connection.
+    pub fn accepted(&mut self, window: u64, ecn: bool, echo: Option<Time>, now: Time) {
+        let sent = echo.or((self.opens == 1).then_some(self.opened));
+        match sent {
+            Some(sent) => self.sender.accepted(&self.sending, now.since(sent), !ecn),
+            None if !ecn => self.sender.refuse_ecn(),
+            None => {}
+        }
+        (self.answer, self.open) = (Time::NEVER, true);
+        self.offer(window);
+    }
+
+    /// The peer takes so many bytes beyond what it has acknowledged.
+    fn offer(&mut self, window: u64) {
+        self.edge = self.sender.acked() + window;
+        self.sender.offer(self.edge);
+    }
+
+    /// The application writes; `more`: it will write on soon.
+    pub fn write(&mut self, bytes: u64, more: bool, now: Time) {
+        self.pending += bytes;
+        self.feed(more, false);
+        self.poll(now);
+    }
+
+    /// The application has changed when small segments wait; `push`: what waits goes out now.
+    pub fn delay(&mut self, nagle: Nagle, push: bool, now: Time) {
+        self.nagle = nagle;
+        self.feed(false, push);
+        self.poll(now);
+    }
+
+    /// The application closes its direction.
+    pub fn close(&mut self, now: Time) {
+        self.closed = true;
+        self.feed(false, true);
+        self.poll(now);
+    }
+
+    /// A segment came on the open connection.
+    pub fn arrive(&mut self, arrival: &Arrival, now: Time) {
+        if arrival.len > 0 {
+            self.take_data(arrival, now);
+        }
+        if let Some(ack) = arrival.ack {
+            self.take_ack(arrival, ack, now);
+        }
+        self.feed(false, false);
+        self.poll(now);
+    }
+
+    fn take_data(&mut self, arrival: &Arrival, now: Time) {
+        let flags = Flags::NONE.with_if(Flags::CWR, arrival.flags.contains(Flags::CWR));
+        let flags = flags.with_if(Flags::NO_ECN, self.sender.without_ecn());
+        let segment = Segment::data(arrival.offset, arrival.len, flags, now);
+        if arrival.fin {
+            self.peer_closed = true;
+            self.receiver.on_merged(&self.receiving, &segment, arrival.marked, now);
+        } else {
+            self.receiver.on_segment(&self.receiving, &segment, arrival.marked, now);
+        }
+    }
+
+    fn take_ack(&mut self, arrival: &Arrival, ack: u64, now: Time) {
+        let una = self.sender.acked();
+        if ack > self.sender.sent_to() {
+            // Linux ignores an ACK of data that was never sent.
+            return;
+        }
+        let changed = if ack >= una {
+            let edge = ack + arrival.window;
+            let changed = edge != self.edge;
+            self.edge = edge;
+            self.sender.offer(edge);
+            changed
+        } else {
+            false
+        };
+        let sacks = self.whole(&arrival.sacks, ack.max(una));
+        let tells = !sacks.is_empty() || arrival.flags.contains(Flags::ECE);
+        // A window update, or an ACK that rides on data, is no duplicate (tcp_ack: FLAG_NOT_DUP).
+        if ack <= una && !tells && (changed || arrival.len > 0 || ack < una) {
+            return;
+        }
+        let stamp = self.sampled(ack).or(arrival.echo).unwrap_or(Time::NEVER);
+        if sacks.is_empty() {
+            self.tell(arrival, ack, &[], stamp, now);
+        }
+        for blocks in sacks.chunks(MAX_SACKS) {
+            self.tell(arrival, ack, blocks, stamp, now);
+        }
+    }
+
+    /// Hands an ACK to the sender.
+    fn tell(&mut self, arrival: &Arrival, ack: u64, blocks: &[(u64, u64)], stamp: Time, now: Time) {
+        let mut segment = Segment::ack(ack, arrival.flags, stamp);
+        for (place, &(start, end)) in segment.sack.iter_mut().zip(blocks) {
+            let distance = |at: u64| u32::try_from(at.saturating_sub(ack)).unwrap_or(u32::MAX);
+            *place = SackBlock { start: distance(start), end: distance(end) };
+            segment.sacks += 1;
+        }
+        self.sender.on_segment(&self.sending, &segment, now);
+    }
+
+    /// The blocks in whole segments, above `from`: Linux does not count a part of one. Only what is out
+    /// can be SACKed; duplicate SACKs are below.
+    fn whole(&mut self, blocks: &[(u64, u64)], from: u64) -> Vec<(u64, u64)> {
+        if !self.sending.has_sack() {
+            return Vec::new();
+        }
+        let (mut whole, mut overtaken, mut highest) = (Vec::new(), u64::MAX, self.highest);
+        for &(start, end) in blocks {
+            let mut part: Option<(u64, u64)> = None;
+            for out in &mut self.out {
+                if out.start >= start.max(from) && out.end <= end {
+                    if !out.sacked && !out.again && out.start < self.highest {
+                        overtaken = overtaken.min(out.start);
+                    }
+                    out.sacked = true;
+                    highest = highest.max(out.end);
+                    part = Some((part.map_or(out.start, |(start, _)| start), out.end));
+                }
+            }
+            whole.extend(part);
+        }
+        self.highest = highest;
+        self.note_reordering(overtaken);
+        whole
+    }
+
+    /// A segment from `start` on has arrived behind a later one, and was sent once.
+    fn note_reordering(&mut self, start: u64) {
+        if start < self.highest {
+            let packets = (self.highest - start).div_ceil(self.sending.mss().into());
+            self.reordering.packets = self.reordering.packets.max(packets);
+            self.reordering.seen += 1;
+        }
+    }
+
+    /// When the first of the segments was sent that an ACK acknowledges; `None`: of one sent twice, or of
+    /// nothing new.
+    fn sampled(&mut self, ack: u64) -> Option<Time> {
+        let (mut first, mut again, mut overtaken) = (None, false, u64::MAX);
+        while let Some(out) = self.out.front().copied().filter(|out| out.end <= ack) {
+            self.out.pop_front();
+            again |= out.again;
+            if !out.sacked && !out.again {
+                first = first.or(Some(out.at));
+                if out.start < self.highest && self.sending.has_sack() {
+                    overtaken = overtaken.min(out.start);
+                }
+            }
+        }
+        self.highest = if self.out.iter().any(|out| out.sacked) { self.highest } else { ack };
+        self.note_reordering(overtaken);
+        first.filter(|_| !again)
+    }
+
+    /// When [`Drill::on_timer`] is due.
+    pub fn next_timer(&self) -> Option<Time> {
+        let paced = Some(self.sender.paced_until()).filter(|&at| at != Time::NEVER);
+        let own = [self.probe, self.answer].into_iter().min().filter(|&at| at != Time::NEVER);
+        let timers = [self.sender.next_timeout(), self.receiver.next_timeout(), paced, own];
+        timers.into_iter().flatten().min()
+    }
+
+    /// Runs the timer of window probes while data waits and nothing is out (`tcp_check_probe_timer`).
+    fn watch_window(&mut self, now: Time) {
+        let nothing_out = self.sender.sent_to() == self.sender.acked();
+        let waits = self.sender.unsent() + self.pending > 0;
+        if !nothing_out || !waits || !self.open || self.sender.next_timeout().is_some() {
+            (self.probe, self.probes) = (Time::NEVER, 0);
+        } else if self.probe == Time::NEVER {
+            let wait = self.sender.rto(&self.sending) * (1 << self.probes.min(MOST_DOUBLINGS));
+            self.probe = now + wait;
+        }
+    }
+
+    /// Sends what waits, or a probe of the window.
+    fn probe_window(&mut self, now: Time) {
+        self.probe = Time::NEVER;
+        self.feed(false, true);
+        let before = self.departures.len();
+        self.poll(now);
+        if self.departures.len() == before {
+            self.probe = Time::NEVER;
+            self.probes += 1;
+            let ack = Segment::ack(self.receiver.received(), Flags::NONE, now);
+            self.push_ack(&ack, now);
+            if let Some(last) = self.departures.back_mut() {
+                last.kind = Kind::Probe;
+            }
+            self.watch_window(now);
+        }
+    }
+
+    /// Time has passed.
+    pub fn on_timer(&mut self, now: Time) {
+        self.sender.on_timeout(&self.sending, now);
+        self.receiver.on_timeout(&self.receiving, now);
+        if self.answer <= now {
+            self.answer_again(now);
+        } else if self.probe <= now {
+            self.probe_window(now);
+        } else {
+            self.poll(now);
+        }
+    }
+
+    /// The segments sent since the last call.
+    pub fn departures(&mut self) -> impl Iterator<Item = Departure> + '_ {
+        self.departures.drain(..)
+    }
+
+    /// The sender's state.
+    pub fn info(&self) -> Info {
+        let mut info = self.sender.info(&self.sending);
+        info.notsent_bytes += self.pending;
+        info
+    }
+
+    /// Reordering that SACKs have shown.
+    pub fn reordering(&self) -> Reordering {
+        self.reordering
+    }
+
+    /// Bytes of the peer's stream that have come in order, its FIN apart.
+    pub fn received(&self) -> u64 {
+        self.receiver.received() - u64::from(self.peer_closed && self.receiver.received() > 0)
+    }
+
+    /// Whether the connection has given up.
+    pub fn failed(&self) -> bool {
+        self.sender.failed()
+    }
+
+    /// Time until the retransmission timer expires.
+    pub fn timer_in(&self, now: Time) -> Option<Span> {
+        self.sender.next_timeout().map(|at| at.since(now))
+    }
+
+    /// Hands the sender what it may cut into segments now; `more`: the application has said that it will
+    /// write on, `push`: small segments do not wait.
+    fn feed(&mut self, more: bool, push: bool) {
+        if !self.open {
+            return;
+        }
+        let (mss, una) = (u64::from(self.sending.mss()), self.sender.acked());
+        let tail = (self.sender.unsent() + self.pending) % mss;
+        let waits = more || self.nagle.cork || (!self.nagle.off && self.small > una);
+        let held = if waits && !push { tail.min(self.pending) } else { 0 };
+        if self.pending > held {
+            self.sender.write(self.pending - held);
+            self.pending = held;
+        }
+        if self.closed && self.pending == 0 && self.fin.is_none() {
+            self.fin = Some(self.sender.written());
+            self.sender.write(1);
+        }
+    }
+
+    /// Collects what both halves send now.
+    fn poll(&mut self, now: Time) {
+        let mut carried = false;
+        while let Some(segment) = self.sender.poll_transmit(&self.sending, now) {
+            self.sender.left_card(self.sending.wire_bytes(&segment));
+            carried |= !segment.flags.contains(Flags::SYN);
+            self.depart(segment, now);
+        }
+        if carried {
+            self.receiver.carried(&self.receiving);
+        }
+        self.watch_window(now);
+        while let Some(ack) = self.receiver.poll_transmit(&self.receiving, now) {
+            let syn = ack.flags.contains(Flags::SYN);
+            if syn {
+                (self.opened, self.opens) = (now, self.opens + 1);
+            }
+            self.push_ack(&ack, now);
+        }
+    }
+
+    /// The receiver answers.
+    fn push_ack(&mut self, ack: &Segment, now: Time) {
+        let syn = ack.flags.contains(Flags::SYN);
+        let block =
+            |b: &SackBlock| (ack.offset + u64::from(b.start), ack.offset + u64::from(b.end));
+        self.departures.push_back(Departure {
+            at: now,
+            kind: if syn { Kind::Syn } else { Kind::Ack },
+            offset: if syn { 0 } else { self.sender.sent_to() },
+            len: 0,
+            fin: false,
+            ack: ack.offset,
+            flags: ack.flags,
+            sacks: ack.sack_blocks().iter().map(block).collect(),
+            ecn: self.codepoint(ack),
+            again: false,
+        });
+    }
+
+    fn codepoint(&self, segment: &Segment) -> Ecn {
+        if self.sending.ecn_capable(segment) { self.sending.ect() } else { Ecn::NotEct }
+    }
+
+    /// The sender sends.
+    fn depart(&mut self, segment: Segment, now: Time) {
+        let syn = segment.flags.contains(Flags::SYN);
+        let end = segment.offset + u64::from(segment.len);
+        let again = segment.flags.contains(Flags::RETRANSMIT);
+        if syn {
+            (self.opened, self.opens) = (now, self.opens + 1);
+        } else if again {
+            for out in &mut self.out {
+                if out.start < end && out.end > segment.offset {
+                    (out.at, out.again) = (now, true);
+                }
+            }
+        } else {
+            if segment.len < self.sending.mss() {
+                self.small = end;
+            }
+            let start = segment.offset;
+            self.out.push_back(Out { start, end, at: now, again, sacked: false });
+        }
+        let fin = !syn && self.fin.is_some_and(|fin| fin < end);
+        let echo = if syn { Flags::NONE } else { self.receiver.echoes(&self.receiving) };
+        self.departures.push_back(Departure {
+            at: now,
+            kind: if syn { Kind::Syn } else { Kind::Data },
+            offset: segment.offset,
+            len: segment.len - u32::from(fin),
+            fin,
+            ack: self.receiver.received(),
+            flags: segment.flags.with(echo),
+            sacks: Vec::new(),
+            ecn: self.codepoint(&segment),
+            again,
+        });
+    }
+}

@@ -1,0 +1,1 @@
+"""`switchbed drill`: packetdrill scripts against one connection of the model."""

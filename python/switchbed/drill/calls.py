@@ -1,0 +1,131 @@
+"""System calls of a script: which have an effect, which have none, which the model has not."""
+
+from switchbed.drill.outcome import SkippedError
+from switchbed.drill.script import Call, Value, Word
+
+NOTHING = frozenset(
+    [
+        "bind",
+        "listen",
+        "fcntl",
+        "fcntl64",
+        "poll",
+        "epoll_create",
+        "epoll_create1",
+        "epoll_ctl",
+        "epoll_wait",
+        "select",
+        "open",
+        "getsockopt",
+        "getsockname",
+        "getpeername",
+        "capability",
+        "usleep",
+        "sleep",
+    ]
+)
+"""Calls without an effect on what is sent."""
+WRITES = {"write": 2, "send": 2, "sendto": 2, "sendfile": 3}
+READS = {"read": 2, "recv": 2, "recvfrom": 2}
+WITHOUT_EFFECT = frozenset(
+    [
+        "SO_REUSEADDR",
+        "SO_REUSEPORT",
+        "SO_SNDBUF",
+        "SO_RCVBUF",
+        "SO_SNDBUFFORCE",
+        "SO_RCVBUFFORCE",
+        "SO_LINGER",
+        "SO_KEEPALIVE",
+        "SO_PRIORITY",
+        "SO_SNDTIMEO",
+        "SO_RCVTIMEO",
+        "SO_RCVLOWAT",
+        "SO_INCOMING_CPU",
+        "SO_BUSY_POLL",
+        "IP_TOS",
+        "IPV6_TCLASS",
+        "IP_MTU_DISCOVER",
+        "IPV6_MTU_DISCOVER",
+        "IP_FREEBIND",
+        "IPV6_V6ONLY",
+        "IP_RECVERR",
+        "IPV6_RECVERR",
+        "TCP_NOTSENT_LOWAT",
+        "TCP_INQ",
+        "TCP_DEFER_ACCEPT",
+        "TCP_KEEPIDLE",
+        "TCP_KEEPINTVL",
+        "TCP_KEEPCNT",
+        "TCP_SYNCNT",
+        "TCP_LINGER2",
+        "TCP_WINDOW_CLAMP",
+        "SO_ATTACH_FILTER",
+        "SO_BINDTODEVICE",
+    ]
+)
+ABSENT = {
+    "SO_ZEROCOPY": "zero-copy",
+    "TCP_ZEROCOPY_RECEIVE": "zero-copy",
+    "TCP_FASTOPEN": "Fast Open",
+    "TCP_FASTOPEN_CONNECT": "Fast Open",
+    "TCP_FASTOPEN_KEY": "Fast Open",
+    "TCP_FASTOPEN_NO_COOKIE": "Fast Open",
+    "TCP_MD5SIG": "MD5 signatures",
+    "TCP_MD5SIG_EXT": "MD5 signatures",
+    "TCP_AO_ADD_KEY": "TCP-AO",
+    "TCP_REPAIR": "repair of sockets",
+    "TCP_USER_TIMEOUT": "user timeouts",
+    "TCP_RTO_MAX_MS": "a socket's own timeouts",
+    "TCP_RTO_MIN_US": "a socket's own timeouts",
+    "TCP_DELACK_MAX_US": "a socket's own timeouts",
+    "TCP_THIN_LINEAR_TIMEOUTS": "thin streams",
+    "TCP_THIN_DUPACK": "thin streams",
+    "TCP_TX_DELAY": "delayed sending",
+    "SO_TXTIME": "delayed sending",
+    "SO_MAX_PACING_RATE": "a socket's own pacing rate",
+    "SO_TIMESTAMPING": "time stamps of packets",
+    "SO_TIMESTAMP": "time stamps of packets",
+    "SO_OOBINLINE": "urgent data",
+    "TCP_ULP": "upper-layer protocols",
+    "TCP_QUICKACK": "quick ACKs by socket option",
+}
+FLAGS = {
+    "MSG_ZEROCOPY": "zero-copy",
+    "MSG_FASTOPEN": "Fast Open",
+    "MSG_OOB": "urgent data",
+    "MSG_EOR": "record ends",
+    "MSG_ERRQUEUE": "error queues",
+    "MSG_SPLICE_PAGES": "splice",
+}
+
+
+def number(value: Value) -> int | None:
+    """A whole number, or none."""
+    return value if isinstance(value, int) else None
+
+
+def names(value: Value) -> set[str]:
+    """The names in a value."""
+    match value:
+        case Word(name=name):
+            return {name}
+        case tuple():
+            return {name for part in value for name in names(part)}
+        case dict():
+            return {name for part in value.values() for name in names(part)}
+    return set()
+
+
+def refuse_flags(call: Call, line: int) -> None:
+    """Skips what the model has not among a call's flags."""
+    for argument in call.arguments:
+        for name in sorted(names(argument)):
+            if name in FLAGS:
+                raise SkippedError(line, FLAGS[name])
+
+
+def vectors(value: Value) -> int:
+    """Bytes of an iovec."""
+    sizes = value if isinstance(value, tuple) else ()
+    return sum(part[-1] for part in sizes if isinstance(part, tuple) and isinstance(part[-1], int))

@@ -1,0 +1,214 @@
+"""A script's shell commands as settings of the model.
+
+None is run. `sysctl`, `echo`, `set_sysctls.py`, `tc` and `ip route` are read, and each setting that
+the model has is applied.
+"""
+
+import math
+import re
+import shlex
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+from switchbed.drill.outcome import SkippedError
+
+CONTROLS = ("cubic", "reno", "dctcp")
+ASSIGNED = re.compile(r"(?:net[./]ipv4[./])?(tcp_\w+|ip_\w+)$")
+PROC = re.compile(r"/proc/sys/net/ipv4/(\w+)$")
+CUBIC = re.compile(r"/sys/module/tcp_cubic/parameters/(\w+)$")
+LARGEST = 1 << 16
+"""Bytes of a `defaults.sh` at most."""
+PRODUCT = re.compile(r"\$\(\(\s*([0-9]{1,9}(?:\s*\*\s*[0-9]{1,9})*)\s*\)\)")
+USUAL = {"tcp_reordering": "3", "tcp_pacing_ss_ratio": "200", "tcp_pacing_ca_ratio": "120"}
+"""Settings that the model has at this value alone."""
+ABSENT = {
+    "tcp_mtu_probing": "MTU probing",
+    "tcp_thin_linear_timeouts": "thin streams",
+    "tcp_thin_dupack": "thin streams",
+    "tcp_low_latency": "low latency",
+}
+"""Settings that the model has at 0 alone."""
+
+
+@dataclass
+class Settings:
+    """Settings of a host that scripts change. The first values are a Linux host's own."""
+
+    folder: Path = Path()
+    """Where the script is."""
+    control: str = "cubic"
+    sack: bool = True
+    timestamps: bool = True
+    window_scaling: bool = True
+    ecn: int = 2
+    idle_restart: bool = True
+    rack: bool = True
+    early_retrans: int = 3
+    fack: bool | None = None
+    win_divisor: int = 3
+    hystart: bool = True
+    pacing: bool = False
+    syn_retries: int | None = None
+    retries: int | None = None
+    rto_min_us: int | None = None
+    rto_max_ms: int | None = None
+    linear_timeouts: int | None = None
+    initial_window: int | None = None
+    wscale: int | None = None
+    """The window's shift that tcp_rmem leads to, where a script sets it."""
+    ignored: list[str] = field(default_factory=list)
+    """Commands and settings without effect on the model."""
+
+    def run(self, text: str, line: int) -> None:
+        """Reads a command."""
+        text = PRODUCT.sub(_product, re.sub(r"\\\n", " ", text))
+        for part in re.split(r"\n|;|&&", text):
+            if command := re.sub(r"(^|\s)#.*", "", part).strip():
+                self._one(command, line)
+
+    def _one(self, text: str, line: int) -> None:
+        try:
+            words = shlex.split(text)
+        except ValueError:
+            words = text.split()
+        if not words:
+            return
+        name = words[0].rsplit("/", 1)[-1]
+        if name == "defaults.sh":
+            self._defaults(words[0], line)
+        elif name in ("sysctl", "set_sysctls.py"):
+            for word in words[1:]:
+                key, is_set, value = word.partition("=")
+                if is_set:
+                    self._assign(key, value.strip(), line)
+        elif name == "echo" and ">" in words:
+            self._assign(words[-1], " ".join(words[1 : words.index(">")]).strip(), line)
+        elif name == "tc":
+            self._queue(words, line)
+        elif name == "ip" and len(words) > 1 and words[1] in ("route", "ro", "r"):
+            self._route(words, line)
+        else:
+            self.ignored.append(text)
+
+    def _defaults(self, name: str, line: int) -> None:
+        """Applies `defaults.sh`: the file's own text if it is there, else packetdrill's."""
+        path = self.folder / name
+        if self.folder != Path() and path.is_file() and path.stat().st_size < LARGEST:
+            folder, self.folder = self.folder, Path()
+            self.run(path.read_text(errors="replace"), line)
+            self.folder = folder
+        else:
+            self.idle_restart, self.ecn, self.wscale = False, 0, 8
+
+    def _queue(self, words: list[str], line: int) -> None:
+        if "fq" in words:
+            self.pacing = True
+        elif "limit" in words or "netem" in words:
+            raise SkippedError(line, "losses or delays in the host's own queue")
+        else:
+            self.ignored.append(" ".join(words))
+
+    def _route(self, words: list[str], line: int) -> None:
+        for key, value in pairwise(words):
+            number = _whole(value.removeprefix("lock "))
+            if key == "initcwnd" and number:
+                self.initial_window = number
+            elif key == "congctl":
+                self._assign("tcp_congestion_control", value, line)
+            elif key == "features" and value == "ecn":
+                self.ecn = 1
+            elif key == "rto_min":
+                unit = 1000 if value.endswith("ms") else 10**6
+                self.rto_min_us = (_whole(value.rstrip("ms")) or 0) * unit or None
+            elif key in ("mtu", "advmss", "quickack", "cwnd", "ssthresh", "reordering", "initrwnd"):
+                raise SkippedError(line, f"a route's {key}")
+
+    def _assign(self, path: str, value: str, line: int) -> None:
+        found = ASSIGNED.match(path) or PROC.match(path)
+        if cubic := CUBIC.match(path):
+            self._cubic(cubic[1], value, line)
+            return
+        if not found:
+            self.ignored.append(f"{path}={value}")
+            return
+        key, number = found[1], _whole(value)
+        on = bool(number)
+        if key == "tcp_congestion_control":
+            if value not in CONTROLS:
+                raise SkippedError(line, f"congestion control {value}")
+            self.control = value
+        elif key == "tcp_rmem":
+            self.wscale = _shift(value)
+        elif key in ABSENT:
+            if number:
+                raise SkippedError(line, ABSENT[key])
+        elif key in USUAL:
+            if value != USUAL[key]:
+                raise SkippedError(line, f"{key}={value}")
+        elif number is None:
+            self.ignored.append(f"{key}={value}")
+        elif key == "tcp_ecn":
+            if number > 2:
+                raise SkippedError(line, "accurate ECN")
+            self.ecn = number
+        elif key in (
+            flags := {
+                "tcp_sack": "sack",
+                "tcp_timestamps": "timestamps",
+                "tcp_window_scaling": "window_scaling",
+                "tcp_slow_start_after_idle": "idle_restart",
+                "tcp_fack": "fack",
+            }
+        ):
+            setattr(self, flags[key], on)
+        elif key == "tcp_recovery":
+            self.rack = bool(number & 1)
+        elif key in (
+            numbers := {
+                "tcp_early_retrans": "early_retrans",
+                "tcp_tso_win_divisor": "win_divisor",
+                "tcp_syn_retries": "syn_retries",
+                "tcp_retries2": "retries",
+                "tcp_rto_min_us": "rto_min_us",
+                "tcp_rto_max_ms": "rto_max_ms",
+                "tcp_syn_linear_timeouts": "linear_timeouts",
+            }
+        ):
+            setattr(self, numbers[key], number)
+        else:
+            self.ignored.append(f"{key}={value}")
+
+    def _cubic(self, key: str, value: str, line: int) -> None:
+        if key == "hystart":
+            self.hystart = value != "0"
+        elif (key, value) == ("hystart_detect", "0"):
+            self.hystart = False
+        elif (key, value) not in {
+            ("hystart_detect", "3"),
+            ("hystart_low_window", "16"),
+            ("hystart_ack_delta_us", "2000"),
+            ("beta", "717"),
+            ("fast_convergence", "1"),
+            ("tcp_friendliness", "1"),
+            ("initial_ssthresh", "0"),
+        }:
+            raise SkippedError(line, f"tcp_cubic's {key}={value}")
+
+
+def _product(found: re.Match[str]) -> str:
+    """The shell's arithmetic, where it is a product of small numbers."""
+    factors = [int(part) for part in found[1].split("*")]
+    return str(math.prod(factors)) if len(factors) < 9 else found[0]
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else None
+
+
+def _shift(value: str) -> int | None:
+    """The shift that the most of a receive buffer leads to (`tcp_select_initial_window`)."""
+    most = _whole(value.rsplit(maxsplit=1)[-1]) if value.split() else None
+    if most is None:
+        return None
+    return max(0, min(14, most.bit_length() - 1 - 15))

@@ -1,0 +1,288 @@
+"""`switchbed drill`: scripts of our own by profile, and what a wrong one comes to.
+
+The scripts are in `drill/`, one a rule, each with its source and the profiles that it holds for.
+"""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from conftest import Program
+from hypothesis import given
+from hypothesis import strategies as st
+
+from switchbed.drill import parser
+from switchbed.drill.asserts import Asserts
+from switchbed.drill.command import Outcome, played, played_text
+from switchbed.drill.hosts import Profile
+from switchbed.drill.outcome import BadScriptError, DepartsError, SkippedError
+from switchbed.drill.script import Call, Clock, Code, Packet, When, Word
+from switchbed.drill.sysctls import Settings
+
+SCRIPTS = sorted((Path(__file__).parent / "drill").glob("*.pkt"))
+PROFILES = re.compile(r"^// profiles: (.*)$", re.M)
+OUT = re.compile(r"> ((?:\[\w+\] )?[SFP.EW-]+) (\d+):(\d+)\((\d+)\)")
+MS = 10**9
+
+
+def profiles(path: Path) -> list[str]:
+    """The profiles that a script names."""
+    found = PROFILES.search(path.read_text())
+    assert found, path
+    return found[1].split()
+
+
+PLAYED = [(path, profile) for path in SCRIPTS for profile in profiles(path)]
+
+
+@pytest.mark.parametrize(("path", "profile"), PLAYED, ids=lambda part: getattr(part, "stem", part))
+def test_a_rule_holds_for_its_profiles(path: Path, profile: str) -> None:
+    outcome = played(path, Profile.of(profile))
+    assert outcome.outcome == "passed", "\n".join(outcome.lines())
+
+
+def test_there_are_forty_rules() -> None:
+    assert len(SCRIPTS) >= 40
+    assert {name for path in SCRIPTS for name in profiles(path)} == {
+        "linux-6.x",
+        "linux-3.18",
+        "linux-2.6.38",
+    }
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
+def test_a_script_departs_where_its_last_segment_is_another(path: Path) -> None:
+    text = path.read_text()
+    last = list(OUT.finditer(text))[-1]
+    start, end = int(last[2]) + 7, int(last[3]) + 7
+    changed = f"> {last[1]} {start}:{end}({last[4]})"
+    outcome = play(text[: last.start()] + changed + text[last.end() :], profiles(path)[0])
+    assert (outcome.outcome, outcome.line) == ("departed", text.count("\n", 0, last.start()) + 1)
+    assert f"{start}:{end}" in outcome.expected
+    assert f"{last[2]}:{last[3]}" in outcome.got or "S" in last[1]
+
+
+def play(text: str, profile: str = "linux-6.x") -> Outcome:
+    """The outcome of a script's text."""
+    return played_text(text, Profile.of(profile), "script.pkt", Path())
+
+
+OPEN = """
+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
++0 bind(3, ..., ...) = 0
++0 listen(3, 1) = 0
++0 < S 0:0(0) win 65535 <mss 1000,sackOK,nop,nop,nop,wscale 7>
++0 > S. 0:0(0) ack 1 <...>
++.1 < . 1:1(0) ack 1 win 1024
++0 accept(3, ..., ...) = 4
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        ("+0 write(4, ..., 1000) = 1000\n+0 > P. 1:1002(1001) ack 1", "sequence numbers differ"),
+        ("+0 write(4, ..., 1000) = 1000\n+0 > P. 1:1001(1000) ack 2", "acknowledgement numbers"),
+        ("+0 write(4, ..., 1000) = 1000\n+0 > F. 1:1001(1000) ack 1", "flags differ"),
+        ("+0 write(4, ..., 1000) = 1000\n+0 > [ce] P. 1:1001(1000) ack 1", "ECN codepoints"),
+        ("+0 write(4, ..., 1000) = 1000\n+.01 > P. 1:1001(1000) ack 1", "the time differs"),
+        ("+0 write(4, ..., 1000) = 1000\n+0 > P. 1:1001(1000) ack 1 <TS val 1 ecr 1>", "stamps"),
+        ("+0 > P. 1:1001(1000) ack 1", "nothing is sent"),
+        ("+0 < . 1001:2001(1000) ack 1 win 9\n+0 > . 1:1(0) ack 1 <sack 1001:2002>", "SACK blocks"),
+        ("+0 read(4, ..., 100) = 100", "read returns"),
+        ("+0 %{ assert tcpi_snd_cwnd == 11, tcpi_snd_cwnd }%", "an assertion does not hold"),
+    ],
+)
+def test_a_departure_says_what_differs(more: str, problem: str) -> None:
+    outcome = play(OPEN + more)
+    assert outcome.outcome == "departed"
+    assert problem in outcome.problem
+    assert outcome.line == (OPEN + more).count("\n") + 1
+    lines = outcome.lines()
+    assert lines[0].startswith(f"departed script.pkt:{outcome.line}: ")
+    assert [line.split()[1] for line in lines[1:]] == ["expected", "got"]
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("0 sendto(3, ..., 0, MSG_FASTOPEN, ..., ...) = 0", "Fast Open"),
+        ("0 setsockopt(3, SOL_SOCKET, SO_ZEROCOPY, [1], 4) = 0", "zero-copy"),
+        ("0 < S 0:0(0) win 9 <mss 1000,md5 000102>", "MD5 signatures"),
+        ("0 < S 0:0(0) win 9 <FO abcd>", "Fast Open"),
+        ("0 < icmp unreachable [1:1001(1000)]", "ICMP"),
+        ("0 > udp (1000)", "UDP"),
+        ("0 < P. 1:2(1) ack 1 win 9 urg 1", "urgent data"),
+        ("0 socket(..., SOCK_STREAM, IPPROTO_MPTCP) = 3", "MPTCP"),
+        ("0 socket(..., SOCK_DGRAM, IPPROTO_UDP) = 3", "sockets that are not TCP's"),
+        ("0 < SEWA 0:0(0) win 9", "accurate ECN"),
+        ("`sysctl -q net.ipv4.tcp_congestion_control=bbr`", "congestion control bbr"),
+        ("`echo 1 > /proc/sys/net/ipv4/tcp_mtu_probing`", "MTU probing"),
+        ("0 splice(3, NULL, 4, NULL, 5, 0) = 5", "the system call splice"),
+        ("0 %{ assert tcpi_delivered == 0 }%", "tcpi_delivered of tcp_info"),
+        ("0 %{ while True: pass }%", "Python's while in code"),
+    ],
+)
+def test_a_script_is_skipped_by_the_name_of_what_is_missing(text: str, what: str) -> None:
+    outcome = play(text)
+    assert (outcome.outcome, outcome.problem) == ("skipped", what)
+    assert outcome.lines() == [f"skipped  script.pkt:1: the model has no {what}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "problem"),
+    [
+        ("0 foo", 1, "'(' is needed at the end"),
+        ("// a\n\n0 < S 0:1(0) win 9", 3, "0:1(0): the numbers' difference is 1, not 0"),
+        ("0 < S 0:0(0) win 65536", 1, "a number is from 0 to 65535"),
+        ("0 < S 99999999999:0(0)", 1, "a sequence number has 32 bits"),
+        ("0 < S 0:0(0) win 9 <mss 1000,wscale -1>", 1, "a number is from 0 to 255"),
+        ("0 < . 1:1(0) ack -5", 1, "a number is from 0 to 4294967295"),
+        ("+0.2~+0.1 > . 1:1(0)", 1, "a range ends before it begins"),
+        ("0 %{ assert 1 == }%", 1, "the code is no Python"),
+        ("0 %{\n\nassert nothing == 1\n}%", 3, "nothing has no value"),
+        ("`sysctl", 1, "a command has no '`'"),
+        ("--tolerance_usecs=many\n", 1, "a whole number is needed"),
+        ("0 %{ assert 9 ** 9 }%", 1, None),
+        ("0 write(3, ..., 10) = x", 1, "no number of bytes"),
+        ("x" * (parser.LONGEST + 1), 1, "characters at most"),
+    ],
+)
+def test_a_wrong_script_says_where(text: str, line: int, problem: str | None) -> None:
+    outcome = play(text)
+    if problem is None:
+        assert outcome.outcome == "skipped"
+    else:
+        assert (outcome.outcome, outcome.line) == ("bad", line)
+        assert problem in outcome.problem
+
+
+def test_the_parts_of_an_event() -> None:
+    script = parser.parse(
+        """--tolerance_usecs=10000
+        `sysctl -q a=1`
+        /* a
+        comment */ +.1~+.2 > [ect0] PE. 1:1001(1000) ack 9 win 5 <nop,TS val 1 ecr 2,sack 3:4 5:6>
+        0.5...0.7 sendmsg(4, {msg_name(...)=..., msg_iov(2)=[{..., 3}, {..., 4}],
+                              msg_flags=0}, MSG_MORE|MSG_DONTWAIT) = -1 EAGAIN (not now)
+        * %{ assert 1 }% # more
+        """
+    )
+    assert script.options == {"tolerance_usecs": "10000"}
+    assert script.commands == [(2, "sysctl -q a=1")]
+    segment, call, code = script.events
+    assert (segment.line, segment.when) == (4, When(Clock.BEFORE, 100 * MS, 200 * MS))
+    assert isinstance(segment.what, Packet)
+    assert not segment.what.inbound
+    assert str(segment.what.segment) == (
+        "[ect0] PE. 1:1001(1000) ack 9 win 5 <TS val 1 ecr 2,sack 3:4 5:6>"
+    )
+    assert isinstance(call.what, Call)
+    assert (call.what.result, call.what.errno, call.what.until) == (-1, "EAGAIN", 700 * MS)
+    assert call.what.arguments[2] == (Word("MSG_MORE"), Word("MSG_DONTWAIT"))
+    assert (code.when.clock, code.what) == (Clock.ANY, Code(" assert 1 "))
+
+
+def test_settings_come_from_commands_that_are_never_run(tmp_path: Path) -> None:
+    settings = Settings(folder=tmp_path)
+    marker = tmp_path / "ran"
+    settings.run(
+        f"touch {marker}\nsysctl -q net.ipv4.tcp_ecn=1 net.ipv4.tcp_sack=0 # both\n"
+        "echo 0 > /proc/sys/net/ipv4/tcp_timestamps; ./set_sysctls.py "
+        "/proc/sys/net/ipv4/tcp_recovery=0 \\\n /proc/sys/net/ipv4/tcp_early_retrans=0\n"
+        'sysctl -q net.ipv4.tcp_rmem="4096 540000 $((15*1024*1024))"\n'
+        "tc qdisc replace dev tun0 root fq\nsysctl net/ipv4/tcp_slow_start_after_idle=0",
+        1,
+    )
+    assert not marker.exists()
+    assert (settings.ecn, settings.sack, settings.timestamps) == (1, False, False)
+    assert (settings.rack, settings.early_retrans, settings.idle_restart) == (False, 0, False)
+    # 15 MiB are 23 bits and more: a shift of 8 leaves 16 bits.
+    assert (settings.wscale, settings.pacing) == (8, True)
+    (tmp_path / "defaults.sh").write_text("sysctl -q net.ipv4.tcp_congestion_control=reno\n")
+    settings.run("./defaults.sh", 1)
+    assert settings.control == "reno"
+
+
+def test_code_is_evaluated_and_never_run(tmp_path: Path) -> None:
+    asserts = Asserts()
+    asserts.run("limit = 3; limit += 4\nprint 'a=%d' % limit", 1, {})
+    asserts.run("assert 5 <= tcpi_snd_cwnd <= limit or False, 'x'", 1, {"tcpi_snd_cwnd": 7})
+    assert asserts.printed == ["a=7"]
+    with pytest.raises(DepartsError, match="does not hold"):
+        asserts.run("assert tcpi_snd_cwnd > limit", 1, {"tcpi_snd_cwnd": 7})
+    marker = tmp_path / "ran"
+    for code in (
+        f"open({str(marker)!r}, 'w')",
+        "__import__('os').system('true')",
+        "(1).__class__",
+        "[x for x in (1,)]",
+        "lambda: 1",
+    ):
+        with pytest.raises(SkippedError):
+            asserts.run(code, 1, {})
+    for code in ("1 << 65", "'%9999d' % 1", "'a' * 9", "1 / 0", "1" + " + 1" * 50_000):
+        with pytest.raises(BadScriptError):
+            asserts.run(code, 1, {})
+    assert not marker.exists()
+
+
+def test_the_exit_code_and_the_line_of_each_file(switchbed: Program, tmp_path: Path) -> None:
+    passes, departs = OPEN, OPEN + "+0 > P. 1:2(1) ack 1\n"
+    skips, wrong = "0 < icmp echo_request", "0 <"
+    for name, text in (("a", passes), ("b", departs), ("c", skips), ("d", wrong)):
+        (tmp_path / f"{name}.pkt").write_text(text)
+
+    for names, code in (
+        (("a",), 0),
+        (("b",), 1),
+        (("c",), 77),
+        (("d",), 2),
+        (("a", "c"), 0),
+        (("a", "b", "c"), 1),
+        (("b", "d"), 2),
+    ):
+        done = switchbed("drill", *(f"{name}.pkt" for name in names), code=code)
+        assert all(f"{name}.pkt" in done.stdout for name in names)
+    done = switchbed("drill", ".", "--json", code=2)
+    found = json.loads(done.stdout)
+    assert [row["outcome"] for row in found] == ["passed", "departed", "skipped", "bad"]
+    assert found[1]["line"] == departs.count("\n")
+    done = switchbed("drill", ".", code=2)
+    assert done.stdout.splitlines()[-1] == "1 passed, 1 departed, 1 skipped, 1 bad"
+    (tmp_path / "none").mkdir()
+    assert "no scripts" in switchbed("drill", "none", code=2).stderr
+    assert "no such host profile" in switchbed("drill", "a.pkt", "--profile", "x", code=2).stderr
+
+
+def words(text: str) -> st.SearchStrategy[str]:
+    """Parts of a script in any order, and text of any kind between."""
+    parts = [part for part in re.split(r"(\s+|[<>(),:%`{}\[\]])", text) if part]
+    return st.lists(st.sampled_from(parts) | st.text(max_size=4), max_size=60).map("".join)
+
+
+EXAMPLE = "\n".join(path.read_text() for path in SCRIPTS)
+
+
+@given(st.text(max_size=200) | words(EXAMPLE))
+def test_any_text_is_a_script_or_says_why_not(text: str) -> None:
+    line = 1
+    try:
+        parser.parse(text)
+    except (BadScriptError, SkippedError) as error:
+        line = error.line
+    assert 1 <= line <= text.count("\n") + 1
+
+
+@given(st.sampled_from(SCRIPTS), st.data())
+def test_a_changed_script_has_an_outcome(path: Path, data: st.DataObject) -> None:
+    text = path.read_text()
+    numbers = list(re.finditer(r"\d+", text))
+    for _ in range(data.draw(st.integers(1, 3))):
+        number = data.draw(st.sampled_from(numbers))
+        value = data.draw(st.integers(0, 70_000))
+        text = text[: number.start()] + str(value) + text[number.end() :]
+    outcome = play(text, data.draw(st.sampled_from(profiles(path))))
+    assert outcome.outcome in {"passed", "departed", "skipped", "bad"}
+    json.dumps(outcome.document())
