@@ -175,6 +175,9 @@ impl Sender {
         if let Some(extras) = &mut self.extras {
             extras.rack.wait = Span::ZERO;
         }
+        if config.by_model {
+            self.note_in_flight(config);
+        }
     }
 
     /// After a timeout all is lost that was sent a round trip ago, and the first segment in any case.

@@ -91,6 +91,9 @@ impl Sender {
         self.cut_by_mark = false;
         self.tell_cut = config.ecn;
         self.timed_end = UNTIMED;
+        if config.by_model {
+            self.tell_timeout(config, now);
+        }
     }
 
     /// The next segment while there is something to repair.
