@@ -1,6 +1,6 @@
 //! Interface of a congestion control.
 
-use crate::{Connection, Model, RateSample, Steer};
+use crate::{Connection, LostPacket, Model, RateSample, Steer};
 use std::ops::Deref;
 use switchbed_config::param::Unfit;
 use switchbed_units::{Span, Time};
@@ -145,6 +145,15 @@ pub trait Control: Sized {
         _sample: &RateSample,
     ) -> Steer {
         Steer { cwnd: conn.cwnd, app_limited: false }
+    }
+
+    /// A packet is taken for lost, where the control steers by a model.
+    fn lost(
+        &mut self,
+        _params: impl Deref<Target = Self::Params>,
+        _conn: &Connection,
+        _packet: &LostPacket,
+    ) {
     }
 
     /// Data goes out with none in the network, where the control steers by a model. Returns the window.

@@ -142,6 +142,15 @@ macro_rules! controls {
             ) -> $crate::Steer {
                 controls!(@each $all self, control, it, params => it.steer(params, conn, sample))
             }
+            /// See [`crate::Control::lost`] for the contract.
+            pub fn lost(
+                &mut self,
+                control: &CongestionControl,
+                conn: &$crate::Connection,
+                packet: &$crate::LostPacket,
+            ) {
+                controls!(@each $all self, control, it, params => it.lost(params, conn, packet))
+            }
             /// See [`crate::Control::restarted`] for the contract.
             pub fn restarted(
                 &mut self,

@@ -72,6 +72,26 @@ pub struct RateSample {
     pub prior_in_flight: u32,
     /// The application limited what was out.
     pub app_limited: bool,
+    /// Packets in the network as the packet left that it acknowledges and that was sent last, that one
+    /// included.
+    pub tx_in_flight: u32,
+    /// Packets lost since.
+    pub lost: u64,
+}
+
+/// A packet that is taken for lost.
+#[derive(Clone, Copy, Debug)]
+pub struct LostPacket {
+    /// Bytes of the stream that it carried.
+    pub from: u64,
+    /// After its last byte.
+    pub end: u64,
+    /// Packets in the network as it left, itself included.
+    pub tx_in_flight: u32,
+    /// Packets lost since, itself included.
+    pub lost: u64,
+    /// The application limited what was out as it left.
+    pub app_limited: bool,
 }
 
 /// Decision of a control at an ACK.

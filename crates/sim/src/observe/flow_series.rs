@@ -64,7 +64,7 @@ fn models(samples: &[Sample]) -> Table {
         (
             "mode",
             "",
-            "state of BBR: startup, drain, probe-bw or probe-rtt; empty: no BBR",
+            "state of BBR: startup, drain, probe-bw (bbr3: with its phase), probe-rtt; empty: no BBR",
             Values::Names(samples.iter().map(mode).collect()),
         ),
         (

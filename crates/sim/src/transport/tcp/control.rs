@@ -7,7 +7,7 @@
 use super::Config;
 use super::growth::avoided;
 use switchbed_congestion::{Acked, CongestionControl, Connection, Mark, Memory, Model};
-use switchbed_congestion::{RateSample, Steer};
+use switchbed_congestion::{LostPacket, RateSample, Steer};
 use switchbed_scenario::transport::Restart;
 use switchbed_units::{Span, Time};
 
@@ -160,6 +160,11 @@ impl Window {
         let steer = self.memory.steer(&config.control, conn, of);
         self.cwnd = steer.cwnd.into();
         steer
+    }
+
+    /// A packet is taken for lost, where the control steers by a model.
+    pub(super) fn lose(&mut self, config: &Config, conn: &Connection, packet: &LostPacket) {
+        self.memory.lost(&config.control, conn, packet);
     }
 
     /// Data goes out with none in the network, where the control steers by a model.

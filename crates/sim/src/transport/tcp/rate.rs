@@ -10,7 +10,7 @@ use super::loss::Phase;
 use super::sender::Sender;
 use super::{Config, Flags, Segment};
 use std::collections::VecDeque;
-use switchbed_congestion::{Connection, Delivered, Model, RateSample, Repair};
+use switchbed_congestion::{Connection, Delivered, LostPacket, Model, RateSample, Repair};
 use switchbed_units::{Span, Time};
 
 /// A packet that is not acknowledged, and what had arrived as it left.
@@ -25,6 +25,9 @@ struct Departed {
     delivered: u64,
     delivered_at: Time,
     app_limited: bool,
+    /// Packets in the network with it, and packets lost until then.
+    in_flight: u32,
+    lost: u64,
     /// The packet was sent more than once.
     again: bool,
     sacked: bool,
@@ -44,7 +47,8 @@ pub(super) struct Deliveries {
     min_rtt_us: Option<u64>,
     /// Packets in the network after the last event.
     in_flight: u32,
-    /// Packets lost before the ACK that is being looked at.
+    /// Packets taken for lost, now and before the ACK that is being looked at.
+    lost: u64,
     lost_before: u64,
     /// All before was acknowledged by the ACK before.
     una: u64,
@@ -54,6 +58,24 @@ pub(super) struct Deliveries {
     rtt_us: Option<u64>,
     ack_delayed: bool,
     begun: bool,
+}
+
+/// Ends of segments that are taken for lost, where the control asks for them.
+pub(super) struct Losses {
+    ends: Option<Vec<u64>>,
+}
+
+impl Losses {
+    pub(super) fn of(config: &Config) -> Losses {
+        Losses { ends: config.by_model.then(Vec::new) }
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, end: u64) {
+        if let Some(ends) = &mut self.ends {
+            ends.push(end);
+        }
+    }
 }
 
 fn us_between(later: Time, earlier: Time) -> u64 {
@@ -75,6 +97,7 @@ impl Deliveries {
             app_limited: 0,
             min_rtt_us: None,
             in_flight: 0,
+            lost: 0,
             lost_before: 0,
             una: 0,
             latest: None,
@@ -140,7 +163,7 @@ impl Deliveries {
     }
 
     /// The sample of the ACK whose arrivals have been noted (tcp_rate_gen).
-    fn sample(&mut self, lost: u64, now: Time) -> RateSample {
+    fn sample(&mut self, now: Time) -> RateSample {
         if self.app_limited > 0 && self.delivered > self.app_limited {
             self.app_limited = 0;
         }
@@ -162,11 +185,13 @@ impl Deliveries {
         RateSample {
             delivered: delivered.filter(|rate| rate.interval_us >= least),
             newly: self.newly,
-            losses: u32::try_from(lost - self.lost_before).unwrap_or(u32::MAX),
+            losses: u32::try_from(self.lost - self.lost_before).unwrap_or(u32::MAX),
             rtt_us: self.rtt_us,
             ack_delayed: self.ack_delayed,
             prior_in_flight: self.in_flight,
             app_limited: self.latest.is_some_and(|latest| latest.app_limited),
+            tx_in_flight: self.latest.map_or(0, |latest| latest.in_flight),
+            lost: self.latest.map_or(0, |latest| self.lost - latest.lost),
         }
     }
 }
@@ -174,14 +199,6 @@ impl Deliveries {
 impl Sender {
     fn rates(&mut self) -> Option<&mut Deliveries> {
         self.extras.as_mut()?.rates.as_deref_mut()
-    }
-
-    /// Packets taken for lost so far.
-    fn losses(&self, config: &Config) -> u64 {
-        match &self.extras {
-            Some(extras) if config.rack() => extras.log.losses(),
-            _ => self.counters().retransmits.into(),
-        }
     }
 
     fn packets_in_flight(&self, config: &Config) -> u32 {
@@ -200,7 +217,7 @@ impl Sender {
             cwnd: self.cwnd() as u32,
             in_flight: self.packets_in_flight(config),
             delivered: rates.delivered,
-            lost: self.losses(config),
+            lost: rates.lost,
             delivered_at: rates.delivered_at,
             wait_us: us_between(self.paced_next(), now),
             app_limited: rates.app_limited > 0,
@@ -228,6 +245,12 @@ impl Sender {
     #[cold]
     pub(super) fn note_departure(&mut self, config: &Config, segment: &Segment, now: Time) {
         let (at, srtt) = (self.departs(config, now), self.srtt());
+        let in_flight = self.packets_in_flight(config);
+        let again = segment.flags.contains(Flags::RETRANSMIT);
+        let (from, end) = (segment.offset, segment.offset + u64::from(segment.len));
+        if again && !config.rack() {
+            self.lose_departed(config, end, now);
+        }
         let Some(rates) = self.rates() else { return };
         let (begins, idle) = (!rates.begun, rates.in_flight == 0);
         rates.begun = true;
@@ -237,8 +260,6 @@ impl Sender {
         if rates.out.is_empty() {
             (rates.first_at, rates.delivered_at) = (at, at);
         }
-        let (from, end) = (segment.offset, segment.offset + u64::from(segment.len));
-        let again = segment.flags.contains(Flags::RETRANSMIT);
         let departed = Departed {
             end,
             at,
@@ -246,6 +267,8 @@ impl Sender {
             delivered: rates.delivered,
             delivered_at: rates.delivered_at,
             app_limited: rates.app_limited > 0,
+            in_flight,
+            lost: rates.lost,
             again,
             sacked: false,
         };
@@ -278,15 +301,15 @@ impl Sender {
 
     /// Takes in the arrivals that an ACK tells of, before the scoreboard does.
     #[cold]
-    pub(super) fn note_deliveries(&mut self, config: &Config, ack: &Segment, now: Time) {
-        let (una, lost) = (self.una, self.losses(config));
+    pub(super) fn note_deliveries(&mut self, ack: &Segment, now: Time) {
+        let una = self.una;
         let sacked = self.loss.as_ref().map(|loss| loss.sacked());
         let Some(rates) = self.extras.as_mut().and_then(|extras| extras.rates.as_deref_mut())
         else {
             return;
         };
         (rates.latest, rates.newly, rates.rtt_us, rates.ack_delayed) = (None, 0, None, false);
-        rates.lost_before = lost;
+        rates.lost_before = rates.lost;
         rates.acknowledged(una, now);
         let mut blocks = ack.sack;
         let blocks = &mut blocks[..ack.sacks as usize];
@@ -308,15 +331,43 @@ impl Sender {
     /// The control steers by the ACK whose arrivals have been noted.
     #[cold]
     pub(super) fn steer(&mut self, config: &Config, now: Time) {
-        let lost = self.losses(config);
         let Some(rates) = self.rates() else { return };
-        let sample = rates.sample(lost, now);
+        let sample = rates.sample(now);
         let Some(conn) = self.connection(config, now) else { return };
         let steer = self.window.steer(config, conn, &sample);
         if let (true, Some(rates)) = (steer.app_limited, self.rates()) {
             rates.app_limited = (rates.delivered + u64::from(conn.in_flight)).max(1);
         }
         self.note_in_flight(config);
+    }
+
+    /// Packets have been taken for lost.
+    #[inline]
+    pub(super) fn tell_losses(&mut self, config: &Config, losses: Losses, now: Time) {
+        for end in losses.ends.into_iter().flatten() {
+            self.lose_departed(config, end, now);
+        }
+    }
+
+    /// The packet that ends at `end` is taken for lost.
+    #[cold]
+    fn lose_departed(&mut self, config: &Config, end: u64, now: Time) {
+        let una = self.una;
+        let Some(rates) = self.rates() else { return };
+        rates.lost += 1;
+        let nth = rates.out.partition_point(|packet| packet.end < end);
+        let Some(&packet) = rates.out.get(nth) else { return };
+        let from = if nth == 0 { una } else { rates.out[nth - 1].end };
+        let lost = LostPacket {
+            from,
+            end: packet.end,
+            tx_in_flight: packet.in_flight,
+            lost: rates.lost - packet.lost,
+            app_limited: packet.app_limited,
+        };
+        if let Some(conn) = self.connection(config, now) {
+            self.window.lose(config, &conn, &lost);
+        }
     }
 
     /// The retransmission timer has expired.

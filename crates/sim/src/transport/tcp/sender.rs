@@ -253,7 +253,7 @@ impl Sender {
             self.note_offer(config, ack);
             self.balance(config, ack, (acked, marked.into()), now);
             if config.by_model {
-                self.note_deliveries(config, ack, now);
+                self.note_deliveries(ack, now);
             }
             self.log_arrivals(config, ack, now);
             self.judge_probe(config, false);
@@ -568,7 +568,7 @@ impl Sender {
             self.on_mark(config, self.sent - self.una, now);
         }
         if config.by_model {
-            self.note_deliveries(config, ack, now);
+            self.note_deliveries(ack, now);
         }
         self.log_arrivals(config, ack, now);
         let restarts = config.sacks_restart_timer && self.sample_sacked(config, now);

@@ -34,8 +34,6 @@ pub(super) struct SentLog {
     segments: VecDeque<Sent>,
     /// Bytes taken for lost and not sent again.
     lost: u64,
-    /// Segments taken for lost so far, however often.
-    losses: u64,
     /// Nothing below is taken for lost.
     lost_from: u64,
     /// Segments sent so far, however often.
@@ -120,7 +118,6 @@ impl SentLog {
                 Some(true) => {
                     let start = self.start_of(nth);
                     self.segments[nth].fate = Fate::Lost;
-                    self.losses += 1;
                     self.lost += self.segments[nth].end - start;
                     self.lost_from = self.lost_from.min(start);
                 }
@@ -131,11 +128,6 @@ impl SentLog {
     /// Bytes taken for lost and not sent again.
     pub(super) fn lost(&self) -> u64 {
         self.lost
-    }
-
-    /// Segments taken for lost so far.
-    pub(super) fn losses(&self) -> u64 {
-        self.losses
     }
 
     /// The first segment taken for lost and not sent again: start and length.
