@@ -112,7 +112,7 @@ struct State {
     /// The most of the last rounds, by round.
     extra_acked: [u64; EXTRA_ACKED_ROUNDS as usize],
     pacing: u64,
-    /// What the last ACK said was delivered, for marks.
+    /// Packets delivered as the last ACK came, for marks.
     delivered: u64,
 }
 
@@ -305,7 +305,7 @@ fn too_high(lost: u64, tx_in_flight: u32) -> bool {
     lost as f64 > f64::from(tx_in_flight) * LOSS_THRESH
 }
 
-/// What was in flight as losses crossed 2 %, of a packet alone (InflightAtLoss).
+/// Packets in flight as losses crossed 2 %, of a packet alone (InflightAtLoss).
 fn inflight_at_loss(lost: u64, tx_in_flight: u32) -> u32 {
     let (before, lost_before) = (f64::from(tx_in_flight) - 1.0, lost as f64 - 1.0);
     let prefix = (LOSS_THRESH * before - lost_before) / (1.0 - LOSS_THRESH);

@@ -16,7 +16,7 @@ const SAME: u64 = 4000 / 8;
 /// Rounds for which the rate is used.
 const USED: u32 = 48;
 
-/// What a round of sampling has shown.
+/// Result of an ACK's sampling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shown {
     Nothing,

@@ -3,7 +3,7 @@
 //! bandwidth and least round trip. The bandwidth is the largest delivery rate of ten rounds, the least
 //! round trip that of ten seconds.
 //!
-//! It computes as the kernel does: rates in packets a microsecond over 2^24, gains in 1/256, time in
+//! Arithmetic is the kernel's: rates in packets a microsecond over 2^24, gains in 1/256, time in
 //! microseconds. Clock ticks (jiffies) are exact times here. Marks are ignored. Undoing spurious losses
 //! (`bbr_undo_cwnd`) is not modelled, as nothing here finds them.
 //!

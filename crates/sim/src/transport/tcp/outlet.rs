@@ -278,7 +278,7 @@ impl Sender {
     }
 
     /// When a segment that waits for it may leave; [`Time::NEVER`] if none does.
-    pub(in crate::transport) fn paced_until(&self) -> Time {
+    pub fn paced_until(&self) -> Time {
         self.outlet().map_or(Time::NEVER, |outlet| outlet.waits)
     }
 }
