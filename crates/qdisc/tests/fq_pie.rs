@@ -129,7 +129,7 @@ fn ecn_capable_packets_are_marked_up_to_a_tenth_and_dropped_above() {
     (0..60).for_each(|_| {
         assert!(bed.arrive(Time::ZERO, A, Ecn::Ect0, &mut NoRandom));
     });
-    let mut until = |bed: &mut Bed, ms| {
+    let until = |bed: &mut Bed, ms| {
         while bed.port.state().busy_until() < at(ms) {
             bed.leave();
         }

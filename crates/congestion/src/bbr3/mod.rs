@@ -8,6 +8,9 @@
 //! congestion. A loss bounds nothing in a probe that the application limits (its `is_app_limited`).
 //! Undoing spurious losses is not modelled, as nothing here finds them.
 
+#[cfg(test)]
+mod tests;
+
 use crate::{About, Connection, Control, LostPacket, Mark, Model, RateSample, Repair, Steer};
 use std::ops::Deref;
 use switchbed_units::random::{OnDemand, Random};
