@@ -99,8 +99,8 @@ fn new_flows_go_first_and_once() {
 }
 
 /// A has 40 packets, of which the k-th leaves after 10·k ms of waiting. At 15·n ms PIE has seen the wait
-/// of the packet that left last, so that p is over 0 from 30 ms on (wait 20 ms over a target of 15); but
-/// the burst allowance of 150 ms lets all in until the tenth update.
+/// of the packet that left last, so that p is over 0 from the first on, as the wait has grown. The burst
+/// allowance of 150 ms lets all in until the tenth update.
 #[test]
 fn a_flow_that_waits_is_dropped_and_its_neighbour_is_not() {
     let mut bed = Bed::new(&params(10_240), Bytes::MAX);
@@ -119,10 +119,10 @@ fn a_flow_that_waits_is_dropped_and_its_neighbour_is_not() {
     assert_eq!(bed.leave(), Some((B, false)));
 }
 
-/// The same with ECN-capable packets: p is under a tenth at 165 ms, and over it once the wait is long.
-/// By hand, p at 15·n ms with waits of 10, 30, 40, 60, 70, 90, 100, 120, 130, 150, 160 ms (what left last
-/// before): the terms α·(wait − 15 ms) + β·(growth), divided by 2048 up to 10⁻⁶, by 512 up to 10⁻⁵, …,
-/// come to 0.003 at 165 ms. At 390 ms the wait is 380 ms, over 250 ms: 0.02 more at each update.
+/// The same with ECN-capable packets. The wait at 15·n ms is 10, 30, 40, 60, 70, 90, … ms, of the packet that
+/// left last. With RFC 8033's terms α·(wait − 15 ms) + β·(growth), over 2048 up to 10⁻⁶, over 512 up to 10⁻⁵
+/// and so on, p is 0.0036 at 75 ms, 0.0795 at 165 ms and 0.102 at 180 ms. From there on it rises by 0.02 at a
+/// time, and by 0.04 with a wait of over 250 ms: 0.84 at 495 ms.
 #[test]
 fn ecn_capable_packets_are_marked_up_to_a_tenth_and_dropped_above() {
     let mut bed = Bed::new(&params(10_240), Bytes::MAX);
