@@ -298,9 +298,7 @@ class _Import:
         }
         params |= self._pie_law(one, options)
         ecn = self._flag(one, options, "ecn")
-        params["ecn_up_to"] = (
-            self._number(one, options, "ecn_prob", 0, 100) / 100 if ecn else 0.0
-        )
+        params["ecn_up_to"] = self._number(one, options, "ecn_prob", 0, 100) / 100 if ecn else 0.0
         self.said.exact("scheme", f"fq_pie, limit {options['limit']} packets")
         return _Leaf("fq-pie", params, self._number(one, options, "memory_limit", PACKET))
 
