@@ -61,6 +61,7 @@ TUNED: dict[str, dict[str, Any]] = {
     "s-ecn": {"slope_share": 1},
     "codel": {"interval": "100us"},
     "fq-codel": {"interval": "100us"},
+    "fq-pie": {"target": "30us"},
     "cobalt": {"interval": "100us"},
     "pie": {"target": "30us"},
     "dualpi2": {"target": "30us"},

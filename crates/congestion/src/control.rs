@@ -1,5 +1,6 @@
 //! Interface of a congestion control.
 
+use crate::{Connection, LostPacket, Model, RateSample, Steer};
 use std::ops::Deref;
 use switchbed_config::param::Unfit;
 use switchbed_units::{Span, Time};
@@ -18,6 +19,9 @@ pub struct About {
     /// Packets are ECT(1) and ACKs count marks (accurate ECN, RFC 9768). Unmarked data grows the
     /// window even while marks arrive.
     pub scalable: bool,
+    /// The control sets the window and the pacing rate by rate samples ([`Control::steer`]); neither
+    /// slow start nor losses do.
+    pub model: bool,
     /// A loss in a window that a mark has cut cuts it again: the mark's cut was not as deep.
     pub loss_adds_to_mark: bool,
 }
@@ -30,6 +34,7 @@ impl About {
         ecn_throughout: false,
         exact_echo: false,
         scalable: false,
+        model: false,
         loss_adds_to_mark: false,
     };
 }
@@ -125,6 +130,50 @@ pub trait Control: Sized {
 
     /// Slow start comes next, after a timeout or a pause.
     fn left(&mut self) {}
+
+    /// The connection draws by this key, which the run's seed and its ends give.
+    fn keyed(&mut self, _key: u32) {}
+
+    /// The connection is open and about to send, where the control steers by a model.
+    fn begun(&mut self, _params: impl Deref<Target = Self::Params>, _conn: &Connection) {}
+
+    /// An ACK came with this rate sample, where the control steers by a model.
+    fn steer(
+        &mut self,
+        _params: impl Deref<Target = Self::Params>,
+        conn: Connection,
+        _sample: &RateSample,
+    ) -> Steer {
+        Steer { cwnd: conn.cwnd, app_limited: false }
+    }
+
+    /// A packet is taken for lost, where the control steers by a model.
+    fn lost(
+        &mut self,
+        _params: impl Deref<Target = Self::Params>,
+        _conn: &Connection,
+        _packet: &LostPacket,
+    ) {
+    }
+
+    /// Data goes out with none in the network, where the control steers by a model. Returns the window.
+    fn restarted(&mut self, _params: impl Deref<Target = Self::Params>, conn: Connection) -> u32 {
+        conn.cwnd
+    }
+
+    /// The retransmission timer has expired, where the control steers by a model.
+    fn timed_out(&mut self, _params: impl Deref<Target = Self::Params>, _conn: &Connection) {}
+
+    /// Pacing rate in bytes of payload a second, where the control sets one.
+    #[inline]
+    fn pacing(&self) -> Option<u64> {
+        None
+    }
+
+    /// Model of the path, where there is one; a packet has `mss` bytes of payload.
+    fn model(&self, _mss: u32) -> Option<Model> {
+        None
+    }
 
     /// The marked fraction, for probes.
     fn alpha(&self) -> Option<f64> {

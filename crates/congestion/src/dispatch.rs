@@ -125,6 +125,52 @@ macro_rules! controls {
             pub fn left(&mut self) {
                 controls!(@each $all self, it => it.left())
             }
+            /// See [`crate::Control::keyed`] for the contract.
+            pub fn keyed(&mut self, key: u32) {
+                controls!(@each $all self, it => it.keyed(key))
+            }
+            /// See [`crate::Control::begun`] for the contract.
+            pub fn begun(&mut self, control: &CongestionControl, conn: &$crate::Connection) {
+                controls!(@each $all self, control, it, params => it.begun(params, conn))
+            }
+            /// See [`crate::Control::steer`] for the contract.
+            pub fn steer(
+                &mut self,
+                control: &CongestionControl,
+                conn: $crate::Connection,
+                sample: &$crate::RateSample,
+            ) -> $crate::Steer {
+                controls!(@each $all self, control, it, params => it.steer(params, conn, sample))
+            }
+            /// See [`crate::Control::lost`] for the contract.
+            pub fn lost(
+                &mut self,
+                control: &CongestionControl,
+                conn: &$crate::Connection,
+                packet: &$crate::LostPacket,
+            ) {
+                controls!(@each $all self, control, it, params => it.lost(params, conn, packet))
+            }
+            /// See [`crate::Control::restarted`] for the contract.
+            pub fn restarted(
+                &mut self,
+                control: &CongestionControl,
+                conn: $crate::Connection,
+            ) -> u32 {
+                controls!(@each $all self, control, it, params => it.restarted(params, conn))
+            }
+            /// See [`crate::Control::timed_out`] for the contract.
+            pub fn timed_out(&mut self, control: &CongestionControl, conn: &$crate::Connection) {
+                controls!(@each $all self, control, it, params => it.timed_out(params, conn))
+            }
+            /// See [`crate::Control::pacing`] for the contract.
+            pub fn pacing(&self) -> Option<u64> {
+                controls!(@each $all self, it => it.pacing())
+            }
+            /// See [`crate::Control::model`] for the contract.
+            pub fn model(&self, mss: u32) -> Option<$crate::Model> {
+                controls!(@each $all self, it => it.model(mss))
+            }
             /// See [`crate::Control::alpha`] for the contract.
             pub fn alpha(&self) -> Option<f64> {
                 controls!(@each $all self, it => it.alpha())

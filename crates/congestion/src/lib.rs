@@ -12,12 +12,15 @@
 #[macro_use]
 mod dispatch;
 mod arithmetic;
+mod bbr;
+mod bbr3;
 mod control;
 mod cubic;
 mod cubic_kernel;
 mod dctcp;
 mod ecn_star;
 pub mod hystart;
+mod model;
 pub mod nscc;
 mod prague;
 mod queue_pair;
@@ -27,10 +30,13 @@ pub mod roce;
 mod udp;
 
 pub use arithmetic::Arithmetic;
+pub use bbr::{Bbr, BbrParams};
+pub use bbr3::Bbr3;
 pub use control::{About, Acked, Control, Mark};
 pub use cubic::{Cubic, CubicParams};
 pub use dctcp::{Dctcp, DctcpParams};
 pub use ecn_star::EcnStar;
+pub use model::{Connection, Delivered, LostPacket, Model, RateSample, Repair, Steer};
 pub use prague::{Prague, PragueParams};
 pub use registry::{CongestionControl, Given, Memory};
 pub use reno::Reno;

@@ -20,6 +20,11 @@ controls! {
     /// cut by the fraction that accurate ECN counts, all packets ECT(1)
     /// (draft-briscoe-iccrg-prague-congestion-control).
     Prague(PragueParams) = "prague",
+    /// by a model of the path, its bandwidth and least round trip, whatever is marked; always paced
+    /// (BBR version 1, Linux's tcp_bbr.c).
+    Bbr(BbrParams) = "bbr",
+    /// the same as its draft has version 3 (draft-ietf-ccwg-bbr); unverified.
+    Bbr3 = "bbr3",
     /// no window, no ACKs, no TCP: packets go as the network card and its rate limiter let
     /// them, and what is lost stays lost; of the other keys mss, header and ecn count.
     Udp = "udp",

@@ -41,7 +41,9 @@ fn cases() -> Vec<Live> {
     // What waits or draws, and what fills the seats itself, at waits that these arrivals reach.
     let waits = [("interval", "2ms"), ("target", "1ms")];
     let standing = [("ins_target", "1ms"), ("pst_target", "300us"), ("pst_interval", "1ms")];
-    for name in ["tcn", "codel", "fq-codel", "cobalt", "pie", "dualpi2", "ecn-sharp", "pmsb"] {
+    for name in
+        ["tcn", "codel", "fq-codel", "fq-pie", "cobalt", "pie", "dualpi2", "ecn-sharp", "pmsb"]
+    {
         let known = find(name).expect("registered").params;
         let has = |(key, _): &(&str, &str)| known.iter().any(|param| param.name == *key);
         let threshold = ("threshold", if name == "tcn" { "500us" } else { "6000B" });

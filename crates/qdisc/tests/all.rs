@@ -7,6 +7,7 @@ mod dynamic;
 mod e_ecn;
 mod fairness;
 mod fq_codel;
+mod fq_pie;
 mod golden;
 mod hcf;
 mod pausing;

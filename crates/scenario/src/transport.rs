@@ -9,7 +9,7 @@ use switchbed_config::section::Section;
 use switchbed_config::tree::At;
 use switchbed_config::{params, words};
 pub use switchbed_congestion::{
-    Arithmetic, CongestionControl, CubicParams, DctcpParams, PragueParams,
+    Arithmetic, BbrParams, CongestionControl, CubicParams, DctcpParams, PragueParams,
 };
 use switchbed_units::{Bytes, Span};
 

@@ -40,6 +40,7 @@ POLL_S = 0.5
 """How often hosts are asked whether their flows have ended."""
 MOST_HOSTS = 64
 CONTROLS = {
+    "bbr": ["bbr"],
     "cubic": ["cubic"],
     "dctcp": ["dctcp", dctcp.NAME],
     "ecn-star": ["reno"],

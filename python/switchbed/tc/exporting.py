@@ -245,6 +245,8 @@ class _Export:
             self._pie(where, params, limit)
         elif kind == "fq_codel":
             self._fq_codel(where, params, limit)
+        elif kind == "fq_pie":
+            self._fq_pie(where, params, limit)
         elif kind == "cake":
             self._cake(where, params, limit)
         elif kind == "dualpi2":
@@ -436,18 +438,34 @@ class _Export:
                 )
 
     def _pie(self, where: str, params: Mapping[str, Any], limit: int) -> None:
+        packets = max(1, limit // self.mtu)
+        self.said.approximated("switch.buffer", f"{limit} bytes as {packets} packets")
+        self.add(where, f"pie limit {packets} {self._pie_law(params)} ecn")
+
+    def _fq_pie(self, where: str, params: Mapping[str, Any], limit: int) -> None:
+        given = params.get("quantum")
+        quantum = self.mtu if given is None else quantity.size(given, self.mtu)
+        percent = 100 * float(params["ecn_up_to"])
+        self.add(
+            where,
+            f"fq_pie limit {params['limit']} flows {params['flows']} quantum {quantum} "
+            f"{self._pie_law(params)} memory_limit {limit} ecn_prob {round(percent)} ecn",
+        )
+        self.said.approximated(
+            "switch.buffer", f"{limit} bytes of packets as the kernel's memory, which refuses none"
+        )
+        if not math.isclose(percent, round(percent), abs_tol=1e-9):
+            self.said.approximated(
+                "scheme.params.ecn_up_to", f"{percent:g} % as {round(percent)} %"
+            )
+
+    def _pie_law(self, params: Mapping[str, Any]) -> str:
+        """Return PIE's settings as tc's words."""
         target = quantity.time(params["target"])
         update = quantity.time(params["t_update"]) if "t_update" in params else target
-        packets = max(1, limit // self.mtu)
         alpha, beta = (float(params[name]) for name in ("alpha", "beta"))
         # In sixteenths, of which tc takes 32 at most.
         a, b = (min(PIE_MOST, round(16 * each)) for each in (alpha, beta))
-        self.add(
-            where,
-            f"pie limit {packets} target {round(target * 1e6)}us "
-            f"tupdate {round(update * 1e6)}us alpha {a} beta {b} ecn",
-        )
-        self.said.approximated("switch.buffer", f"{limit} bytes as {packets} packets")
         self.said.approximated("scheme.params.t_update", "in whole ticks of the kernel, 1 to 10 ms")
         if (a, b) != (16 * alpha, 16 * beta):
             self.said.approximated(
@@ -455,6 +473,7 @@ class _Export:
                 f"alpha {alpha:g} as {a / 16:g}, beta {beta:g} as {b / 16:g}: tc has sixteenths, "
                 f"up to {PIE_MOST / 16:g}",
             )
+        return f"target {round(target * 1e6)}us tupdate {round(update * 1e6)}us alpha {a} beta {b}"
 
 
 def _us(text: object) -> str:

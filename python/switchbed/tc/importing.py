@@ -12,7 +12,7 @@ from switchbed.tc.encoding import CERTAIN, chance_on_device, codel_shown_ns
 
 SHAPERS = ("tbf", "htb")
 TREES = ("ets", "prio")
-LEAVES = ("red", "bfifo", "pfifo", "codel", "pie", "fq", "fq_codel", "cake")
+LEAVES = ("red", "bfifo", "pfifo", "codel", "pie", "fq", "fq_codel", "fq_pie", "cake")
 MOST = 2**32 - 1
 """Of bytes and microseconds: tc has 32 bits."""
 MOST_RATE = 10**13
@@ -262,26 +262,45 @@ class _Import:
                 params = self._codel_times(one, options)
                 params["ecn"] = self._flag(one, options, "ecn")
             else:
-                times = {"target": "target", "t_update": "tupdate"}
-                params = {
-                    key: f"{self._number(one, options, name, 1)}us"
-                    for key, name in times.items()
-                    if name in options
-                }
-                for name in ("alpha", "beta"):
-                    if name in options:
-                        params[name] = self._number(one, options, name, 0, 32) / 16
+                params = self._pie_law(one, options)
             self.said.exact("scheme", f"{kind}, limit {options['limit']} packets")
             return _Leaf(str(kind), params, limit)
         if kind == "fq":
             return self._fq(one, options)
         if kind == "fq_codel":
             return self._fq_codel(one, options)
+        if kind == "fq_pie":
+            return self._fq_pie(one, options)
         if kind == "cake":
             return self._cake(options)
         has = ", ".join((*SHAPERS, *TREES, *LEAVES))
         shown = foreign.name(str(kind))
         raise Mistake(f"{self.where}: {shown}: is no discipline of a scenario's; there are {has}")
+
+    def _pie_law(self, one: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+        """PIE's settings as tc shows them: whole microseconds, sixteenths."""
+        times = {"target": "target", "t_update": "tupdate"}
+        found: dict[str, Any] = {
+            key: f"{self._number(one, options, name, 1)}us"
+            for key, name in times.items()
+            if name in options
+        }
+        for name in ("alpha", "beta"):
+            if name in options:
+                found[name] = self._number(one, options, name, 0, 32) / 16
+        return found
+
+    def _fq_pie(self, one: Mapping[str, Any], options: Mapping[str, Any]) -> _Leaf:
+        params: dict[str, Any] = {
+            "flows": self._number(one, options, "flows", 1, 65_536),
+            "limit": self._number(one, options, "limit", 1, 10**7),
+            "quantum": f"{self._number(one, options, 'quantum', 1)}B",
+        }
+        params |= self._pie_law(one, options)
+        ecn = self._flag(one, options, "ecn")
+        params["ecn_up_to"] = self._number(one, options, "ecn_prob", 0, 100) / 100 if ecn else 0.0
+        self.said.exact("scheme", f"fq_pie, limit {options['limit']} packets")
+        return _Leaf("fq-pie", params, self._number(one, options, "memory_limit", PACKET))
 
     def _fq_codel(self, one: Mapping[str, Any], options: Mapping[str, Any]) -> _Leaf:
         params: dict[str, Any] = {

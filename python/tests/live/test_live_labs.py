@@ -85,6 +85,7 @@ AQMS = {
     "tcn": 'threshold = "2ms"',
     "codel": 'interval = "20ms"',
     "fq-codel": 'interval = "20ms"',
+    "fq-pie": 'target = "2ms"',
     "cobalt": 'interval = "20ms"',
     "pie": 'target = "2ms"',
     "dualpi2": 'target = "2ms"',

@@ -97,7 +97,7 @@ def options(kind: str, words: list[str]) -> dict[str, Any]:
             name: number(name)
             for name in (
                 *("target", "interval", "tupdate", "alpha", "beta"),
-                *("flows", "quantum", "memory_limit", "drop_batch"),
+                *("flows", "quantum", "memory_limit", "drop_batch", "ecn_prob"),
             )
             if name in words
         }
@@ -317,6 +317,14 @@ def test_a_discipline_with_queues_of_its_own_is_the_ports_only_one() -> None:
     assert resolved(text)["scheme"]["params"] == own["scheme"]["params"]
     (line,) = lines(PORT.replace(SCHEME, 'name = "fq-codel"'))
     assert " quantum 1500 target 5000us interval 100000us" in line
+    fair = 'name = "fq-pie"\nparams = { quantum = "1500B", ecn_up_to = 0.2 }'
+    (line,) = lines(PORT.replace(SCHEME, fair))
+    assert " root fq_pie limit 10240 flows 1024 quantum 1500 target 15000us" in line
+    assert " tupdate 15000us alpha 2 beta 20 memory_limit " in line
+    assert line.endswith(" ecn_prob 20 ecn")
+    text, _ = importing.load(shown([line]), "x.json")
+    own = resolved(PORT.replace(SCHEME, fair))
+    assert resolved(text)["scheme"]["params"] == own["scheme"]["params"]
     (line,) = lines(ALONE.replace(SCHEME, 'name = "dualpi2"'))
     assert "target 15000us tupdate 16000us alpha 0.160156 beta 3.19922 coupling_factor 2" in line
     assert "step_thresh 1000us classic_protection 10 drop_on_overload" in line

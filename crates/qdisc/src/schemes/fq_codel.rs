@@ -18,7 +18,6 @@
 //! there is one queue, from inside of which packets leave. A line that becomes free finds out what is
 //! empty: here that is made up for by the next arrival.
 
-use crate::classifier::hashed;
 use crate::hooks::{Admission, Departure, Expulsion, GroupUse, Intent, Selection, Signal};
 use crate::port::arena::{Note, SlotId};
 use crate::port::packet::{Packet, QueueId};
@@ -26,9 +25,9 @@ use crate::port::view::{DropReason, View};
 use crate::scheme::{Needs, Scheme, Stored};
 use crate::schemes::definition::{About, Definition, Equivalents, Layout};
 use crate::schemes::fairness::Share;
+use crate::schemes::flow_queues::{Flow, FlowQueues};
 use crate::schemes::site::{Built, Site};
 use crate::schemes::{Codel, CodelParams, Law, Rule};
-use std::collections::VecDeque;
 use switchbed_config::param::Unfit;
 use switchbed_config::params;
 use switchbed_units::random::Random;
@@ -95,26 +94,9 @@ pub struct FqCodel {
     limit: u32,
     memory: Bytes,
     batch: u32,
-    quantum: i64,
-    /// Where a hash's queue is; most have none.
-    places: Box<[Option<u32>]>,
-    /// Every queue that there has been; each keeps its CoDel state.
-    flows: Vec<Flow>,
-    /// Queues in turn: those that have just come, then the others.
-    new: VecDeque<u32>,
-    old: VecDeque<u32>,
+    queues: FlowQueues<Law>,
     /// Queue that is losing packets for memory, while a batch lasts.
     victim: Option<Victim>,
-}
-
-struct Flow {
-    packets: VecDeque<SlotId>,
-    bytes: u64,
-    /// Bytes that it may still send in this turn.
-    deficit: i64,
-    /// Whether the queue is in turn, among the new or the old.
-    listed: bool,
-    law: Law,
 }
 
 /// A queue that loses packets, and how many and how much it is still to lose.
@@ -132,46 +114,9 @@ impl FqCodel {
             limit: params.limit,
             memory,
             batch: params.batch,
-            quantum: params.quantum.unwrap_or(packet).get() as i64,
-            places: vec![None; params.flows as usize].into(),
-            flows: Vec::new(),
-            new: VecDeque::new(),
-            old: VecDeque::new(),
+            queues: FlowQueues::new(params.flows, params.quantum.unwrap_or(packet), Law::NEW),
             victim: None,
         }
-    }
-
-    /// The place of a packet's queue, which is made if it is not there.
-    fn place(&mut self, packet: &Packet) -> u32 {
-        let hash = hashed(packet.flow, 0, self.places.len());
-        *self.places[hash].get_or_insert_with(|| {
-            let (packets, law) = (VecDeque::new(), Law::NEW);
-            self.flows.push(Flow { packets, bytes: 0, deficit: 0, listed: false, law });
-            self.flows.len() as u32 - 1
-        })
-    }
-
-    /// The queue that a packet is at the head of.
-    fn of(&mut self, packet: &Packet) -> &mut Flow {
-        let place = self.place(packet);
-        &mut self.flows[place as usize]
-    }
-
-    /// The line was free and found all queues empty.
-    fn all_empty(&mut self) {
-        for place in self.new.drain(..).chain(self.old.drain(..)) {
-            let flow = &mut self.flows[place as usize];
-            flow.listed = false;
-            flow.law.empty();
-        }
-    }
-
-    /// A packet has left the head of its queue.
-    fn left(&mut self, packet: &Packet) -> &mut Flow {
-        let flow = self.of(packet);
-        flow.packets.pop_front();
-        flow.bytes -= u64::from(packet.len_bytes);
-        flow
     }
 }
 
@@ -186,13 +131,15 @@ impl Scheme for FqCodel {
 
     fn admit(&mut self, view: &View, _: QueueId, packet: &Packet, _: &mut dyn Random) -> Admission {
         let len = u64::from(packet.len_bytes);
-        let own = self.place(packet);
+        let own = self.queues.place(packet);
         let fits =
             view.port.packets() < self.limit && view.port.bytes() + Bytes::new(len) <= self.memory;
         // The port asks again after each push-out: the victim of the first call stays chosen.
         if self.victim.is_none() && !fits {
-            let with_arrival = |place: u32, flow: &Flow| flow.bytes + u64::from(place == own) * len;
-            let lengths = (0..).zip(&self.flows).map(|(at, flow)| (with_arrival(at, flow), at));
+            let with_arrival =
+                |place: u32, flow: &Flow<Law>| flow.bytes + u64::from(place == own) * len;
+            let lengths =
+                (0..).zip(&self.queues.flows).map(|(at, flow)| (with_arrival(at, flow), at));
             // Of queues with the same length the first one, as a scan from the front finds it.
             let longest = lengths.max_by_key(|&(bytes, at)| (bytes, u32::MAX - at));
             self.victim = longest.map(|(bytes, place)| Victim {
@@ -202,7 +149,7 @@ impl Scheme for FqCodel {
             });
         }
         let Some(victim) = &mut self.victim else { return Admission::In };
-        let flow = &mut self.flows[victim.place as usize];
+        let flow = &mut self.queues.flows[victim.place as usize];
         let Some(&head) = flow.packets.front() else {
             // The arrival's own queue is the longest and has no packet left besides the arrival.
             flow.law.count_one();
@@ -231,17 +178,9 @@ impl Scheme for FqCodel {
         // Linux asks for a packet as the line gets free; here nothing does, so the arrival makes up
         // for it.
         if view.port.packets() == 1 && view.now >= view.port.busy_until() {
-            self.all_empty();
+            self.queues.all_empty(Law::empty);
         }
-        let (packet, quantum) = (view.arena.packet(slot), self.quantum);
-        let place = self.place(packet);
-        let flow = &mut self.flows[place as usize];
-        flow.packets.push_back(slot);
-        flow.bytes += u64::from(packet.len_bytes);
-        if !flow.listed {
-            (flow.listed, flow.deficit) = (true, quantum);
-            self.new.push_back(place);
-        }
+        self.queues.store(view.arena.packet(slot), slot);
         Stored::default()
     }
 
@@ -262,7 +201,7 @@ impl Scheme for FqCodel {
     }
 
     fn removed(&mut self, _: &View, _: QueueId, packet: &Packet, why: DropReason) {
-        let flow = self.left(packet);
+        let flow = self.queues.left(packet);
         if why == DropReason::PushedOut {
             flow.law.count_one();
         } else if flow.packets.is_empty() {
@@ -271,32 +210,7 @@ impl Scheme for FqCodel {
     }
 
     fn select(&mut self, _: &View) -> Selection {
-        loop {
-            let fresh = !self.new.is_empty();
-            let turns = if fresh { &mut self.new } else { &mut self.old };
-            let Some(&place) = turns.front() else { return Selection::Empty };
-            let flow = &mut self.flows[place as usize];
-            if flow.deficit > 0
-                && let Some(&head) = flow.packets.front()
-            {
-                return Selection::Packet(head);
-            }
-            turns.pop_front();
-            // RFC 8290, section 4.2: a queue that has used its quantum goes behind the old ones.
-            if flow.deficit <= 0 {
-                flow.deficit += self.quantum;
-                self.old.push_back(place);
-                continue;
-            }
-            flow.law.empty();
-            // An empty new queue becomes old first, so that a flow cannot stay new by sending slowly
-            // (RFC 8290, section 4.2).
-            if fresh && !self.old.is_empty() {
-                self.old.push_back(place);
-            } else {
-                flow.listed = false;
-            }
-        }
+        self.queues.select(Law::empty)
     }
 
     fn depart(
@@ -310,12 +224,12 @@ impl Scheme for FqCodel {
         let packet = *view.arena.packet(slot);
         let waited = view.now.since(view.arena.arrived(slot));
         let left = view.port.bytes() - Bytes::new(packet.len_bytes.into());
-        let place = self.place(&packet);
-        self.flows[place as usize].law.depart(&self.rule, view.now, waited, left, packet.ecn)
+        let flow = self.queues.of(&packet);
+        flow.law.depart(&self.rule, view.now, waited, left, packet.ecn)
     }
 
     fn served(&mut self, _: &View, _: QueueId, packet: &Packet, _: Time) {
-        self.left(packet).deficit -= i64::from(packet.len_bytes);
+        self.queues.served(packet);
     }
 
     /// A port that is empty has no queue before the arrival's, which has a turn's deficit.

@@ -1,6 +1,6 @@
 //! Schemes, a file each, and their list ([`SCHEMES`]). A file has the scheme's parameters, what it says
 //! of itself and how it is built ([`definition`]), and its rule. Most sit in one seat of a port; `cqrd`,
-//! `dualpi2`, `fq_codel` and `hcf` in several. Markers that work on arrival or departure alike take a
+//! `dualpi2`, `fq_codel`, `fq_pie` and `hcf` in several. Markers that work on arrival or departure alike take a
 //! [`MarkAt`].
 
 mod af_qcn;
@@ -15,7 +15,9 @@ pub mod dualpi2;
 mod e_ecn;
 mod ecn_sharp;
 pub mod fairness;
+mod flow_queues;
 pub mod fq_codel;
+pub mod fq_pie;
 mod growth;
 pub mod hcf;
 mod mq_ecn;
@@ -59,6 +61,7 @@ use cqrd::{Cq, Cqrd, CqrdConfigured, Oq};
 use definition::SchemeInfo;
 use dualpi2::DualPi2;
 use fq_codel::FqCodel;
+use fq_pie::FqPie;
 use hcf::Hcf;
 use std::sync::RwLock;
 use switchbed_config::words;
@@ -79,6 +82,7 @@ pub const SCHEMES: &[SchemeInfo] = &[
     SchemeInfo::of::<Tcn>(),
     SchemeInfo::of::<Codel>(),
     SchemeInfo::of::<FqCodel>(),
+    SchemeInfo::of::<FqPie>(),
     SchemeInfo::of::<Cobalt>(),
     SchemeInfo::of::<Pie>(),
     SchemeInfo::of::<DualPi2>(),

@@ -95,18 +95,39 @@ impl Definition for Pie {
 /// PIE over all queues of a port.
 #[derive(Clone, Debug)]
 pub struct Pie {
-    settings: Settings,
+    law: Law,
+    queues: Box<[Control]>,
+}
+
+/// PIE's rule, of every queue.
+#[derive(Clone, Debug)]
+pub(super) struct Law {
+    pub(super) settings: Settings,
     ecn_up_to: f64,
     derandomize: bool,
     /// A queue of no more than two of these is left alone.
     packet: Bytes,
-    queues: Box<[Control]>,
+}
+
+impl Law {
+    /// Makes it for packets up to `packet`; `params` are complete.
+    pub(super) fn new(params: &PieParams, packet: Bytes) -> Law {
+        let &PieParams { target, ecn_up_to, derandomize, .. } = params;
+        let settings = Settings {
+            target,
+            t_update: params.t_update.unwrap_or(target),
+            alpha: params.alpha.unwrap_or(0.125),
+            beta: params.beta.unwrap_or(1.25),
+            max_burst: params.max_burst.unwrap_or(target * 10),
+        };
+        Law { settings, ecn_up_to, derandomize, packet }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Settings {
+pub(super) struct Settings {
     target: Span,
-    t_update: Span,
+    pub(super) t_update: Span,
     alpha: f64,
     beta: f64,
     max_burst: Span,
@@ -114,10 +135,10 @@ struct Settings {
 
 /// State of one queue.
 #[derive(Clone, Debug, PartialEq)]
-struct Control {
+pub(super) struct Control {
     p: f64,
     /// The wait now, and at the last update.
-    wait: Span,
+    pub(super) wait: Span,
     before: Span,
     /// Burst allowance: the time in which nothing is marked or dropped.
     burst: Span,
@@ -126,7 +147,7 @@ struct Control {
 }
 
 impl Control {
-    fn new(settings: &Settings) -> Self {
+    pub(super) fn new(settings: &Settings) -> Self {
         let burst = settings.max_burst;
         Control { p: 0.0, wait: Span::ZERO, before: Span::ZERO, burst, sum: 0.0 }
     }
@@ -154,6 +175,50 @@ impl Control {
         }
         self.before = self.wait;
     }
+
+    /// The same `n` times.
+    pub(super) fn updates(&mut self, settings: &Settings, n: u64) {
+        for _ in 0..n {
+            let was = self.clone();
+            self.update(settings);
+            // From here on each update is the same.
+            if *self == was {
+                break;
+            }
+        }
+    }
+
+    /// Whether an arrival to so long a queue may be marked or dropped at all (section 5.1).
+    pub(super) fn acts(&self, law: &Law, bytes: u64) -> bool {
+        let calm = self.before < law.settings.target / 2 && self.p < 0.2;
+        let short = bytes <= 2 * law.packet.get();
+        self.burst == Span::ZERO && self.p > 0.0 && !calm && !short
+    }
+
+    /// Decision on an arrival to a queue of so many bytes.
+    pub(super) fn intent(&self, law: &Law, bytes: u64, rng: &mut dyn Random) -> Intent {
+        if !self.acts(law, bytes) {
+            return Intent::Pass;
+        }
+        let sum = self.sum + self.p;
+        let (early, late) = (law.derandomize && sum < 0.85, law.derandomize && sum >= 8.5);
+        if early || !late && rng.unit() >= self.p {
+            return Intent::Pass;
+        }
+        if self.p <= law.ecn_up_to { Intent::Mark } else { Intent::Drop }
+    }
+
+    /// An arrival was stored behind so many bytes.
+    pub(super) fn stored(&mut self, law: &Law, bytes: u64, intent: Intent) {
+        if self.acts(law, bytes) {
+            self.sum = if intent == Intent::Pass { self.sum + self.p } else { 0.0 };
+        }
+    }
+
+    /// An arrival was dropped.
+    pub(super) fn dropped(&mut self) {
+        self.sum = 0.0;
+    }
 }
 
 /// By how much a small probability's steps are smaller.
@@ -166,39 +231,16 @@ fn caution(p: f64) -> f64 {
 impl Pie {
     /// Makes it for `queues` queues of packets up to `packet`; `params` are complete.
     pub fn new(params: &PieParams, packet: Bytes, queues: usize) -> Self {
-        let &PieParams { target, ecn_up_to, derandomize, .. } = params;
-        let settings = Settings {
-            target,
-            t_update: params.t_update.unwrap_or(target),
-            alpha: params.alpha.unwrap_or(0.125),
-            beta: params.beta.unwrap_or(1.25),
-            max_burst: params.max_burst.unwrap_or(target * 10),
-        };
-        let queues = vec![Control::new(&settings); queues].into();
-        Pie { settings, ecn_up_to, derandomize, packet, queues }
-    }
-
-    /// Whether an arrival to so long a queue may be marked or dropped at all (section 5.1).
-    fn acts(&self, queue: QueueId, bytes: Bytes) -> bool {
-        let of = &self.queues[queue as usize];
-        let calm = of.before < self.settings.target / 2 && of.p < 0.2;
-        let short = bytes.get() <= 2 * self.packet.get();
-        of.burst == Span::ZERO && of.p > 0.0 && !calm && !short
+        let law = Law::new(params, packet);
+        let queues = vec![Control::new(&law.settings); queues].into();
+        Pie { law, queues }
     }
 }
 
 impl Marker for Pie {
     fn intend(&self, view: &View, queue: QueueId, _: &Packet, rng: &mut dyn Random) -> Intent {
-        if !self.acts(queue, view.port.queue_bytes(queue)) {
-            return Intent::Pass;
-        }
-        let of = &self.queues[queue as usize];
-        let sum = of.sum + of.p;
-        let (early, late) = (self.derandomize && sum < 0.85, self.derandomize && sum >= 8.5);
-        if early || !late && rng.unit() >= of.p {
-            return Intent::Pass;
-        }
-        if of.p <= self.ecn_up_to { Intent::Mark } else { Intent::Drop }
+        let bytes = view.port.queue_bytes(queue).get();
+        self.queues[queue as usize].intent(&self.law, bytes, rng)
     }
 
     fn stored(
@@ -209,17 +251,15 @@ impl Marker for Pie {
         intent: Intent,
         _: &mut dyn Random,
     ) -> Option<SlotId> {
-        let own = Bytes::new(view.arena.packet(slot).len_bytes.into());
-        if self.acts(queue, view.port.queue_bytes(queue) - own) {
-            let of = &mut self.queues[queue as usize];
-            of.sum = if intent == Intent::Pass { of.sum + of.p } else { 0.0 };
-        }
+        let own = u64::from(view.arena.packet(slot).len_bytes);
+        let before = view.port.queue_bytes(queue).get() - own;
+        self.queues[queue as usize].stored(&self.law, before, intent);
         None
     }
 
     fn refused(&mut self, _: &View, queue: QueueId, _: &Packet, why: DropReason) {
         if why != DropReason::Full {
-            self.queues[queue as usize].sum = 0.0;
+            self.queues[queue as usize].dropped();
         }
     }
 
@@ -239,19 +279,12 @@ impl Marker for Pie {
     }
 
     fn period(&self) -> Option<Span> {
-        Some(self.settings.t_update)
+        Some(self.law.settings.t_update)
     }
 
     fn tick(&mut self, _: &View, n: u64) {
         for control in &mut self.queues {
-            for _ in 0..n {
-                let was = control.clone();
-                control.update(&self.settings);
-                // From here on each update is the same.
-                if *control == was {
-                    break;
-                }
-            }
+            control.updates(&self.law.settings, n);
         }
     }
 }
@@ -288,7 +321,8 @@ mod tests {
     /// (0.125·0.005 + 1.25·0.020)/2048, then 0.125·0.005/128 more each time, …
     #[test]
     fn the_probability_is_as_worked_out_by_hand() {
-        let Pie { settings, mut queues, .. } = pie();
+        let Pie { law, mut queues } = pie();
+        let settings = law.settings;
         let expected = [
             (20, 1.25122e-5),
             (20, 1.7395e-5),
@@ -317,7 +351,8 @@ mod tests {
         let table =
             [(5e-7, 2048), (5e-6, 512), (5e-5, 128), (5e-4, 32), (5e-3, 8), (0.05, 2), (0.5, 1)];
         for (p, by) in table {
-            let Pie { settings, mut queues, .. } = pie();
+            let Pie { law, mut queues } = pie();
+            let settings = law.settings;
             let of = &mut queues[0];
             (of.p, of.wait, of.before) = (p, Span::from_ms(20), Span::from_ms(20));
             of.update(&settings);
@@ -328,7 +363,8 @@ mod tests {
 
     #[test]
     fn large_probabilities_rise_slowly_and_decay_when_nothing_waits() {
-        let Pie { settings, mut queues, .. } = pie();
+        let Pie { law, mut queues } = pie();
+        let settings = law.settings;
         let of = &mut queues[0];
         (of.p, of.wait, of.before) = (0.5, Span::from_ms(240), Span::ZERO);
         of.update(&settings);
@@ -345,7 +381,8 @@ mod tests {
     /// Ten updates of 15 ms use up 150 ms.
     #[test]
     fn a_burst_is_let_in() {
-        let Pie { settings, mut queues, .. } = pie();
+        let Pie { law, mut queues } = pie();
+        let settings = law.settings;
         for _ in 0..9 {
             queues[0].wait = Span::from_ms(20);
             queues[0].update(&settings);

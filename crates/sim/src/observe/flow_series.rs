@@ -7,6 +7,7 @@ use crate::ports::PortInfo;
 use crate::table::{Table, Values};
 use crate::transport::Snapshot;
 use std::collections::BTreeMap;
+use switchbed_congestion::Model;
 use switchbed_scenario::measure::FlowSeries;
 use switchbed_units::{Span, Time};
 
@@ -50,6 +51,47 @@ struct Sample {
     row: u64,
     delivered_bps: f64,
     snapshot: Snapshot,
+}
+
+/// Columns of what controls that steer by a model take the path for, under the names of `ss -i`.
+fn models(samples: &[Sample]) -> Table {
+    let f64s = |f: fn(&Model) -> Option<f64>| {
+        let value = |of: &Sample| of.snapshot.model.as_ref().and_then(f).unwrap_or(f64::NAN);
+        Values::F64(samples.iter().map(value).collect())
+    };
+    let mode = |of: &Sample| of.snapshot.model.as_ref().map_or("", |model| model.mode);
+    Table::new([
+        (
+            "mode",
+            "",
+            "state of BBR: startup, drain, probe-bw (bbr3: with its phase), probe-rtt; empty: no BBR",
+            Values::Names(samples.iter().map(mode).collect()),
+        ),
+        (
+            "bw_bps",
+            "bit/s",
+            "bandwidth that BBR takes the path for, payload; null: no BBR",
+            f64s(|of| Some(of.bw as f64 * 8.0)),
+        ),
+        (
+            "mrtt_s",
+            "s",
+            "the least round trip that BBR goes by; null: no BBR, or none yet",
+            f64s(|of| of.min_rtt_us.map(|us| us as f64 / 1e6)),
+        ),
+        (
+            "pacing_gain",
+            "",
+            "gain of BBR's pacing rate over bw_bps; null: no BBR",
+            f64s(|of| Some(of.pacing_gain)),
+        ),
+        (
+            "cwnd_gain",
+            "",
+            "gain of BBR's window over bw_bps times mrtt_s; null: no BBR",
+            f64s(|of| Some(of.cwnd_gain)),
+        ),
+    ])
 }
 
 /// Samples the senders of a run.
@@ -96,8 +138,9 @@ impl Observer for Sampling {
             Values::F64(samples.iter().map(|of| f(of).unwrap_or(f64::NAN)).collect())
         };
         let rows = Values::U64(samples.iter().map(|of| of.row).collect());
+        let modelled = samples.iter().any(|of| of.snapshot.model.is_some());
         let bytes = Values::U64(samples.iter().map(|of| of.snapshot.in_flight_bytes).collect());
-        vec![Table::new([
+        let mut table = Table::new([
             ("time_s", "s", "when", f64s(|of| Some(of.at.as_secs_f64()))),
             ("row", "", "the flow's row in the table flows", rows),
             (
@@ -137,7 +180,11 @@ impl Observer for Sampling {
                 "payload acknowledged since the sample before, or the flow's start",
                 f64s(|of| Some(of.delivered_bps)),
             ),
-        ])]
+        ]);
+        if modelled {
+            table.columns.extend(models(&samples).columns);
+        }
+        vec![table]
     }
 
     fn full(&self, _: &dyn Observed) -> Option<(&'static str, Time)> {

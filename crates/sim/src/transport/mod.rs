@@ -15,6 +15,7 @@ pub(crate) use counters::Tally;
 pub use counters::{Counters, Wait, Waits};
 
 use crate::packet::{Body, Flags};
+use switchbed_congestion::Model;
 use switchbed_qdisc::fq::Terms;
 use switchbed_qdisc::{Ecn, Packet};
 use switchbed_scenario::transport::Warm;
@@ -133,6 +134,7 @@ pub(crate) struct Snapshot {
     pub(crate) srtt: Option<Span>,
     pub(crate) pacing_bps: Option<f64>,
     pub(crate) alpha: Option<f64>,
+    pub(crate) model: Option<Model>,
 }
 
 /// The half that takes in what arrives.
@@ -168,6 +170,10 @@ impl Sending {
         (line, key): (Rate, u32),
         now: Time,
     ) -> Sending {
+        let tcp = |mut sender: tcp::Sender| {
+            sender.keyed(key);
+            Sending::Tcp(sender)
+        };
         match (kind, opening, warm) {
             (Kind::Roce(config), ..) => {
                 Sending::Roce(Box::new(roce::Sender::new(config, line, now)))
@@ -176,11 +182,9 @@ impl Sending {
                 Sending::Unordered(Box::new(unordered::Sender::new(config, line, key, now)))
             }
             (Kind::Datagrams(_), ..) => Sending::Datagrams(datagram::Sender::default()),
-            (Kind::Tcp(config), Opening::Warm, Some(warm)) => {
-                Sending::Tcp(tcp::Sender::warm(config, warm))
-            }
-            (Kind::Tcp(config), Opening::Handshake, _) => Sending::Tcp(tcp::Sender::new(config)),
-            (Kind::Tcp(config), ..) => Sending::Tcp(tcp::Sender::established(config)),
+            (Kind::Tcp(config), Opening::Warm, Some(warm)) => tcp(tcp::Sender::warm(config, warm)),
+            (Kind::Tcp(config), Opening::Handshake, _) => tcp(tcp::Sender::new(config)),
+            (Kind::Tcp(config), ..) => tcp(tcp::Sender::established(config)),
         }
     }
 
@@ -304,11 +308,12 @@ impl Sending {
         match (self, kind) {
             (Sending::Tcp(sender), Kind::Tcp(config)) => Snapshot {
                 cwnd_packets: Some(sender.cwnd()),
-                ssthresh_packets: Some(sender.ssthresh()),
+                ssthresh_packets: sender.threshold(config),
                 in_flight_bytes: sender.in_flight(config),
                 srtt: sender.srtt(),
                 pacing_bps: sender.paces_at(config).map(|rate| rate as f64 * 8.0),
                 alpha: sender.alpha(),
+                model: sender.model(config),
             },
             (Sending::Roce(sender), _) => Snapshot {
                 in_flight_bytes: (sender.written() - sender.unsent())

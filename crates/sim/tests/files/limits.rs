@@ -86,8 +86,9 @@ fn stars() -> Vec<(String, &'static [&'static str])> {
     let star: &[&str] =
         &["switch", "scheme", "deploy", "host", "transport", "traffic", "measure", "run"];
     let traffic = traffic.map(|traffic| (base(STAR, "dctcp", traffic), &["traffic"][..]));
-    let transports = ["cubic", "reno", "ecn*", "udp", "dcqcn", "timely", "hpcc", "swift", "roce"]
-        .map(|kind| (base(STAR, kind, POISSON), &["transport", "roce"][..]));
+    let transports =
+        ["bbr", "bbr3", "cubic", "reno", "ecn*", "udp", "dcqcn", "timely", "hpcc", "swift", "roce"]
+            .map(|kind| (base(STAR, kind, POISSON), &["transport", "roce"][..]));
     let afqcn = base(STAR, "udp", &events)
         .replace("\"per-queue\"", "\"af-qcn\"")
         .replace("params.threshold = \"20pkt\"", "");

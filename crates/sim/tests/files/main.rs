@@ -1,5 +1,6 @@
 //! Tests of runs of scenario files: one program, which links once.
 
+mod bbr;
 mod collectives;
 mod counters;
 mod division;

@@ -165,11 +165,19 @@ impl Pipe {
         }
     }
 
+    /// When either half is to be woken.
+    fn timers(&self) -> [Option<Time>; 3] {
+        let paced = self.sender.paced_until();
+        let paced = (paced != Time::NEVER).then_some(paced);
+        [self.sender.next_timeout(), self.receiver.next_timeout(), paced]
+    }
+
     /// The next thing happens; answers whether there was one.
     pub fn step(&mut self) -> bool {
         let landing = self.flying.keys().next().copied();
-        let timers = [self.sender.next_timeout(), self.receiver.next_timeout()];
-        let Some(next) = timers.into_iter().flatten().chain(landing).min() else { return false };
+        let Some(next) = self.timers().into_iter().flatten().chain(landing).min() else {
+            return false;
+        };
         self.now = self.now.max(next);
         if landing == Some(next) {
             let mut entry = self.flying.first_entry().unwrap();
@@ -212,8 +220,7 @@ impl Pipe {
     pub fn run_until(&mut self, time: Time) {
         loop {
             let landing = self.flying.keys().next().copied();
-            let timers = [self.sender.next_timeout(), self.receiver.next_timeout()];
-            match timers.into_iter().flatten().chain(landing).min() {
+            match self.timers().into_iter().flatten().chain(landing).min() {
                 Some(next) if next <= time => self.step(),
                 _ => break,
             };

@@ -45,6 +45,8 @@ pub struct Config {
     pub(super) accurate: bool,
     pub(super) accurate_option: bool,
     ect: Ecn,
+    /// The control sets window and pacing rate by rate samples.
+    pub(super) by_model: bool,
     /// A loss in a window that a mark has cut cuts it again.
     pub(super) loss_adds_to_mark: bool,
     pub(super) slow_start: SlowStart,
@@ -174,9 +176,10 @@ impl Config {
         // The window holds at least a packet.
         let initial_receive_bytes =
             t.initial_receive_window.max(t.mss).get().min(u32::MAX.into()) as u32;
+        let paced = t.pacing == Pacing::Linux || about.model;
         let hystart = match t.control {
             CongestionControl::Cubic(_) => t.hystart,
-            _ if t.hystart == Hystart::Linux => Hystart::Off,
+            _ if t.hystart == Hystart::Linux || about.model => Hystart::Off,
             _ => t.hystart,
         };
         Ok(Config {
@@ -187,7 +190,8 @@ impl Config {
             initial_receive_bytes,
             opens,
             initial_window: t.initial_window as f64,
-            initial_ssthresh: t.initial_ssthresh as f64,
+            // With a threshold of 0 the window is never slow start's.
+            initial_ssthresh: if about.model { 0.0 } else { t.initial_ssthresh as f64 },
             rto_initial: t.rto_initial,
             rto_min: t.rto_min,
             rto_max: t.rto_max,
@@ -208,6 +212,7 @@ impl Config {
             accurate: about.scalable && t.ecn,
             accurate_option: about.scalable && t.ecn && t.accecn_option,
             ect: if about.scalable { Ecn::Ect1 } else { Ecn::Ect0 },
+            by_model: about.model,
             loss_adds_to_mark: about.loss_adds_to_mark,
             slow_start: t.slow_start,
             abc_limit: t.abc_limit as f64,
@@ -218,14 +223,15 @@ impl Config {
                 && t.abc_limit == 1
                 && hystart == Hystart::Off
                 && t.avoidance == Avoidance::Bytes,
-            restart: t.restart,
+            // Linux's cong_control: neither an idle time nor PRR touches the window.
+            restart: if about.model { Restart::Keep } else { t.restart },
             every_ack_timed: t.rtt_sampling == RttSampling::EveryAck,
             rtt_of_syn_ack: t.rtt_of_syn_ack,
             grow_when_app_limited: t.grow_when_app_limited,
             grow_on_repeated_ece: t.grow_on_repeated_ece,
             loss_halves_window: t.loss_halves == LossHalves::Window,
             cut_to_whole: t.cut == WindowCut::WholePackets,
-            reduction: t.reduction,
+            reduction: if about.model { Reduction::AtOnce } else { t.reduction },
             loss_detection: t.loss_detection,
             lost_in_flight: t.lost_in_flight,
             tail_loss_probe: t.tail_loss_probe,
@@ -256,10 +262,10 @@ impl Config {
             lso_recent: false,
             autosize: Autosize::Off,
             gso_max: 0,
-            paced: t.pacing == Pacing::Linux,
+            paced,
             paced_by_card: false,
             small_queue_limit: 0,
-            shapes: t.pacing == Pacing::Linux,
+            shapes: paced,
             plb: false,
         })
     }

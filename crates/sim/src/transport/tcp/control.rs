@@ -6,7 +6,8 @@
 
 use super::Config;
 use super::growth::avoided;
-use switchbed_congestion::{Acked, CongestionControl, Mark, Memory};
+use switchbed_congestion::{Acked, CongestionControl, Connection, Mark, Memory, Model};
+use switchbed_congestion::{LostPacket, RateSample, Steer};
 use switchbed_scenario::transport::Restart;
 use switchbed_units::{Span, Time};
 
@@ -144,6 +145,48 @@ impl Window {
         self.cwnd = 1.0;
     }
 
+    /// The connection draws by this key.
+    pub(super) fn keyed(&mut self, key: u32) {
+        self.memory.keyed(key);
+    }
+
+    /// The connection is about to send, where the control steers by a model.
+    pub(super) fn begin(&mut self, config: &Config, conn: &Connection) {
+        self.memory.begun(&config.control, conn);
+    }
+
+    /// Steers by an ACK's rate sample.
+    pub(super) fn steer(&mut self, config: &Config, conn: Connection, of: &RateSample) -> Steer {
+        let steer = self.memory.steer(&config.control, conn, of);
+        self.cwnd = steer.cwnd.into();
+        steer
+    }
+
+    /// A packet is taken for lost, where the control steers by a model.
+    pub(super) fn lose(&mut self, config: &Config, conn: &Connection, packet: &LostPacket) {
+        self.memory.lost(&config.control, conn, packet);
+    }
+
+    /// Data goes out with none in the network, where the control steers by a model.
+    pub(super) fn restart_model(&mut self, config: &Config, conn: Connection) {
+        self.cwnd = self.memory.restarted(&config.control, conn).into();
+    }
+
+    /// The retransmission timer has expired, where the control steers by a model.
+    pub(super) fn time_out_model(&mut self, config: &Config, conn: &Connection) {
+        self.memory.timed_out(&config.control, conn);
+    }
+
+    /// The control's pacing rate in bytes of payload a second.
+    pub(super) fn pacing(&self) -> Option<u64> {
+        self.memory.pacing()
+    }
+
+    /// The control's model of the path.
+    pub(super) fn model(&self, config: &Config) -> Option<Model> {
+        self.memory.model(config.mss)
+    }
+
     /// Starts again after the connection was idle for longer than `rto` (RFC 5681, section 4.1).
     pub(super) fn restart(&mut self, config: &Config, idle: Span, rto: Span) {
         let before = self.cwnd;
@@ -180,6 +223,9 @@ impl Window {
     /// packets at least.
     fn cut(&mut self, config: &Config, flight: u64, least: f64) {
         let window = self.packets(config);
+        if config.by_model {
+            return self.memory.cut(&config.control, self.cwnd);
+        }
         let base = if config.loss_halves_window {
             window
         } else {

@@ -8,6 +8,7 @@ use super::outlet::Outlet;
 use super::plb::Plb;
 use super::probe::Probe;
 use super::rack::Rack;
+use super::rate::Deliveries;
 use super::reduction::Reduction;
 use super::sender::Sender;
 use super::sent::SentLog;
@@ -53,6 +54,8 @@ pub(super) struct Extras {
     pub(super) probe: Option<Probe>,
     /// Event that the sender's deadline is for.
     pub(super) timer: Timer,
+    /// Delivery-rate samples, where the control asks for them.
+    pub(super) rates: Option<Box<Deliveries>>,
     /// Protective load balancing.
     pub(super) plb: Plb,
 }
@@ -64,12 +67,14 @@ impl Extras {
             || config.shapes
             || config.opens
             || config.plb
+            || config.by_model
             || Growth::needed(config)
             || config.reduction != transport::Reduction::AtOnce
             || config.early_retransmit != transport::EarlyRetransmit::Off
             || config.logs();
         let offered = config.initial_receive_bytes.into();
-        any.then(|| Box::new(Extras { offered, ..Extras::default() }))
+        let rates = config.by_model.then(|| Box::new(Deliveries::new(config)));
+        any.then(|| Box::new(Extras { offered, rates, ..Extras::default() }))
     }
 }
 
@@ -105,9 +110,17 @@ impl Sender {
         if let Some(reduction) = &mut extras.reduction {
             reduction.sent();
         }
-        if !config.logs() {
-            return;
+        if config.logs() {
+            self.log_sent(config, segment, now);
         }
+        if config.by_model {
+            self.note_departure(config, segment, now);
+        }
+    }
+
+    /// Takes a segment that goes out into the log.
+    fn log_sent(&mut self, config: &Config, segment: &Segment, now: Time) {
+        let Some(extras) = &mut self.extras else { return };
         let end = segment.offset + u64::from(segment.len);
         if !segment.flags.contains(Flags::RETRANSMIT) {
             extras.log.push(end, now);

@@ -15,6 +15,7 @@
 //! | `extras` | what settings beyond those need; the others do not carry it along |
 //! | `sent` | a log of the segments that are out |
 //! | `rack` | losses found by time (RFC 8985) |
+//! | `rate` | delivery-rate samples, for controls that steer by a model |
 //! | `probe` | the tail loss probe (RFC 8985) |
 //! | `early` | early retransmit (RFC 5827) |
 //! | `timer` | which of these a sender waits for |
@@ -50,6 +51,7 @@ mod pace;
 mod plb;
 mod probe;
 mod rack;
+mod rate;
 mod receiver;
 mod reduction;
 mod repair;

@@ -24,6 +24,8 @@ const SHIFT: u32 = 10;
 const RTT_LOG: u32 = 9;
 /// The packets of a segment at least (`tcp_min_tso_segs`).
 const LEAST_PACKETS: u64 = 2;
+/// Below this rate, in bytes a second, a segment of BBR's has one packet (`bbr_min_tso_segs`).
+const SLOW: u64 = 1_200_000 / 8;
 /// Number of packets at the beginning of a connection that are not paced.
 const UNPACED: u64 = 10;
 
@@ -93,6 +95,9 @@ impl Sender {
     /// Linux's pacing rate in bytes of payload a second: twice what the window and the RTT come
     /// to while slow start is not near its end, else 1.2 times. Without an RTT there is none.
     pub fn pacing_rate(&self, config: &Config) -> Option<u64> {
+        if config.by_model {
+            return self.window.pacing();
+        }
         let srtt = self.srtt()?.as_ps();
         let cwnd = self.cwnd();
         let percent = if cwnd < self.ssthresh() / 2.0 { 200 } else { 120 };
@@ -120,7 +125,8 @@ impl Sender {
         if config.autosize == Autosize::RateAndRtt && halvings < u64::from(u32::BITS) {
             bytes = bytes.saturating_add(config.gso_max >> halvings);
         }
-        (bytes / mss).max(LEAST_PACKETS).saturating_mul(mss).min(most)
+        let least = if config.by_model && rate < SLOW { 1 } else { LEAST_PACKETS };
+        (bytes / mss).max(least).saturating_mul(mss).min(most)
     }
 
     /// The next segment of a sender whose host has a say in it.
@@ -247,6 +253,23 @@ impl Sender {
             outlet.held -= first;
         }
         outlet.throttled
+    }
+
+    /// When a packet that is handed over now leaves, and when pacing lets the next one go.
+    pub(super) fn departs(&self, config: &Config, now: Time) -> Time {
+        let Some(outlet) = self.outlet().filter(|_| config.paced_by_card) else { return now };
+        let start = if self.in_segment() { outlet.terms.not_before } else { outlet.next };
+        start.max(now)
+    }
+
+    /// When pacing lets the next packet go.
+    pub(super) fn paced_next(&self) -> Time {
+        self.outlet().map_or(Time::ZERO, |outlet| outlet.next)
+    }
+
+    /// Whether a packet waits in the card, as far as the sender knows.
+    pub(super) fn waits_in_card(&self) -> bool {
+        self.outlet().is_some_and(|outlet| outlet.held > 0)
     }
 
     /// The terms of the packet sent last.

@@ -9,6 +9,7 @@
 
 use super::extras::Extras;
 use super::loss::Phase;
+use super::rate::Losses;
 use super::sender::Sender;
 use super::sent::Sent;
 use super::{Config, Segment};
@@ -149,6 +150,7 @@ impl Sender {
         let limit = rack.rtt + rack.patience(repairing, sacked, srtt);
         let latest = rack.latest;
         let (mut wait, before) = (Span::ZERO, log.lost());
+        let mut losses = Losses::of(config);
         log.lose(|segment| {
             if segment.nth >= latest {
                 // Segments sent once are in the order of time; later ones were sent after it.
@@ -156,13 +158,16 @@ impl Sender {
             }
             let age = now.since(segment.at);
             if age >= limit {
+                losses.push(segment.end);
                 return Some(true);
             }
             wait = wait.max(limit - age);
             Some(false)
         });
         (rack.wait, rack.found) = (wait, log.lost() > before);
-        !repairing && log.lost() > 0
+        let begins = !repairing && log.lost() > 0;
+        self.tell_losses(config, losses, now);
+        begins
     }
 
     /// The wait for reordering is over.
@@ -175,16 +180,27 @@ impl Sender {
         if let Some(extras) = &mut self.extras {
             extras.rack.wait = Span::ZERO;
         }
+        if config.by_model {
+            self.note_in_flight(config);
+        }
     }
 
     /// After a timeout all is lost that was sent a round trip ago, and the first segment in any case.
-    pub(super) fn lose_all(&mut self, now: Time) {
+    pub(super) fn lose_all(&mut self, config: &Config, now: Time) {
         let Some(extras) = &mut self.extras else { return };
         let Extras { log, rack, .. } = &mut **extras;
         // Segments younger than a round trip may still be on their way (RFC 8985, section 6.3).
         let first = log.first().map(|first| first.end);
-        log.lose(|segment| Some(Some(segment.end) == first || now.since(segment.at) >= rack.rtt));
+        let mut losses = Losses::of(config);
+        log.lose(|segment| {
+            let lost = Some(segment.end) == first || now.since(segment.at) >= rack.rtt;
+            if lost {
+                losses.push(segment.end);
+            }
+            Some(lost)
+        });
         rack.wait = Span::ZERO;
+        self.tell_losses(config, losses, now);
     }
 
     /// The next segment while there is something to repair: what is lost, then new data.

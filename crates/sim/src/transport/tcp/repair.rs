@@ -81,7 +81,7 @@ impl Sender {
         }
         self.window.collapse(config, (!keep).then_some(flight));
         if config.rack() {
-            self.lose_all(now);
+            self.lose_all(config, now);
             let left = self.in_flight(config).div_ceil(config.mss as u64);
             self.window.lower(left as f64 + 1.0);
         } else {
@@ -91,6 +91,9 @@ impl Sender {
         self.cut_by_mark = false;
         self.tell_cut = config.ecn;
         self.timed_end = UNTIMED;
+        if config.by_model {
+            self.tell_timeout(config, now);
+        }
     }
 
     /// The next segment while there is something to repair.

@@ -118,7 +118,15 @@ impl Sender {
 
     /// The application appends `bytes` to the stream.
     pub fn write(&mut self, bytes: u64) {
+        if self.extras.is_some() {
+            self.look_whether_app_limited();
+        }
         self.written += bytes;
+    }
+
+    /// The connection draws by this key, which the run's seed and its ends give.
+    pub(crate) fn keyed(&mut self, key: u32) {
+        self.window.keyed(key);
     }
 
     /// The application takes back what has not been sent yet; returns where the stream
@@ -259,6 +267,9 @@ impl Sender {
         if self.extras.is_some() {
             self.note_offer(config, ack);
             self.balance(config, ack, (acked, marked.into()), now);
+            if config.by_model {
+                self.note_deliveries(ack, now);
+            }
             self.log_arrivals(config, ack, now);
             self.judge_probe(config, false);
         }
@@ -273,6 +284,9 @@ impl Sender {
             self.grow(config, acked, now);
         } else if !limited {
             self.window.pause(now);
+        }
+        if config.by_model {
+            self.steer(config, now);
         }
         self.ece_before = ece;
         // RFC 6298, 5.2 and 5.3: off when all is acknowledged, else started anew. With `impatient` only
@@ -577,10 +591,16 @@ impl Sender {
         if marked {
             self.on_mark(config, self.sent - self.una, now);
         }
+        if config.by_model {
+            self.note_deliveries(ack, now);
+        }
         self.log_arrivals(config, ack, now);
         let restarts = config.sacks_restart_timer && self.sample_sacked(config, now);
         self.repair_duplicate(config, ack, now);
         self.reduce(config, false);
+        if config.by_model {
+            self.steer(config, now);
+        }
         if restarts {
             self.deadline = now + self.rto(config);
         }

@@ -1,0 +1,227 @@
+//! FQ-PIE (Linux, net/sched/sch_fq_pie.c; RFC 8290's flow queues with RFC 8033): flows are hashed into queues that
+//! are made as they come, take turns by deficit round robin, those that have just come first, and each has
+//! PIE's state of its own. One policy over all seats.
+//!
+//! | parameter | unit | default |
+//! | --- | --- | --- |
+//! | flows | – | 1024 |
+//! | quantum | bytes | the longest packet |
+//! | limit | packets | 10,240; the port's memory besides |
+//! | target, t_update, alpha, beta, max_burst, ecn_up_to, derandomize | | [`crate::schemes::PieParams`]'s |
+//!
+//! Arrivals alone are marked or dropped; without room the arrival is refused. Three things differ from
+//! Linux: all queues are worked out anew at once, where Linux does so for 2048 at a time; memory counts
+//! bytes on the wire; the estimate by the rate of departures (`dq_rate_estimator`) and `bytemode` are
+//! left out.
+
+use crate::hooks::{Admission, Departure, Expulsion, GroupUse, Intent, Selection, Signal};
+use crate::port::arena::{Note, SlotId};
+use crate::port::packet::{Packet, QueueId};
+use crate::port::view::{DropReason, View};
+use crate::scheme::{Needs, Scheme, Stored};
+use crate::schemes::definition::{About, Definition, Equivalents, Layout};
+use crate::schemes::fairness::Share;
+use crate::schemes::flow_queues::FlowQueues;
+use crate::schemes::pie::{Control, Law};
+use crate::schemes::site::{Built, Site};
+use crate::schemes::{Pie, PieParams};
+use switchbed_config::param::Unfit;
+use switchbed_config::params;
+use switchbed_units::random::Random;
+use switchbed_units::{Bytes, Span, Time};
+
+params! {
+    /// FQ-PIE's parameters.
+    pub struct FqPieParams {
+        /// Queues that flows are hashed into.
+        flows: u32 = "1024" as count(1, 65_536);
+        /// Bytes that a queue sends in a turn. Default: the longest packet.
+        quantum: Option<Bytes>;
+        /// The most packets of a port, which its memory limits besides.
+        limit: u32 = "10240" as count(1, 10_000_000);
+        /// Each queue's PIE.
+        pie: PieParams;
+    }
+}
+
+impl Definition for FqPie {
+    type Params = FqPieParams;
+
+    const ABOUT: About = About {
+        name: "fq-pie",
+        paper: "Ramakrishnan et al., FQ-PIE Queue Discipline in the Linux Kernel: Design, Implementation \
+                and Challenges, LCN 2019",
+        summary: "A queue for each flow with a PIE of its own; flows that have just come go first, the \
+                  others take turns.",
+        source: "Linux, net/sched/sch_fq_pie.c; RFC 8290, section 4; RFC 8033, sections 4 and 5",
+        seats: [
+            "hash of the flow",
+            "the port's, an arrival without room is refused",
+            "PIE on each flow's queue",
+            "deficit round robin, new flows first",
+            "none",
+        ],
+        needs_pool: false,
+    };
+
+    const EQUIVALENTS: Equivalents =
+        Equivalents { main: "target", tc: "fq_pie", ..Equivalents::NONE };
+
+    fn complete(params: &mut FqPieParams, limit: Bytes) -> Result<(), Unfit> {
+        if params.quantum == Some(Bytes::ZERO) {
+            return Err(Unfit::new(FqPieParams::KEY.quantum, "a turn has at least 1 byte"));
+        }
+        Pie::complete(&mut params.pie, limit)
+    }
+
+    fn layout(_: &FqPieParams, _: u32) -> Option<Layout> {
+        Some(Layout { queues: 1, cell: Bytes::new(1) })
+    }
+
+    fn build(params: &FqPieParams, site: Site) -> Built {
+        let policy = FqPie::new(params, site.packet(), site.switch().buffer);
+        site.whole(policy)
+    }
+}
+
+/// FQ-PIE: flow queues by hash, PIE on each.
+pub struct FqPie {
+    law: Law,
+    limit: u32,
+    memory: Bytes,
+    queues: FlowQueues<Control>,
+    /// When probabilities are worked out next.
+    next: Time,
+}
+
+impl FqPie {
+    /// Makes it for packets up to `packet` and so much memory; `params` are complete.
+    pub fn new(params: &FqPieParams, packet: Bytes, memory: Bytes) -> FqPie {
+        let law = Law::new(&params.pie, packet);
+        let first = Control::new(&law.settings);
+        let queues = FlowQueues::new(params.flows, params.quantum.unwrap_or(packet), first);
+        let next = Time::ZERO + law.settings.t_update;
+        FqPie { law, limit: params.limit, memory, queues, next }
+    }
+}
+
+impl Scheme for FqPie {
+    fn classify(&mut self, _: &View, _: &Packet) -> QueueId {
+        0
+    }
+
+    fn intend(&self, _: &View, _: QueueId, packet: &Packet, rng: &mut dyn Random) -> Intent {
+        let Some(flow) = self.queues.look(packet) else { return Intent::Pass };
+        flow.law.intent(&self.law, flow.bytes, rng)
+    }
+
+    fn admit(&mut self, view: &View, _: QueueId, packet: &Packet, _: &mut dyn Random) -> Admission {
+        let len = Bytes::new(packet.len_bytes.into());
+        let fits = view.port.packets() < self.limit && view.port.bytes() + len <= self.memory;
+        if fits { Admission::In } else { Admission::Out(DropReason::Full) }
+    }
+
+    fn stored(
+        &mut self,
+        view: &View,
+        _: QueueId,
+        slot: SlotId,
+        intent: Intent,
+        _: &mut dyn Random,
+    ) -> Stored {
+        // Linux asks for a packet as the line gets free; here nothing does, so the arrival makes up
+        // for it.
+        if view.port.packets() == 1 && view.now >= view.port.busy_until() {
+            self.queues.all_empty(|_| ());
+        }
+        let packet = view.arena.packet(slot);
+        let flow = self.queues.of(packet);
+        flow.law.stored(&self.law, flow.bytes, intent);
+        self.queues.store(packet, slot);
+        Stored::default()
+    }
+
+    fn enqueued(&mut self, _: &View, _: QueueId, _: &Packet) {}
+
+    /// Linux forgets the sum of probabilities at every drop, for want of room too.
+    fn refused(&mut self, _: &View, _: QueueId, packet: &Packet, _: DropReason) {
+        self.queues.of(packet).law.dropped();
+    }
+
+    fn expels(&mut self, _: &View) -> Option<Expulsion> {
+        None
+    }
+
+    fn signal(&mut self) -> Option<Signal> {
+        None
+    }
+
+    fn groups(&self, _: bool) -> Vec<GroupUse> {
+        Vec::new()
+    }
+
+    fn removed(&mut self, _: &View, _: QueueId, packet: &Packet, _: DropReason) {
+        self.queues.left(packet);
+    }
+
+    fn select(&mut self, _: &View) -> Selection {
+        self.queues.select(|_| ())
+    }
+
+    fn depart(
+        &mut self,
+        view: &View,
+        _: QueueId,
+        slot: SlotId,
+        _: Note,
+        _: &mut dyn Random,
+    ) -> Departure {
+        let waited = view.now.since(view.arena.arrived(slot));
+        let flow = self.queues.of(view.arena.packet(slot));
+        flow.law.wait = if flow.packets.len() == 1 { Span::ZERO } else { waited };
+        Departure::Pass
+    }
+
+    fn served(&mut self, _: &View, _: QueueId, packet: &Packet, _: Time) {
+        self.queues.served(packet);
+    }
+
+    /// A port that is empty has no queue before the arrival's, which has a turn's deficit.
+    fn passes(&self, _: &View, _: QueueId, _: &Packet) -> bool {
+        true
+    }
+
+    fn passed(&mut self, view: &View, queue: QueueId, packet: &Packet, until: Time) {
+        self.served(view, queue, packet, until);
+    }
+
+    fn next_tick(&self) -> Time {
+        self.next
+    }
+
+    fn tick(&mut self, view: &View) {
+        if self.next > view.now {
+            return;
+        }
+        let period = self.law.settings.t_update;
+        let due = view.now.since(self.next).as_ps() / period.as_ps() + 1;
+        for flow in &mut self.queues.flows {
+            flow.law.updates(&self.law.settings, due);
+        }
+        self.next += period * due;
+    }
+
+    fn set_share(&mut self, _: u8, _: Share) {}
+
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    fn threshold_bytes(&self, _: &View, _: QueueId) -> Option<f64> {
+        None
+    }
+
+    fn round_time(&self) -> Option<Span> {
+        None
+    }
+}

@@ -1,0 +1,394 @@
+//! Delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation; Linux, `tcp_rate.c`), for controls
+//! that steer by a model of the path. A sample is what arrived between a packet's departure and its
+//! ACK, over the time that this took, or that sending it took where that was longer.
+//!
+//! The application limits what is out if, as it writes, less than a packet waits to be sent, the card
+//! holds nothing, the window has room and all that was lost is sent again. Samples of what is out then
+//! say so. Without RACK a packet counts as lost when it is sent again.
+
+use super::loss::Phase;
+use super::sender::Sender;
+use super::{Config, Flags, Segment};
+use std::collections::VecDeque;
+use switchbed_congestion::{Connection, Delivered, LostPacket, Model, RateSample, Repair};
+use switchbed_units::{Span, Time};
+
+/// A packet that is not acknowledged, and what had arrived as it left.
+#[derive(Clone, Copy, Debug)]
+struct Departed {
+    /// After its last byte.
+    end: u64,
+    at: Time,
+    /// When the packet left whose arrival was the last one known then.
+    first_at: Time,
+    /// Packets that had arrived, and when the last ACK told so.
+    delivered: u64,
+    delivered_at: Time,
+    app_limited: bool,
+    /// Packets in the network with it, and packets lost until then.
+    in_flight: u32,
+    lost: u64,
+    /// The packet was sent more than once.
+    again: bool,
+    sacked: bool,
+}
+
+/// Departures and arrivals of a connection's packets.
+#[derive(Clone, Debug)]
+pub(super) struct Deliveries {
+    mss: u32,
+    /// The packets that are out, in the order of the stream.
+    out: VecDeque<Departed>,
+    delivered: u64,
+    delivered_at: Time,
+    first_at: Time,
+    /// Samples count as limited by the application until so many have arrived; 0: they do not.
+    app_limited: u64,
+    min_rtt_us: Option<u64>,
+    /// Packets in the network after the last event.
+    in_flight: u32,
+    /// Packets taken for lost, now and before the ACK that is being looked at.
+    lost: u64,
+    lost_before: u64,
+    /// All before was acknowledged by the ACK before.
+    una: u64,
+    /// The packet that the ACK told of, of those that left last.
+    latest: Option<Departed>,
+    newly: u32,
+    rtt_us: Option<u64>,
+    ack_delayed: bool,
+    begun: bool,
+}
+
+/// Ends of segments that are taken for lost, where the control asks for them.
+pub(super) struct Losses {
+    ends: Option<Vec<u64>>,
+}
+
+impl Losses {
+    pub(super) fn of(config: &Config) -> Losses {
+        Losses { ends: config.by_model.then(Vec::new) }
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, end: u64) {
+        if let Some(ends) = &mut self.ends {
+            ends.push(end);
+        }
+    }
+}
+
+fn us_between(later: Time, earlier: Time) -> u64 {
+    (later.as_ps() / 1_000_000).saturating_sub(earlier.as_ps() / 1_000_000)
+}
+
+fn us(span: Span) -> u64 {
+    span.as_ps() / 1_000_000
+}
+
+impl Deliveries {
+    pub(super) fn new(config: &Config) -> Deliveries {
+        Deliveries {
+            mss: config.mss,
+            out: VecDeque::new(),
+            delivered: 0,
+            delivered_at: Time::ZERO,
+            first_at: Time::ZERO,
+            app_limited: 0,
+            min_rtt_us: None,
+            in_flight: 0,
+            lost: 0,
+            lost_before: 0,
+            una: 0,
+            latest: None,
+            newly: 0,
+            rtt_us: None,
+            ack_delayed: false,
+            begun: false,
+        }
+    }
+
+    /// A packet has arrived (tcp_rate_skb_delivered).
+    fn arrived(&mut self, packet: Departed) {
+        self.delivered += 1;
+        self.newly += 1;
+        if self.latest.is_none_or(|latest| (packet.at, packet.end) > (latest.at, latest.end)) {
+            self.latest = Some(packet);
+        }
+    }
+
+    /// All before `una` is acknowledged.
+    fn acknowledged(&mut self, una: u64, now: Time) {
+        let (mut again, mut packets, mut sacked) = (false, 0, false);
+        let mut last = None;
+        while let Some(&packet) = self.out.front().filter(|packet| packet.end <= una) {
+            self.out.pop_front();
+            packets += 1;
+            again |= packet.again;
+            sacked |= packet.sacked;
+            if packet.sacked {
+                continue;
+            }
+            if !packet.again {
+                last = Some(packet);
+            }
+            self.arrived(packet);
+        }
+        // A retransmission's ACK may be that of the first sending.
+        if let (Some(packet), false) = (last, again) {
+            self.rtt_us = Some(us_between(now, packet.at));
+            // A lone runt, which the receiver may have waited with (FLAG_ACK_MAYBE_DELAYED).
+            self.ack_delayed = packets == 1
+                && !sacked
+                && una - self.una < u64::from(self.mss)
+                && packet.delivered + 1 == self.delivered;
+        }
+        self.una = una;
+    }
+
+    /// The bytes from `from` to `to` are SACKed, which they were not.
+    fn sacked(&mut self, from: u64, to: u64, now: Time) {
+        let mut nth = self.out.partition_point(|packet| packet.end <= from);
+        while let Some(packet) = self.out.get_mut(nth).filter(|packet| packet.end <= to) {
+            if !packet.sacked {
+                packet.sacked = true;
+                let packet = *packet;
+                if !packet.again {
+                    self.rtt_us = Some(us_between(now, packet.at));
+                }
+                self.arrived(packet);
+            }
+            nth += 1;
+        }
+    }
+
+    /// The sample of the ACK whose arrivals have been noted (tcp_rate_gen).
+    fn sample(&mut self, now: Time) -> RateSample {
+        if self.app_limited > 0 && self.delivered > self.app_limited {
+            self.app_limited = 0;
+        }
+        if self.newly > 0 {
+            self.delivered_at = now;
+        }
+        let delivered = self.latest.map(|latest| {
+            self.first_at = latest.at;
+            let sending = us_between(latest.at, latest.first_at);
+            let arriving = us_between(now, latest.delivered_at);
+            let packets = self.delivered - latest.delivered;
+            Delivered { packets, prior: latest.delivered, interval_us: sending.max(arriving) }
+        });
+        if let Some(rtt) = self.rtt_us {
+            self.min_rtt_us = Some(self.min_rtt_us.map_or(rtt, |least| least.min(rtt)));
+        }
+        // Less than the least round trip: of a retransmission that was needless.
+        let least = self.min_rtt_us.unwrap_or(0);
+        RateSample {
+            delivered: delivered.filter(|rate| rate.interval_us >= least),
+            newly: self.newly,
+            losses: u32::try_from(self.lost - self.lost_before).unwrap_or(u32::MAX),
+            rtt_us: self.rtt_us,
+            ack_delayed: self.ack_delayed,
+            prior_in_flight: self.in_flight,
+            app_limited: self.latest.is_some_and(|latest| latest.app_limited),
+            tx_in_flight: self.latest.map_or(0, |latest| latest.in_flight),
+            lost: self.latest.map_or(0, |latest| self.lost - latest.lost),
+        }
+    }
+}
+
+impl Sender {
+    fn rates(&mut self) -> Option<&mut Deliveries> {
+        self.extras.as_mut()?.rates.as_deref_mut()
+    }
+
+    fn packets_in_flight(&self, config: &Config) -> u32 {
+        let packets = self.in_flight(config).div_ceil(config.mss.into());
+        u32::try_from(packets).unwrap_or(u32::MAX / 4)
+    }
+
+    /// The connection as its control sees it.
+    fn connection(&self, config: &Config, now: Time) -> Option<Connection> {
+        let rates = self.extras.as_ref()?.rates.as_deref()?;
+        Some(Connection {
+            now,
+            mss: config.mss,
+            srtt_us: self.srtt().map(us),
+            min_rtt_us: rates.min_rtt_us,
+            cwnd: self.cwnd() as u32,
+            in_flight: self.packets_in_flight(config),
+            delivered: rates.delivered,
+            lost: rates.lost,
+            delivered_at: rates.delivered_at,
+            wait_us: us_between(self.paced_next(), now),
+            app_limited: rates.app_limited > 0,
+            repair: match self.loss.as_ref().map(|loss| loss.phase) {
+                Some(Phase::Recovery) => Repair::Recovery,
+                Some(Phase::Holdoff) => Repair::Timeout,
+                Some(Phase::Disorder) | None => Repair::Open,
+            },
+        })
+    }
+
+    /// The application writes (tcp_rate_check_app_limited).
+    #[cold]
+    pub(super) fn look_whether_app_limited(&mut self) {
+        let (unsent, cwnd, in_card) = (self.unsent(), self.cwnd(), self.waits_in_card());
+        let lost = self.extras.as_ref().map_or(0, |extras| extras.log.lost());
+        let Some(rates) = self.rates() else { return };
+        let room = f64::from(rates.in_flight) < cwnd;
+        if unsent < u64::from(rates.mss) && !in_card && room && lost == 0 {
+            rates.app_limited = (rates.delivered + u64::from(rates.in_flight)).max(1);
+        }
+    }
+
+    /// A segment goes out, and is in the network from now on (tcp_rate_skb_sent).
+    #[cold]
+    pub(super) fn note_departure(&mut self, config: &Config, segment: &Segment, now: Time) {
+        let (at, srtt) = (self.departs(config, now), self.srtt());
+        let in_flight = self.packets_in_flight(config);
+        let again = segment.flags.contains(Flags::RETRANSMIT);
+        let (from, end) = (segment.offset, segment.offset + u64::from(segment.len));
+        if again && !config.rack() {
+            self.lose_departed(config, end, now);
+        }
+        let Some(rates) = self.rates() else { return };
+        let (begins, idle) = (!rates.begun, rates.in_flight == 0);
+        rates.begun = true;
+        if begins {
+            rates.min_rtt_us = srtt.map(us);
+        }
+        if rates.out.is_empty() {
+            (rates.first_at, rates.delivered_at) = (at, at);
+        }
+        let departed = Departed {
+            end,
+            at,
+            first_at: rates.first_at,
+            delivered: rates.delivered,
+            delivered_at: rates.delivered_at,
+            app_limited: rates.app_limited > 0,
+            in_flight,
+            lost: rates.lost,
+            again,
+            sacked: false,
+        };
+        if again {
+            let mut nth = rates.out.partition_point(|packet| packet.end <= from);
+            while let Some(packet) = rates.out.get_mut(nth).filter(|packet| packet.end <= end) {
+                *packet = Departed { end: packet.end, sacked: packet.sacked, ..departed };
+                nth += 1;
+            }
+        } else {
+            rates.out.push_back(departed);
+        }
+        if let Some(conn) = self.connection(config, now) {
+            if begins {
+                self.window.begin(config, &conn);
+            } else if idle {
+                self.window.restart_model(config, conn);
+            }
+        }
+        self.note_in_flight(config);
+    }
+
+    /// Notes what is in the network before the next ACK.
+    pub(super) fn note_in_flight(&mut self, config: &Config) {
+        let in_flight = self.packets_in_flight(config);
+        if let Some(rates) = self.rates() {
+            rates.in_flight = in_flight;
+        }
+    }
+
+    /// Takes in the arrivals that an ACK tells of, before the scoreboard does.
+    #[cold]
+    pub(super) fn note_deliveries(&mut self, ack: &Segment, now: Time) {
+        let una = self.una;
+        let sacked = self.loss.as_ref().map(|loss| loss.sacked());
+        let Some(rates) = self.extras.as_mut().and_then(|extras| extras.rates.as_deref_mut())
+        else {
+            return;
+        };
+        (rates.latest, rates.newly, rates.rtt_us, rates.ack_delayed) = (None, 0, None, false);
+        rates.lost_before = rates.lost;
+        rates.acknowledged(una, now);
+        let mut blocks = ack.sack;
+        let blocks = &mut blocks[..ack.sacks as usize];
+        blocks.sort_unstable_by_key(|block| block.start);
+        for block in blocks {
+            let mut at = (ack.offset + u64::from(block.start)).max(una);
+            let end = ack.offset + u64::from(block.end);
+            while at < end {
+                let (from, to) = sacked.map_or((at, end), |sacked| sacked.gap_from(at));
+                if from >= end {
+                    break;
+                }
+                rates.sacked(from, to.min(end), now);
+                at = to;
+            }
+        }
+    }
+
+    /// The control steers by the ACK whose arrivals have been noted.
+    #[cold]
+    pub(super) fn steer(&mut self, config: &Config, now: Time) {
+        let Some(rates) = self.rates() else { return };
+        let sample = rates.sample(now);
+        let Some(conn) = self.connection(config, now) else { return };
+        let steer = self.window.steer(config, conn, &sample);
+        if let (true, Some(rates)) = (steer.app_limited, self.rates()) {
+            rates.app_limited = (rates.delivered + u64::from(conn.in_flight)).max(1);
+        }
+        self.note_in_flight(config);
+    }
+
+    /// Packets have been taken for lost.
+    #[inline]
+    pub(super) fn tell_losses(&mut self, config: &Config, losses: Losses, now: Time) {
+        for end in losses.ends.into_iter().flatten() {
+            self.lose_departed(config, end, now);
+        }
+    }
+
+    /// The packet that ends at `end` is taken for lost.
+    #[cold]
+    fn lose_departed(&mut self, config: &Config, end: u64, now: Time) {
+        let una = self.una;
+        let Some(rates) = self.rates() else { return };
+        rates.lost += 1;
+        let nth = rates.out.partition_point(|packet| packet.end < end);
+        let Some(&packet) = rates.out.get(nth) else { return };
+        let from = if nth == 0 { una } else { rates.out[nth - 1].end };
+        let lost = LostPacket {
+            from,
+            end: packet.end,
+            tx_in_flight: packet.in_flight,
+            lost: rates.lost - packet.lost,
+            app_limited: packet.app_limited,
+        };
+        if let Some(conn) = self.connection(config, now) {
+            self.window.lose(config, &conn, &lost);
+        }
+    }
+
+    /// The retransmission timer has expired.
+    #[cold]
+    pub(super) fn tell_timeout(&mut self, config: &Config, now: Time) {
+        if let Some(conn) = self.connection(config, now) {
+            self.window.time_out_model(config, &conn);
+        }
+        self.note_in_flight(config);
+    }
+
+    /// The control's model of the path.
+    pub fn model(&self, config: &Config) -> Option<Model> {
+        if config.by_model { self.window.model(config) } else { None }
+    }
+
+    /// Slow start's threshold in packets; of a model's control that which it has set, if any.
+    pub(crate) fn threshold(&self, config: &Config) -> Option<f64> {
+        match self.model(config) {
+            Some(model) => model.ssthresh.map(f64::from),
+            None => Some(self.ssthresh()),
+        }
+    }
+}
