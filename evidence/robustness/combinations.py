@@ -132,7 +132,9 @@ def dimensions() -> dict[str, dict[str, tuple[Choice, ...]]]:
     cards: dict[str, tuple[Choice, ...]] = {PLAIN: ()}
     for section in ("switch", "host", "transport", "roce"):
         into = cards if section == "host" else settings
-        for key, kind in schema[section]["properties"].items():
+        # [host] may be [[host]], too.
+        table = schema[section].get("anyOf", [schema[section]])[0]
+        for key, kind in table["properties"].items():
             if key in KEPT | {"asic", "policy"}:
                 continue
             for word in words(kind):

@@ -5,6 +5,7 @@ import json
 import os
 import shlex
 import sys
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -207,6 +208,19 @@ def given(file: str | os.PathLike[str]) -> Given:
     if path.suffix in ("", ".toml") and not path.exists() and path.stem in names():
         raise Mistake(f"{name}: there is no such file; @{path.stem} comes with switchbed")
     return Given(name, path)
+
+
+def is_scenario(name: str) -> bool:
+    """Whether a name is a scenario's, and not a host profile's: `@NAME`, or a file with traffic."""
+    if name.startswith("@"):
+        return True
+    path = Path(name)
+    if path.suffix != ".toml" or not path.is_file():
+        return False
+    try:
+        return "traffic" in tomllib.loads(files.read_text(path))
+    except tomllib.TOMLDecodeError:
+        return False
 
 
 def shipped(name: str) -> Path:

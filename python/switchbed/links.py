@@ -21,6 +21,18 @@ def host_rate(topology: Mapping[str, Any]) -> int:
     return first
 
 
+def usual_host(scenario: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Keys of `[host]`, of the hosts that no `[[host]]` entry names."""
+    host = scenario["host"]
+    usual: Mapping[str, Any] = host if isinstance(host, Mapping) else host[0]
+    return usual
+
+
+def mtu(scenario: Mapping[str, Any]) -> int:
+    """The largest packet of a resolved scenario in bytes."""
+    return quantity.size(usual_host(scenario)["mtu"])
+
+
 def rates(topology: Mapping[str, Any]) -> set[int]:
     """The rates of all links, in bits a second."""
     if "path" in topology:

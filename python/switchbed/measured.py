@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from switchbed import comparing, foreign, quantity, stats
+from switchbed import comparing, foreign, links, quantity, stats
 from switchbed._native import Mistake
 from switchbed.sweeps.stopping import figure
 
@@ -47,7 +47,7 @@ UNITS = {
     "utilisation": {"": 1.0, "pct": 100.0},
 }
 """Units of each quantity. The first is used where none is named."""
-FLOWS = ("traffic", "transport", "class", "src", "dst", "size")
+FLOWS = ("traffic", "transport", "hosts", "class", "src", "dst", "size")
 JOBS = ("traffic", "operation", "algorithm", "ranks")
 COLUMNS = {
     "fct": FLOWS,
@@ -209,6 +209,8 @@ def _chosen(frame: "pl.DataFrame", metric: Metric, run: "Result") -> "pl.DataFra
         column = "size_bytes" if key == "size" else key
         if column == "transport" and column not in frame.columns:
             raise Mistake(f"--metric {metric.text}: all flows of {run} have one transport")
+        if column == "hosts" and column not in frame.columns:
+            raise Mistake(f"--metric {metric.text}: all hosts of {run} are alike")
         if column not in frame.columns:
             raise Mistake(
                 f"--metric {metric.text}: {run} was run by a version whose tables do not tell "
@@ -289,7 +291,7 @@ def _lengths(metric: Metric, run: "Result", window: Window) -> list[float]:
     chosen = _within(_chosen(run.series, metric, run), "time_s", window)
     together = chosen.group_by("time_s", "port", maintain_order=True).agg(pl.col("bytes").sum())
     if metric.unit == "pkt":
-        return list(together["bytes"] / quantity.size(run.scenario["host"]["mtu"]))
+        return list(together["bytes"] / links.mtu(run.scenario))
     return list(together["bytes"].cast(pl.Float64))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from switchbed import _native, files
+from switchbed import _native, files, quantity
 from switchbed._native import Plan
 from switchbed.terminal import say
 
@@ -89,6 +89,30 @@ def _shown(value: object) -> str:
     if value is None:
         return "–"
     return value if isinstance(value, str) else json.dumps(value)
+
+
+def of_scenario(plan: Plan) -> list[dict[str, Any]]:
+    """Return which hosts of a scenario have what: `label`, `count`, `hosts` (numbers as a file
+    writes them), `profile`, `transport`, `ecn`, `least_delay` and `most_delay` of hosts that are
+    alike."""
+    return list(json.loads(plan.stacks))
+
+
+def print_hosts(found: Sequence[Mapping[str, Any]]) -> None:
+    """Print which hosts of a scenario have what."""
+    for each in found:
+        count = f"{each['count']} host{'' if each['count'] == 1 else 's'}"
+        if not each["count"]:
+            say(f"{each['label']}: no host")
+            continue
+        ends = (each["least_delay"], each["most_delay"])
+        least, most = (quantity.us(quantity.time(end)) for end in ends)
+        delay = least if least == most else f"{least} to {most}"
+        ecn = "ECN" if each["ecn"] else "no ECN"
+        say(
+            f"{each['label']}: {count} ({each['hosts']}): profile {each['profile']}, "
+            f"{each['transport']}, {ecn}, host delay {delay}"
+        )
 
 
 def migrate(path: Path) -> bool:

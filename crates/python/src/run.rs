@@ -70,6 +70,12 @@ impl Plan {
     fn hosts(&self) -> String {
         json(&self.plan.hosts)
     }
+    /// Which hosts have what, as JSON: `label`, `count`, `hosts`, `profile`, `transport`, `ecn`,
+    /// `least_delay` and `most_delay` of hosts that are alike.
+    #[getter]
+    fn stacks(&self) -> String {
+        json(&self.plan.scenario.described_hosts())
+    }
     /// The number of its hosts.
     #[getter]
     fn host_count(&self) -> u32 {

@@ -151,7 +151,15 @@ impl Source {
         let (overrides, shown): (Vec<_>, Vec<_>) = overrides.iter().cloned().unzip();
         let origin = Origin { file: file.clone(), folder: folder.clone(), overrides: shown, home };
         let root = parse(text).map_err(|(line, message)| {
-            let message = format!("this is no TOML: {message}");
+            let header = text.lines().nth(line as usize - 1).map(str::trim);
+            let message = match header {
+                Some("[host]" | "[[host]]") if message == "duplicate key" => {
+                    "hosts are written as [host] and as [[host]]: write all as [[host]], of which one without \
+                     hosts and share is for all other hosts"
+                        .to_owned()
+                }
+                _ => format!("this is no TOML: {message}"),
+            };
             origin.mistake(At::Line(line), "", message)
         })?;
         let mut plans = make(&Expansion::new(&origin, root, &overrides)?)?;

@@ -1,7 +1,7 @@
 //! A host: its network card, its delay, and what it does to several packets at a time.
 
+use crate::delay::HostDelay;
 use crate::profiles::names::PROFILE;
-use crate::topology::bounds;
 use switchbed_config::mistake::Mistake;
 use switchbed_config::param::{Params, SectionSpec};
 use switchbed_config::section::Section;
@@ -19,8 +19,9 @@ params! {
         mtu: Bytes;
         /// The network card's queue.
         nic: NicQueue;
-        /// Time between transport and wire, each way.
-        delay: Span;
+        /// Time between transport and wire, each way: 2us, or a distribution from which each host draws
+        /// its own by run.seed, { kind = "uniform", min = "1us", max = "20us" }.
+        delay: HostDelay;
         /// The longest random time, uniform from 0us, that a host takes over each arrived
         /// packet, in their order; 0us: none. Breaks the lock-step of equal hosts
         /// (docs/hosts.md).
@@ -184,7 +185,6 @@ pub(crate) fn resolve(section: Section<'_>, mtu: Bytes) -> Result<Host, Mistake>
     {
         return Err(section.refuse(NicFifo::KEY.buffer, format!("it must hold a packet, {mtu}")));
     }
-    bounds::delay(&section, Host::KEY.delay)?;
     if host.lso.max < mtu {
         return Err(section.refuse(Lso::KEY.max, format!("it must hold a packet, {mtu}")));
     }

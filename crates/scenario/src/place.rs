@@ -4,7 +4,7 @@
 use crate::Traffic;
 use crate::resolve::unknown_name;
 use crate::sections::SECTIONS;
-use crate::traffic::Load;
+use crate::stack;
 use switchbed_config::mistake::list_of;
 use switchbed_config::param::Params;
 use switchbed_config::tree::{Data, Node, Table};
@@ -13,9 +13,9 @@ use switchbed_config::tree::{Data, Node, Table};
 /// `scheme`, is no place but the scheme as a whole.
 const ALIASES: [&str; 3] = ["load", "flows", "seed"];
 
-/// The kinds of traffic that `load` and `flows` mean.
-fn with_load() -> impl Iterator<Item = &'static str> {
-    let loads = Traffic::TABLE.iter().filter(|param| param.name == Load::KEY.load);
+/// The kinds of traffic that have `load` or `flows`.
+fn with(key: &str) -> impl Iterator<Item = &'static str> {
+    let loads = Traffic::TABLE.iter().filter(move |param| param.name == key);
     loads.filter_map(|param| param.only).flat_map(|(_, kinds)| kinds).copied()
 }
 
@@ -36,14 +36,14 @@ pub(crate) fn places(root: &Table, key: &str) -> Result<Vec<Vec<String>>, String
         "load" | "flows" => {
             let kind = |node: &Node| node.as_table()?.get("kind")?.as_text().map(str::to_owned);
             let has_load =
-                |node: &Node| kind(node).is_some_and(|kind| with_load().any(|with| with == kind));
+                |node: &Node| kind(node).is_some_and(|kind| with(key).any(|with| with == kind));
             let loaded = sources.iter().enumerate().filter(|(_, node)| has_load(node));
             let found: Vec<_> =
                 loaded.map(|(i, _)| path(&["traffic", &i.to_string(), key])).collect();
             return match found.is_empty() {
                 true => Err(format!(
                     "stands for the {key} of traffic of kind {}, and there is none",
-                    list_of(with_load())
+                    list_of(with(key))
                 )),
                 false => Ok(found),
             };
@@ -60,7 +60,25 @@ pub(crate) fn places(root: &Table, key: &str) -> Result<Vec<Vec<String>>, String
     if steps[0] != "title" && SECTIONS.iter().all(|section| section.name != steps[0]) {
         return Err(unknown_name(steps[0], &ALIASES));
     }
-    let repeated = SECTIONS.iter().any(|section| section.repeated && section.name == steps[0]);
+    let in_list = stack::places(root).filter(|_| steps[0] == stack::SECTION.name);
+    if let ([_, name, ..], Some((usual, n))) = (&steps[..], in_list)
+        && name.parse::<usize>().is_err()
+    {
+        // A key that entries alone have is of the one entry that there is; others are of all other hosts.
+        let only = (0..n).filter(|nth| Some(*nth) != usual).collect::<Vec<_>>();
+        let place = match (stack::is_own(name), usual, &only[..]) {
+            (true, _, [one]) | (false, None, [one]) => *one,
+            (false, Some(usual), _) => usual,
+            _ => return Err(format!("could be any of {n} entries: write host.0.{name}, …")),
+        };
+        let place = place.to_string();
+        let steps = [&steps[..1], &[place.as_str()], &steps[1..]].concat();
+        return Ok(vec![path(&steps)]);
+    }
+    let alone = |name: &str| SECTIONS.iter().filter(|section| section.name == name).count() == 1;
+    let repeated = SECTIONS
+        .iter()
+        .any(|section| section.repeated && section.name == steps[0] && alone(steps[0]));
     if let [section, name, ..] = steps[..]
         && repeated
         && name.parse::<usize>().is_err()

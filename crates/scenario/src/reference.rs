@@ -68,15 +68,19 @@ pub fn reference_of(of: &str) -> Result<String, String> {
     let (place, word) = of.split_once('=').map_or((of, None), |(key, word)| (key, Some(word)));
     let (name, key) = place.split_once('.').map_or((place, None), |(name, key)| (name, Some(key)));
     let Some(section) = SECTIONS.iter().find(|section| section.name == name) else {
-        let names = SECTIONS.iter().map(|section| section.name);
+        let mut names: Vec<&str> = SECTIONS.iter().map(|section| section.name).collect();
+        names.dedup();
         return Err(format!(
             "{of}: no section or scheme has that name; sections are {}; `switchbed schemes` \
              prints the schemes",
-            list_of(names)
+            list_of(names.into_iter())
         ));
     };
     match (key, word) {
-        (None, None) => section_keys(&mut text, section, None),
+        (None, None) => {
+            let both = SECTIONS.iter().filter(|section| section.name == name);
+            both.for_each(|section| section_keys(&mut text, section, None));
+        }
         (Some("name"), Some(word)) if name == "scheme" => return reference_of(word),
         (Some(key), Some(word)) => {
             let words = words_of(section, key);

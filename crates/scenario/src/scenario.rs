@@ -4,10 +4,13 @@ use crate::topology::choice::Choice;
 use crate::topology::graph::Graph;
 use crate::traffic::Entry;
 use crate::{
-    Deploy, Event, Host, Measure, Reaction, Roce, Routing, Run, SchemeChoice, Switch, Topology,
-    Transport,
+    Delays, Deploy, Event, HostDelay, Measure, Reaction, Roce, Routing, Run, SchemeChoice, Stacks,
+    Switch, Topology, Transport,
 };
+use crate::{Host, stack};
 use serde::Serialize;
+use switchbed_units::Span;
+use switchbed_units::ids::HostId;
 
 /// One simulation, whole: what a scenario file comes to and what the manifest records.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -27,7 +30,7 @@ pub struct Scenario {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deploy: Vec<Deploy>,
     /// The hosts' network cards and delays.
-    pub host: Host,
+    pub host: Stacks,
     /// TCP.
     pub transport: Transport,
     /// Queue pairs; `None`: all flows have TCP, or none has anything.
@@ -50,10 +53,33 @@ pub struct Scenario {
 impl Scenario {
     /// The graph of its topology, with the hosts' delays, and paths as its switches choose them.
     pub fn graph(&self) -> Graph {
-        let mut graph = self.routing.on(Graph::new(&self.topology, self.host.delay));
+        let mut graph = Graph::new(&self.topology, Span::ZERO);
+        graph.delay_hosts(&self.delays());
+        let mut graph = self.routing.on(graph);
         if crate::event::reroute(&self.event) {
             graph.choice = Choice::ByState;
         }
         graph
     }
+
+    /// The delay of each host.
+    pub fn delays(&self) -> Delays {
+        delays(&self.host, self.topology.hosts(), self.run.seed)
+    }
+
+    /// Keys of `[host]` of each host, by number.
+    pub fn host_of<'a>(&'a self) -> impl Fn(HostId) -> &'a Host {
+        let numbers = self.host.numbers(self.topology.hosts());
+        move |host| self.host.host(stack::of(&numbers, host))
+    }
+}
+
+/// The delay of each of so many hosts in a run of this seed.
+pub(crate) fn delays(stacks: &Stacks, hosts: u32, seed: u64) -> Delays {
+    if let (HostDelay::Fixed(delay), true) = (&stacks.usual.delay, stacks.others.is_empty()) {
+        return Delays::All(*delay);
+    }
+    let numbers = stacks.numbers(hosts);
+    let of = |host| stacks.host(stack::of(&numbers, host)).delay.of(seed, host);
+    Delays::Each((0..hosts).map(HostId).map(of).collect())
 }

@@ -24,6 +24,10 @@ pub fn schema() -> Json {
         if section.repeated {
             table = json!({ "type": "array", "minItems": 1, "items": table });
         }
+        let table = match properties.remove(section.name) {
+            Some(other) => json!({ "anyOf": [other, table] }),
+            None => table,
+        };
         properties.insert(section.name.to_owned(), table);
     }
     properties.insert("compare".to_owned(), compare());

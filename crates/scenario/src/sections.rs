@@ -3,7 +3,8 @@
 use crate::measure;
 use crate::scheme::schemes;
 use crate::{
-    deploy, event, host, reaction, roce, routing, run, scheme, switch, topology, traffic, transport,
+    deploy, event, host, reaction, roce, routing, run, scheme, stack, switch, topology, traffic,
+    transport,
 };
 use switchbed_config::param::Param;
 use switchbed_config::param::SectionSpec;
@@ -16,6 +17,7 @@ pub const SECTIONS: &[SectionSpec] = &[
     scheme::SECTION,
     deploy::SECTION,
     host::SECTION,
+    stack::SECTION,
     transport::SECTION,
     roce::SECTION,
     reaction::SECTION,

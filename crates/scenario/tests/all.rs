@@ -6,6 +6,7 @@ mod events;
 mod expansion;
 mod live;
 mod mistakes;
+mod mistakes_of_hosts;
 mod mistakes_of_traffic;
 mod python;
 mod robust;

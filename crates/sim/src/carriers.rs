@@ -10,9 +10,10 @@ use switchbed_scenario::roce::longest_way;
 use switchbed_scenario::{Host, Switch};
 use switchbed_units::Span;
 
-/// A transport as such hosts have it.
+/// A transport as such hosts have it; `echo`: whether receivers echo each mark as it comes, where that is not
+/// as its kind has it.
 pub(crate) fn carrier(
-    protocol: &Protocol,
+    (protocol, echo): (&Protocol, Option<bool>),
     host: &Host,
     (graph, switch, plb): (&Graph, &Switch, bool),
 ) -> Result<Carrier, BuildError> {
@@ -37,7 +38,10 @@ pub(crate) fn carrier(
         Protocol::Transport(t) => {
             let config = Config::new(t).map_err(BuildError::Transport)?;
             let kind = match t.control.about().tcp {
-                true => Kind::Tcp(config.on(host).map_err(BuildError::Host)?.balancing(plb)),
+                true => {
+                    let config = config.on(host).map_err(BuildError::Host)?;
+                    Kind::Tcp(config.balancing(plb).echoing(echo))
+                }
                 false => Kind::Datagrams(datagram::Config::new(t)),
             };
             (kind, t.warm, t.ack_class_follows)

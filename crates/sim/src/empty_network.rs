@@ -24,18 +24,24 @@ type Between = HashMap<(SwitchId, SwitchId), Arc<[Vec<Cable>]>>;
 impl Paths {
     /// Returns the event that ends a traffic entry's flows of a class: their arrival, where there
     /// are no ACKs.
-    pub(crate) fn end(&self, entry: u32, class: u8) -> FctEnd {
-        match self.protocols.get(entry, class).is_reliable() {
+    pub(crate) fn end(&self, entry: u32, class: u8, hosts: (HostId, HostId)) -> FctEnd {
+        match self.protocols.between(entry, class, hosts).is_reliable() {
             true if self.acked.contains(&entry) => FctEnd::Acked,
             true => self.fct_end,
             false => FctEnd::Received,
         }
     }
 
-    /// How long a flow's packets keep its sender's line.
-    pub(crate) fn occupies(&self, src: HostId, (entry, class): (u32, u8), size: Bytes) -> Span {
-        let (mss, header) = self.protocols.get(entry, class).framing();
-        let rate = self.graph.hosts[src.index()].rate;
+    /// How long the packets of a flow between two hosts keep the line of one of them.
+    pub(crate) fn occupies(
+        &self,
+        host: HostId,
+        hosts: (HostId, HostId),
+        (entry, class): (u32, u8),
+        size: Bytes,
+    ) -> Span {
+        let (mss, header) = self.protocols.between(entry, class, hosts).framing();
+        let rate = self.graph.hosts[host.index()].rate;
         let (packets, rest) = (size.get() / mss.get(), size.get() % mss.get());
         let full = rate.tx_time((mss + header).get() as u32) * packets;
         if rest == 0 { full } else { full + rate.tx_time((rest + header.get()) as u32) }
@@ -50,7 +56,7 @@ impl Paths {
         size: Bytes,
         end: FctEnd,
     ) -> Span {
-        let protocol = self.protocols.get(entry, class);
+        let protocol = self.protocols.between(entry, class, (src, dst));
         let (mss, header) = protocol.framing();
         let (mss, header) = (mss.get(), header.get());
         let ack = protocol.ack_bytes();

@@ -206,10 +206,10 @@ impl Simulation {
             None => Frames { class: 0, len_bytes: 64, delay: Span::ZERO },
         };
         let plb = scenario.routing.plb();
-        let carriers = protocols
-            .all()
-            .iter()
-            .map(|protocol| carrier(protocol, host, (&graph, &scenario.switch, plb)));
+        let carriers = protocols.all().iter().enumerate().map(|(place, protocol)| {
+            let (stack, echo) = protocols.ends(place);
+            carrier((protocol, echo), host.host(stack), (&graph, &scenario.switch, plb))
+        });
         let carriers = carriers.collect::<Result<Vec<_>, _>>()?;
         let phases = Phases::new(least, beats.longest());
         let plan = Plan {
@@ -233,12 +233,14 @@ impl Simulation {
             division,
         };
         let first = lossless(scenario, &deployed, &graph)?;
+        let host_of = scenario.host_of();
         // A switch's ports are built one after the other.
         let mut last: Option<(Node, Place)> = None;
         let mut network = Network::new(plan, |cable| {
             let card = match cable.from {
-                Node::Host(_) => {
-                    ports::card(host.nic, switch.queues, cable.rate, host.mtu, node::terms)
+                Node::Host(of) => {
+                    let nic = host_of(of).nic;
+                    ports::card(nic, switch.queues, cable.rate, host.mtu, node::terms)
                 }
                 Node::Switch(_) => None,
             };
@@ -448,7 +450,8 @@ impl Simulation {
     fn collect(&mut self) {
         for (number, mut record) in self.network.take_finished() {
             if let Some(before) = self.arrived_before.remove(&number)
-                && (self.paths.end(record.traffic, record.class) == FctEnd::Acked
+                && (self.paths.end(record.traffic, record.class, (record.src, record.dst))
+                    == FctEnd::Acked
                     || record.failed.is_some())
             {
                 record.received = Bytes::new(record.received.get().saturating_sub(before.get()));
@@ -858,7 +861,7 @@ impl Simulation {
     /// back to back over its path (the slowest link spaces them), and, where the FCT ends
     /// with it, the last one's ACK.
     pub fn empty_fct(&self, src: HostId, dst: HostId, size: Bytes) -> Span {
-        self.paths.flow((src, dst), (u32::MAX, 0), size, self.paths.end(u32::MAX, 0))
+        self.paths.flow((src, dst), (u32::MAX, 0), size, self.paths.end(u32::MAX, 0, (src, dst)))
     }
 
     /// FCT in an empty network of a flow with the request for it, if there was one; `None` for a
@@ -868,7 +871,7 @@ impl Simulation {
         let request = flow.request.map_or(Span::ZERO, |request| {
             self.paths.flow((flow.dst, flow.src), of, request, FctEnd::Received)
         });
-        let end = self.paths.end(flow.traffic, flow.class);
+        let end = self.paths.end(flow.traffic, flow.class, (flow.src, flow.dst));
         flow.size.map(|size| request + self.paths.flow((flow.src, flow.dst), of, size, end))
     }
 }

@@ -8,7 +8,7 @@ use crate::topology::{Graph, Node};
 use switchbed_qdisc::schemes::fairness::{Share, Shares};
 use switchbed_scenario::event::{Change, Event, Held, LinkChange};
 use switchbed_scenario::topology::links;
-use switchbed_scenario::{Scenario, SchemeChoice};
+use switchbed_scenario::{Delays, Scenario, SchemeChoice};
 use switchbed_units::{Rate, Span, Time};
 
 /// A change, with what it names found.
@@ -59,6 +59,7 @@ impl Timeline {
         let mut actions = Vec::new();
         let deployed = scenario.deploy.iter().filter_map(|entry| entry.scheme.as_ref());
         let has_shares = deployed.chain([&scenario.scheme]).any(has_shares);
+        let delays = scenario.delays();
         for Event { at, change } in &scenario.event {
             let action = match change {
                 Change::Rate { port, rate } => {
@@ -69,7 +70,7 @@ impl Timeline {
                 }
                 Change::OfLink { link, what } => {
                     let both = links::find(graph, link).ok_or_else(|| link.clone())?;
-                    let of_link = of_link(both, what, (graph, scenario.host.delay));
+                    let of_link = of_link(both, what, (graph, &delays));
                     let at = Time::ZERO + *at;
                     actions.extend(of_link.into_iter().map(|(after, action)| (at + after, action)));
                     continue;
@@ -154,7 +155,7 @@ impl Timeline {
 fn of_link(
     both: [LinkId; 2],
     what: &LinkChange,
-    (graph, host_delay): (&Graph, Span),
+    (graph, delays): (&Graph, &Delays),
 ) -> Vec<(Span, Action)> {
     let each = |action: &dyn Fn(LinkId) -> Action| {
         both.iter().map(|&link| (Span::ZERO, action(link))).collect()
@@ -171,8 +172,11 @@ fn of_link(
         LinkChange::Rate { rate } => each(&|link| Action::Rate(link, rate)),
         LinkChange::Delay { delay } => {
             let cable = links::cable(graph, both[0]);
-            let at_host = [cable.from, cable.to].iter().any(|of| matches!(of, Node::Host(_)));
-            let delay = if at_host { delay + host_delay } else { delay };
+            let of_host = [cable.from, cable.to].iter().find_map(|end| match end {
+                Node::Host(host) => Some(delays.of(*host)),
+                Node::Switch(_) => None,
+            });
+            let delay = delay + of_host.unwrap_or(Span::ZERO);
             each(&|link| Action::Delay(link, delay))
         }
         LinkChange::Ber { ber } => {

@@ -17,7 +17,7 @@ fn leaves(host: impl Fn(Host) -> Host, transport: impl Fn(Transport) -> Transpor
     if let Topology::Star(star) = &mut scenario.topology {
         star.delay = MS(1);
     }
-    scenario.host = host(scenario.host);
+    scenario.host.usual = host(scenario.host.usual);
     scenario.transport = transport(Transport {
         warm: Some(Warm { cwnd: 20.0, srtt: Span::from_us(100) }),
         rto_min: MS(100),
@@ -85,7 +85,7 @@ fn two_flows(nic: NicQueue, small_queues: SmallQueues) -> (Simulation, Vec<FlowR
     let mut scenario = star(2);
     scenario.scheme = scheme("none", packets(1));
     scenario.transport.initial_window = 1000;
-    scenario.host = Host { nic, small_queues, ..scenario.host };
+    scenario.host = Host { nic, small_queues, ..scenario.host.usual }.into();
     scenario.measure.queues = QueueProbe::Ports(vec!["host0".into()]);
     let rows = [(0.0, 0, 1, 1_460_000), (0.0, 0, 1, 1_460_000)];
     let (_file, traffic) = list(&rows, Connections::FreshNoHandshake);
@@ -141,7 +141,7 @@ fn a_light_flow_does_not_wait_for_a_heavy_one_in_a_fair_queue() {
         let mut scenario = star(3);
         scenario.scheme = scheme("none", packets(1));
         scenario.transport.initial_window = 1000;
-        scenario.host = Host { nic, small_queues, ..scenario.host };
+        scenario.host = Host { nic, small_queues, ..scenario.host.usual }.into();
         let mut rows = vec![(0.0, 0, 1, 1_460_000)];
         rows.extend((1..10).map(|nth| (f64::from(nth) * 1e-4, 0, 2, 1460)));
         let (_file, traffic) = list(&rows, Connections::FreshNoHandshake);
@@ -180,7 +180,9 @@ fn paced_flows_whose_rates_their_cards_limit_end() {
     scenario.reaction = Some(Reaction::default());
     scenario.switch.buffer = packets(1000);
     scenario.transport.pacing = Pacing::Linux;
-    scenario.host = Host { nic: NicQueue::Unlimited, small_queues: small(60_000), ..scenario.host };
+    scenario.host =
+        Host { nic: NicQueue::Unlimited, small_queues: small(60_000), ..scenario.host.usual }
+            .into();
     let rows = [(0.0, 0, 3, 3_000_000), (0.0, 1, 3, 3_000_000), (0.0, 2, 3, 3_000_000)];
     let (_file, traffic) = list(&rows, Connections::FreshNoHandshake);
     scenario.traffic = traffic.into_iter().map(Into::into).collect();

@@ -12,7 +12,7 @@ const US: fn(u64) -> Span = Span::from_us;
 /// One flow of `packets` full packets from host 0 to host 1 whose window is never the limit.
 fn one_flow(host: impl Fn(Host) -> Host, packets: u64) -> (Simulation, FlowRecord) {
     let mut scenario = star(2);
-    scenario.host = host(scenario.host);
+    scenario.host.usual = host(scenario.host.usual);
     scenario.transport.initial_window = 200;
     let flow = [(0.0, 0, 1, packets * 1460)];
     let (_file, traffic) = list(&flow, Connections::FreshNoHandshake);
@@ -68,14 +68,14 @@ fn a_frame_takes_a_random_time_up_to_the_jitter_at_both_ends() {
     let mut scenario = star(2);
     scenario.transport.initial_window = 1;
     scenario.transport.receive_window = 1;
-    scenario.host = jitter(US(10))(scenario.host);
+    scenario.host.usual = jitter(US(10))(scenario.host.usual);
     let (_file, traffic) = list(&[(0.0, 0, 1, 400 * 1460)], Connections::FreshNoHandshake);
     scenario.traffic = traffic.into_iter().map(Into::into).collect();
     let took = |scenario: &Scenario| fct(&run(scenario).1[0]);
     let noisy = took(&scenario);
     scenario.run.seed = 2;
     assert_ne!(noisy, took(&scenario), "another seed, other times");
-    scenario.host = jitter(Span::ZERO)(scenario.host);
+    scenario.host.usual = jitter(Span::ZERO)(scenario.host.usual);
     let mean_us = (noisy - took(&scenario)).as_secs_f64() * 1e6 / 800.0;
     // The standard error is 10 / sqrt(12 * 800) = 0.1 us.
     assert!((mean_us - 5.0).abs() < 0.4, "{mean_us} us a frame");

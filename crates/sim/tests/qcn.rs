@@ -24,7 +24,7 @@ fn static_flows(name: &str, flows: usize, until: Span) -> Scenario {
     let base = star(2);
     let mut scenario = Scenario {
         scheme: notifier(name),
-        host: Host { mtu: Bytes::new(1000), ..base.host },
+        host: Host { mtu: Bytes::new(1000), ..base.host.usual }.into(),
         transport: Transport {
             control: CongestionControl::Udp,
             mss: Bytes::new(960),

@@ -12,7 +12,7 @@ use switchbed_units::{Bytes, Span, Time};
 fn udp(hosts: u32) -> Scenario {
     let base = star(hosts);
     Scenario {
-        host: Host { mtu: Bytes::new(1000), ..base.host },
+        host: Host { mtu: Bytes::new(1000), ..base.host.usual }.into(),
         transport: Transport {
             control: CongestionControl::Udp,
             mss: Bytes::new(960),

@@ -141,6 +141,10 @@ def _check(request: Request, scenario: dict[str, Any]) -> None:
         raise Mistake(
             f"{file}: topology.hosts is {topology['hosts']}: a lab has {MOST_HOSTS} at most"
         )
+    if isinstance(scenario["host"], list):
+        raise Mistake(f"{file}: [[host]]: a lab's hosts are alike: write [host]")
+    if not isinstance(scenario["host"]["delay"], str):
+        raise Mistake(f'{file}: host.delay: a lab\'s hosts have one delay, such as "2us"')
     if sources.schemes(scenario):
         raise Mistake(f"{file}: scheme.name is 'python': it runs in the simulator alone")
     if request.scale != 1 and any(source["kind"] == "list" for source in scenario["traffic"]):

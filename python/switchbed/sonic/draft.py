@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from switchbed import asic, quantity, queues
+from switchbed import asic, links, queues
 from switchbed.sonic.device import Device
 from switchbed.sonic.finding import Findings
 from switchbed.sonic.tidy import Tables
@@ -48,7 +48,7 @@ class Draft:
         self.choices, self.device = choices, device
         self.said = Findings()
         self.made: Tables = {} if device is None else device.rest
-        self.mtu = quantity.size(scenario["host"]["mtu"])
+        self.mtu = links.mtu(scenario)
         self.count = int(self.switch["queues"])
         own = device.ports if device is not None else ["Ethernet0"]
         self.ports = list(choices.ports) or own

@@ -67,7 +67,7 @@ class _Export:
         self.switch: Mapping[str, Any] = scenario["switch"]
         self.said = Findings()
         self.made: list[str] = []
-        self.mtu = quantity.size(scenario["host"]["mtu"])
+        self.mtu = links.mtu(scenario)
         self.count = int(self.switch["queues"])
         highest = self.switch.get("strict_order") == "highest"
         self.queues = queues.by_priority(queues.said(scenario), highest=highest)

@@ -18,7 +18,7 @@ def link(scenario: Mapping[str, Any], rtt: str | None) -> Link:
     """A host's link, and the round trip between the hosts furthest apart with nothing on the way,
     by a probe as long as a packet unless it is given."""
     rate = links.host_rate(scenario["topology"])
-    mtu = quantity.size(scenario["host"]["mtu"])
+    mtu = links.mtu(scenario)
     return Link(rate, quantity.time(rtt) if rtt else _probed(scenario, mtu), mtu)
 
 
@@ -27,7 +27,7 @@ def _probed(scenario: Mapping[str, Any], mtu: int) -> float:
     framing = {k: v for k, v in scenario["transport"].items() if k in ("mss", "header") and v}
     plain = {
         "topology": toml.given(scenario["topology"]),
-        "host": {"delay": scenario["host"]["delay"], "mtu": scenario["host"]["mtu"]},
+        "host": {key: links.usual_host(scenario)[key] for key in ("delay", "mtu")},
         "switch": {"queues": 1, "buffer": f"{10 * mtu}B"},
         "scheme": {"name": "none"},
         "transport": {"kind": "reno"} | framing,
@@ -66,6 +66,8 @@ def transports(
             found += [roce] if roce else []
             if not roce or roce.get("classes") is not None:
                 found.append(scenario["transport"])
+    host = scenario["host"]
+    found += [of["transport"] for of in host if "transport" in of] if isinstance(host, list) else []
     once = [of for place, of in enumerate(found) if of not in found[:place]]
     return [of for of in once if "rto_min" in of], [of for of in once if "rto_low" in of]
 
@@ -127,7 +129,7 @@ def rests_on(scenario: Mapping[str, Any], used: Link, blocks: int, fresh: int) -
     timers = [f"{of['kind']}, rto_min {quantity.us(quantity.time(of['rto_min']))}" for of in tcp]
     timers += [f"{of['kind']}, rto {quantity.us(quantity.time(of['rto']))}" for of in pairs]
     return [
-        f"hosts: {scenario['host'].get('profile', 'none')}, {'; '.join(timers)}",
+        f"hosts: {links.usual_host(scenario).get('profile', 'none')}, {'; '.join(timers)}",
         f"C = {quantity.gbps(used.rate)}, empty RTT {quantity.us(used.rtt)}: C·RTT = "
         f"{quantity.kb(used.product)}",
         f"{blocks} paired seeds in the race, {fresh} fresh ones in the report; all intervals of "

@@ -35,6 +35,7 @@ LONG = {
     for name in (
         "choosing",
         "coexistence",
+        "mixed-stacks",
         "plots",
         "prototyping",
         "python",

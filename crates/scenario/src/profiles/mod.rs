@@ -63,6 +63,24 @@ pub struct Hosts {
     pub named: bool,
     /// The keys to which the file gives other values.
     pub overrides: Vec<String>,
+    /// The hosts that differ.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<HostsOf>,
+}
+
+/// Origin of the settings of an entry of `[[host]]`.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct HostsOf {
+    /// Label in results.
+    pub label: String,
+    /// How many hosts it is for.
+    pub hosts: usize,
+    /// The profile.
+    pub profile: String,
+    /// The entry names it.
+    pub named: bool,
+    /// The keys to which the entry gives other values than `[host]`, `[transport]` and the profile.
+    pub overrides: Vec<String>,
 }
 
 /// The built-in profiles as JSON: name, what it is, the profile that it is based on, and whether

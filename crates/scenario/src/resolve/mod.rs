@@ -4,6 +4,7 @@
 mod admits;
 mod failed;
 pub(crate) mod fields;
+mod stacks;
 pub(crate) mod trims;
 
 use crate::Scenario;
@@ -15,12 +16,13 @@ use crate::sections::SECTIONS;
 use crate::sections::home;
 use crate::topology::graph::Graph;
 use crate::traffic::{Entry, Site};
-use crate::{FctEnd, Host, Roce};
+use crate::{FctEnd, Host, Roce, scenario};
 use switchbed_config::mistake::{Mistake, Origin, list_of};
 use switchbed_config::near::near;
 use switchbed_config::param::SectionSpec;
 use switchbed_config::section::Section;
 use switchbed_config::tree::{At, Data, Node, Table};
+use switchbed_units::Span;
 
 /// The scenario that the tree describes. `compared` are the schemes that the file
 /// compares: they share `[scheme.params]`.
@@ -33,11 +35,17 @@ pub(crate) fn resolve(
     let plain = |spec: SectionSpec, packet| {
         Section::open(origin, spec.name, spec.keys, root.get(spec.name), packet)
     };
-    let choice = plain(crate::host::SECTION, None)?;
+    let hosts = stacks::written(origin, root)?;
+    let of_hosts = |packet| {
+        let spec = crate::host::SECTION;
+        Section::open(origin, spec.name, spec.keys, hosts.usual.as_ref(), packet)
+    };
+    let choice = of_hosts(None)?;
     let named = choice.given(Host::KEY.profile).is_some();
     let profile = Profile::load(&choice.get::<String>(Host::KEY.profile)?)?;
     let open = |spec: SectionSpec, packet| {
-        let section = plain(spec, packet)?;
+        let section =
+            if spec == crate::host::SECTION { of_hosts(packet)? } else { plain(spec, packet)? };
         Ok(match profile.table(spec.name) {
             Some(table) => section.over(table),
             None => section,
@@ -58,7 +66,25 @@ pub(crate) fn resolve(
     let topology = crate::topology::resolve(open(crate::topology::SECTION, packet)?, mtu)?;
     let ports: Vec<u32> = topology.switch_groups().iter().map(|group| group.ports).collect();
     let routing = crate::routing::resolve(open(crate::routing::SECTION, packet)?)?;
-    let graph = routing.on(Graph::new(&topology, host.delay));
+    let run_section = open(crate::run::SECTION, packet)?;
+    let run = crate::run::resolve(&run_section)?;
+    let mut graph = Graph::new(&topology, Span::ZERO);
+    let overrides = [crate::host::SECTION, crate::transport::SECTION]
+        .map(|spec| open(spec, packet)?.overrides(Host::KEY.profile));
+    let [of_host, of_transport] = overrides;
+    let overrides = [of_host?, of_transport?].concat();
+    let context = stacks::Context {
+        origin,
+        root,
+        graph: &graph,
+        profile: &profile,
+        usual: host,
+        transport: &transport,
+        seed: run.seed,
+    };
+    let (mut host, others) = context.resolve(&hosts)?;
+    graph.delay_hosts(&scenario::delays(&host, topology.hosts(), run.seed));
+    let graph = routing.on(graph);
     let switch = crate::switch::resolve(open(crate::switch::SECTION, packet)?, &ports, mtu)?;
     let implied = crate::roce::under(&transport);
     let section = plain(crate::roce::SECTION, packet)?.over(&implied);
@@ -81,8 +107,6 @@ pub(crate) fn resolve(
         compared,
     };
     let deploy = context.resolve(root)?;
-    let run_section = open(crate::run::SECTION, packet)?;
-    let run = crate::run::resolve(&run_section)?;
     let mut measure = crate::measure::resolve(
         open(crate::measure::SECTION, packet)?,
         (&run, entries.len()),
@@ -106,12 +130,13 @@ pub(crate) fn resolve(
     let traffic = crate::traffic::resolve(origin, root, &site, &under)?;
     let of_entries = traffic.iter().filter_map(|entry| entry.transport.as_ref()?.queue_pairs());
     let pairs = roce.iter().chain(of_entries).next();
-    let nic = match (&switch.pfc, pairs) {
-        (Some(_), _) => crate::host::pausable(&choice, host.nic)?,
-        (None, Some(_)) => crate::roce::card(&choice, host.nic)?,
-        (None, None) => host.nic,
+    let card = |section: &Section<'_>, nic| match (&switch.pfc, pairs) {
+        (Some(_), _) => crate::host::pausable(section, nic),
+        (None, Some(_)) => crate::roce::card(section, nic),
+        (None, None) => Ok(nic),
     };
-    let host = Host { nic, ..host };
+    host.usual.nic = card(&choice, host.usual.nic)?;
+    stacks::cards(origin, &hosts, &mut host, card)?;
     if let (Some(roce), Some(_)) = (pairs, &reaction) {
         let message = format!(
             "notifies sources, whose rate limiters are TCP's and UDP's: queue pairs have {} instead",
@@ -144,11 +169,7 @@ pub(crate) fn resolve(
     }
     let mut event = crate::event::resolve(origin, root, &graph, &run, (mtu, switch.pfc.as_ref()))?;
     failed::drain(&traffic, &graph, &mut event)?;
-    let overrides = [crate::host::SECTION, crate::transport::SECTION]
-        .map(|spec| open(spec, packet)?.overrides(Host::KEY.profile));
-    let [of_host, of_transport] = overrides;
-    let overrides = [of_host?, of_transport?].concat();
-    let hosts = Hosts { profile: host.profile.clone(), named, overrides };
+    let hosts = Hosts { profile: host.profile.clone(), named, overrides, others };
     let scenario = Scenario {
         title,
         topology,
@@ -193,10 +214,13 @@ pub(crate) fn check_names(origin: &Origin, root: &Table) -> Result<(), Mistake> 
         if name == "title" || name == "compare" {
             continue;
         }
-        let Some(section) = SECTIONS.iter().find(|section| section.name == name) else {
+        let mut forms = SECTIONS.iter().filter(|section| section.name == name);
+        let Some(section) = forms.next() else {
             return Err(origin.mistake(entry.at, name, unknown_name(name, &[])));
         };
+        let in_both = forms.next().is_some();
         let (fits, form) = match (&entry.value.data, section.repeated) {
+            (Data::List(_) | Data::Table(_), _) if in_both => (true, String::new()),
             (Data::List(_), true) | (Data::Table(_), false) => (true, String::new()),
             (_, true) => (false, format!("[[{name}]], once for each source")),
             (_, false) => (false, format!("[{name}]")),

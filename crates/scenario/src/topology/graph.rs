@@ -3,6 +3,7 @@
 use super::SwitchGroup;
 use super::Topology;
 use super::choice::{Choice, Set};
+use crate::delay::Delays;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -181,14 +182,20 @@ impl Graph {
     /// host's cable.
     pub fn new(topology: &Topology, host_delay: Span) -> Graph {
         let mut graph = topology.graph();
-        let at_host = |cable: &&mut Cable| {
-            matches!(cable.from, Node::Host(_)) || matches!(cable.to, Node::Host(_))
-        };
-        let ports = graph.switches.iter_mut().flat_map(|(_, cables)| cables);
-        for cable in graph.hosts.iter_mut().chain(ports).filter(at_host) {
-            cable.delay += host_delay;
-        }
+        graph.delay_hosts(&Delays::All(host_delay));
         graph
+    }
+
+    /// Adds each host's delay to both directions of its cable.
+    pub fn delay_hosts(&mut self, delays: &Delays) {
+        let ports = self.switches.iter_mut().flat_map(|(_, cables)| cables);
+        for cable in self.hosts.iter_mut().chain(ports) {
+            for end in [cable.from, cable.to] {
+                if let Node::Host(host) = end {
+                    cable.delay += delays.of(host);
+                }
+            }
+        }
     }
 
     /// Each switch's cables that come in, in the order in which a packet's ingress counts them: hosts'

@@ -66,6 +66,8 @@ pub(crate) struct Answers {
     pub(crate) receiver: ConnId,
     /// The ECMP keys of the data and of the ACKs.
     pub(crate) keys: [u32; 2],
+    /// The kind of transport of both ends.
+    pub(crate) kind: u8,
 }
 
 /// Flow that a receiver is to expect.

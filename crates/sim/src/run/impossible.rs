@@ -52,7 +52,9 @@ pub(crate) fn check(
         }
     };
     let protocols = Protocols::of(scenario);
-    let reliable = |flow: &&FlowRecord| protocols.get(flow.traffic, flow.class).is_reliable();
+    let reliable = |flow: &&FlowRecord| {
+        protocols.between(flow.traffic, flow.class, (flow.src, flow.dst)).is_reliable()
+    };
     if scenario.event.iter().any(|event| faster(&event.change)) {
         return Ok(());
     }

@@ -12,7 +12,7 @@ use switchbed_scenario::protocols::Protocols;
 use switchbed_scenario::scheme::Value;
 use switchbed_scenario::topology::ports::is_host;
 use switchbed_scenario::traffic::{Around, Expected, Listed};
-use switchbed_scenario::{NicFifo, NicQueue, Transport};
+use switchbed_scenario::{Host, NicFifo, NicQueue, Transport};
 use switchbed_scenario::{QueueProbe, Scenario};
 use switchbed_units::Span;
 
@@ -105,7 +105,7 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
     let tcp = |entry: usize| protocols.of_entry(entry as u32).find_map(Protocol::tcp);
     let tcps: Vec<Option<&Transport>> = (0..sources.len()).map(tcp).collect();
     let packets = in_network(scenario, &protocols, &sources)
-        + in_cards(scenario, &tcps, &sources, lasts)
+        + most(scenario.host.each().map(|host| in_cards(scenario, host, &tcps, &sources, lasts)))
         + held_up(scenario, &protocols);
     let each_flow = |tcp: &Option<&Transport>| match tcp {
         Some(_) => TCP_FLOW_BYTES,
@@ -187,15 +187,21 @@ fn endless(sources: &[Expected]) -> f64 {
     sources.iter().filter(|source| source.mean_bytes.is_none()).map(|source| source.together).sum()
 }
 
+/// The greatest of several, or 0.
+fn most(of: impl Iterator<Item = f64>) -> f64 {
+    of.fold(0.0, f64::max)
+}
+
 /// Packets in the cards of hosts whose TCP flows start together: a first window of each, which waits for no ACK, and in
 /// slow start as many more as were delivered since; of small queues each flow's part.
 fn in_cards(
     scenario: &Scenario,
+    host: &Host,
     tcps: &[Option<&Transport>],
     sources: &[Expected],
     lasts_s: f64,
 ) -> f64 {
-    let Scenario { topology, host, .. } = scenario;
+    let Scenario { topology, .. } = scenario;
     let mtu = host.mtu.as_f64();
     let delivered = lasts_s * topology.host_rates().most().as_bps() as f64 / 8.0 / mtu;
     let each = |(source, tcp): (&Expected, &Option<&Transport>)| {
@@ -227,7 +233,7 @@ fn in_cards(
 /// queue; but of a flow not more than it has on average, and of no more flows than there are lines to hosts.
 fn in_network(scenario: &Scenario, protocols: &Protocols, sources: &[Expected]) -> f64 {
     let Scenario { topology, switch, scheme, host, transport, .. } = scenario;
-    let delay = topology.one_way() + host.delay * 2;
+    let delay = topology.one_way() + scenario.delays().most() * 2;
     let held = 2.0 * delay.as_secs_f64() * topology.host_rates().most().as_bps() as f64 / 8.0;
     let queue = match scheme.params().get("threshold") {
         Some(Value::Bytes(threshold)) => *threshold,

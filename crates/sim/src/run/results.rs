@@ -218,7 +218,13 @@ fn flow_table(
         let words = Values::Text(met.iter().map(|met| met.name().to_string()).collect());
         ("met", "", "what it met of giant flows: nothing, output or path", words)
     });
-    Table::new(columns.into_iter().chain(transports(scenario, flows)).chain(met))
+    Table::new(
+        columns
+            .into_iter()
+            .chain(transports(scenario, flows))
+            .chain(senders(scenario, flows))
+            .chain(met),
+    )
 }
 
 /// The column of flows' transports, where there is more than one.
@@ -230,10 +236,26 @@ fn transports(
     let known = protocols.names();
     let mut names = Names::with_capacity(flows.len());
     for flow in flows {
-        names.push(&known[usize::from(protocols.place(flow.traffic, flow.class))]);
+        let place = protocols.place(flow.traffic, flow.class, (flow.src, flow.dst));
+        names.push(&known[usize::from(place)]);
     }
     let doc = "its transport: the kind, with the keys by which it differs from others of that kind";
     (known.len() > 1).then_some(("transport", "", doc, Values::Names(names)))
+}
+
+/// The column of the senders' hosts, where hosts differ.
+fn senders(
+    scenario: &Scenario,
+    flows: &[FlowRecord],
+) -> Option<(&'static str, &'static str, &'static str, Values)> {
+    let protocols = Protocols::of(scenario);
+    let labels = protocols.stacks();
+    let mut names = Names::with_capacity(flows.len());
+    if !labels.is_empty() {
+        flows.iter().for_each(|flow| names.push(&labels[usize::from(protocols.stack(flow.src))]));
+    }
+    let doc = "label of its sender's [[host]] entry";
+    (!labels.is_empty()).then_some(("hosts", "", doc, Values::Names(names)))
 }
 
 /// The column of queues' schemes, where a port's differ.

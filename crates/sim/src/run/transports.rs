@@ -85,16 +85,23 @@ impl TransportTimes {
         if protocols.all().len() < 2 {
             return Vec::new();
         }
+        // Towards hosts of another stack a transport has the name of the one among its own.
+        let known = protocols.names();
+        let mut names: Vec<String> = Vec::new();
+        let rows: Vec<usize> = known.iter().map(|name| row(&mut names, name)).collect();
         let since = simulation.warmed_at();
-        let mut by_place: Vec<Vec<FlowRecord>> = vec![Vec::new(); protocols.all().len()];
+        let mut by_row: Vec<Vec<FlowRecord>> = vec![Vec::new(); names.len()];
         for flow in flows {
-            by_place[usize::from(protocols.place(flow.traffic, flow.class))].push(*flow);
+            let place = protocols.place(flow.traffic, flow.class, (flow.src, flow.dst));
+            by_row[rows[usize::from(place)]].push(*flow);
         }
         let received =
             |of: &[FlowRecord]| of.iter().map(|flow| flow.received.get()).sum::<u64>() as f64;
         let all = received(flows);
-        let mut met = simulation.met();
-        met.resize_with(by_place.len(), Met::default);
+        let mut met = vec![Met::default(); names.len()];
+        for (place, of) in simulation.met().iter().enumerate() {
+            met[rows[place]].add(of);
+        }
         let each = |((name, own), met): ((String, Vec<FlowRecord>), Met)| {
             let counted = || own.iter().filter(|flow| flow.counts_since(since));
             let ended = counted().filter(|flow| flow.size.is_some());
@@ -120,8 +127,16 @@ impl TransportTimes {
                 wait: Waits::of(&met),
             }
         };
-        protocols.names().into_iter().zip(by_place).zip(met).map(each).collect()
+        names.into_iter().zip(by_row).zip(met).map(each).collect()
     }
+}
+
+/// The row of a name, which is put last if it has none.
+fn row(names: &mut Vec<String>, name: &str) -> usize {
+    names.iter().position(|other| other == name).unwrap_or_else(|| {
+        names.push(name.to_owned());
+        names.len() - 1
+    })
 }
 
 /// The same as a table, a row a transport.

@@ -107,8 +107,8 @@ pub(crate) fn percentiles(
 
 /// A timer by the keys that set it.
 fn timer(protocols: &Protocols, flow: &FlowRecord, wait: Wait) -> String {
-    let of = protocols.section(flow.traffic, flow.class);
-    let t = match protocols.get(flow.traffic, flow.class) {
+    let of = protocols.section(flow.traffic, flow.class, flow.src);
+    let t = match protocols.between(flow.traffic, flow.class, (flow.src, flow.dst)) {
         Protocol::QueuePairs(roce) => return format!("{of}.rto, {}", roce.rto),
         Protocol::Transport(transport) => transport,
     };
@@ -132,8 +132,8 @@ pub(crate) fn failed(scenario: &Scenario, warmed_at: Time, flows: &[FlowRecord])
     let failed: Vec<_> = counted.iter().filter(|flow| flow.failed.is_some()).collect();
     let protocols = Protocols::of(scenario);
     let key = |flow: &&FlowRecord| {
-        let of = protocols.section(flow.traffic, flow.class);
-        match protocols.get(flow.traffic, flow.class) {
+        let of = protocols.section(flow.traffic, flow.class, flow.src);
+        match protocols.between(flow.traffic, flow.class, (flow.src, flow.dst)) {
             Protocol::QueuePairs(roce) => format!("{of}.give_up, {}", roce.give_up),
             Protocol::Transport(t) if flow.waits.count(Wait::Syn) > t.syn_linear_timeouts => {
                 format!("{of}.syn_retries, {}", t.syn_retries)

@@ -6,6 +6,7 @@ use crate::ids::LinkId;
 use crate::run::summary::{BySize, Fct, Summary};
 use crate::run::waits;
 use crate::simulation::{PortReport, Simulation};
+use crate::topology::Node;
 use crate::transport::Wait;
 use std::collections::BTreeSet;
 use switchbed_qdisc::QueueId;
@@ -101,8 +102,8 @@ pub(crate) fn warnings(
             && !flow.ended_by(simulation.warmed_at())
     };
     let why = |flow: &FlowRecord| {
-        let of = protocols.section(flow.traffic, flow.class);
-        match protocols.get(flow.traffic, flow.class) {
+        let of = protocols.section(flow.traffic, flow.class, flow.src);
+        match protocols.between(flow.traffic, flow.class, (flow.src, flow.dst)) {
             Protocol::QueuePairs(roce) => format!("what is lost waits for {of}.rto, {}", roce.rto),
             Protocol::Transport(tcp) if tcp.control.about().tcp => {
                 format!("a lost SYN waits for {of}.rto_initial, {}", tcp.rto_initial)
@@ -166,16 +167,20 @@ fn straggler(scenario: &Scenario, flows: &[FlowRecord]) -> Option<String> {
 
 /// Warns of packets that senders lose in their own cards, before any switch.
 fn own_cards(scenario: &Scenario, reports: &[PortReport]) -> Option<String> {
-    let mut cards = reports.iter().filter(|report| !report.info.is_switch());
-    let buffer = match scenario.host.nic {
+    let host_of = scenario.host_of();
+    let bounded = |report: &PortReport| {
+        let Node::Host(host) = report.info.cable.from else { return None };
+        let nic = host_of(host).nic;
+        let full = report.counters.drops[DropReason::Full as usize] > 0;
+        (full && !matches!(nic, NicQueue::Unlimited | NicQueue::Classes)).then_some(nic)
+    };
+    let buffer = match reports.iter().find_map(bounded)? {
         NicQueue::Fifo(fifo) => format!("host.nic_buffer, {}", fifo.buffer),
         NicQueue::Switch => format!("switch.buffer, {}, as host.nic says", scenario.switch.buffer),
         NicQueue::Fq => "host.nic = \"fq\", 100 packets of a flow".to_owned(),
         NicQueue::Unlimited | NicQueue::Classes => return None,
     };
-    cards.any(|report| report.counters.drops[DropReason::Full as usize] > 0).then(|| {
-        format!("packets were lost in hosts' own cards ({buffer}): drops_full in the table ports")
-    })
+    Some(format!("packets were lost in hosts' own cards ({buffer}): drops_full in the table ports"))
 }
 
 /// Warns of packets that marking dropped because they were not ECN-capable, while others were.

@@ -119,13 +119,14 @@ pub fn star(hosts: u32) -> Scenario {
             profile: "of-tests".into(),
             mtu: packets(1),
             nic: NicQueue::Fifo(NicFifo { buffer: Bytes::new(10_000_000) }),
-            delay: Span::ZERO,
+            delay: HostDelay::Fixed(Span::ZERO),
             jitter: Span::ZERO,
             lso: LSO,
             small_queues: SmallQueues { on: false, limit: Bytes::new(1 << 20) },
             coalesce: Coalesce { frames: 0, time: Span::ZERO },
             merge: MERGE,
-        },
+        }
+        .into(),
         transport: dctcp(),
         roce: None,
         reaction: None,
@@ -173,7 +174,7 @@ pub fn fig9(name: &str, load: f64, flows: u64) -> Scenario {
             ..base.switch
         },
         scheme: scheme(name, packets(65)),
-        host: Host { nic: NicQueue::Switch, ..base.host },
+        host: Host { nic: NicQueue::Switch, ..base.host.usual }.into(),
         transport: Transport {
             warm: Some(Warm { cwnd: 21.0, srtt: Span::from_ns(86_528) }),
             ..dctcp()

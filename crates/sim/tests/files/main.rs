@@ -22,6 +22,7 @@ mod roce;
 mod routing;
 mod scenarios;
 mod small_queues;
+mod stacks;
 mod timers;
 mod topologies;
 mod trimming;

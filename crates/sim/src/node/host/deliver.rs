@@ -204,7 +204,7 @@ impl Host {
             What::Opened { src, sender, fresh, class, kind, key, answers } => {
                 let conn = self.receiver(flow, src, sender.into(), (key, class, kind), cx.settings);
                 let other = answers.map(|answers| {
-                    let Answers { flow, opening, receiver, keys } = answers;
+                    let Answers { flow, opening, receiver, keys, kind } = answers;
                     cx.log.open += 1;
                     let at = (cx.settings, now);
                     let other = self.sender(flow, src, keys, (class, kind, opening), at);
@@ -333,10 +333,8 @@ impl Host {
     /// A frame has arrived at a card that does something with it.
     #[cold]
     fn take_in<N: Net>(&mut self, frame: Frame, cx: &mut Cx<N>, now: Time) {
-        let (Some(intake), Some(settings)) = (&mut self.intake, &cx.settings.intake) else {
-            return;
-        };
-        match intake.process(&frame, settings, now) {
+        let Some(intake) = &mut self.intake else { return };
+        match intake.process(&frame, now) {
             Some(at) => self.wake(at, Timer::Processed),
             None => self.wait_for_interrupt(frame, cx, now),
         }
@@ -351,9 +349,8 @@ impl Host {
 
     /// A frame waits for the interrupt, or causes it.
     fn wait_for_interrupt<N: Net>(&mut self, frame: Frame, cx: &mut Cx<N>, now: Time) {
-        let (Some(intake), Some(settings)) = (&mut self.intake, &cx.settings.intake) else {
-            return;
-        };
+        let Some(intake) = &mut self.intake else { return };
+        let settings = intake.settings;
         intake.waiting.push(frame);
         let waits = settings.coalesce_time;
         if waits.as_ps() == 0 || intake.waiting.len() >= settings.frames {
@@ -374,7 +371,8 @@ impl Host {
 
     /// The host looks at the frames that wait.
     fn interrupt<N: Net>(&mut self, cx: &mut Cx<N>, now: Time) {
-        let (Some(intake), Some(settings)) = (&mut self.intake, cx.settings.intake) else { return };
+        let Some(intake) = &mut self.intake else { return };
+        let settings = intake.settings;
         let coalesces = settings.coalesce_time.as_ps() > 0;
         if coalesces || intake.due <= now {
             intake.due = Time::NEVER;
@@ -406,7 +404,7 @@ impl Host {
     /// Merges a packet with those of its flow that wait, or lets it wait for the next. What
     /// cannot be merged goes up in order.
     fn merge<N: Net>(&mut self, frame: Frame, cx: &mut Cx<N>, now: Time) {
-        let Some(settings) = cx.settings.intake else { return };
+        let Some(settings) = self.intake.as_ref().map(|intake| intake.settings) else { return };
         let (packet, payload) = frame;
         let Body::Segment(segment) = payload.body else { return };
         let ends = self.ends_piece(&packet, &payload, &segment, cx.settings);

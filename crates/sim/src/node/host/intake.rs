@@ -17,7 +17,7 @@ use switchbed_units::{Span, Time};
 /// A frame: what the network knows of it, and what it carries.
 pub(super) type Frame = (Packet, Payload);
 
-/// How hosts take frames in, one copy for all; `None` where each goes up as it comes.
+/// How hosts of a stack take frames in; `None` where each goes up as it comes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
     /// A frame takes from nothing to so long, uniformly.
@@ -64,6 +64,7 @@ pub(super) const GRO_MAX: u32 = 65_536;
 /// One host's receiving side.
 #[derive(Debug)]
 pub(super) struct Intake {
+    pub(super) settings: Settings,
     stream: Stream,
     /// Frames that are being processed, in the order of arrival.
     processed: VecDeque<Frame>,
@@ -89,8 +90,9 @@ pub(super) struct Merged {
 }
 
 impl Intake {
-    pub(super) fn new(rank: Rank, seed: u64) -> Intake {
+    pub(super) fn new(settings: Settings, rank: Rank, seed: u64) -> Intake {
         Intake {
+            settings,
             stream: Stream::new(seed, "jitter", u64::from(rank.0)),
             processed: VecDeque::new(),
             last: Time::ZERO,
@@ -102,16 +104,12 @@ impl Intake {
 
     /// Takes an arrived frame in, where that takes time: when it is through, which is not before
     /// those ahead of it.
-    pub(super) fn process(
-        &mut self,
-        frame: &Frame,
-        settings: &Settings,
-        now: Time,
-    ) -> Option<Time> {
-        if settings.jitter == Span::ZERO {
+    pub(super) fn process(&mut self, frame: &Frame, now: Time) -> Option<Time> {
+        let jitter = self.settings.jitter;
+        if jitter == Span::ZERO {
             return None;
         }
-        let time = Span::from_ps(self.stream.below(settings.jitter.as_ps() + 1));
+        let time = Span::from_ps(self.stream.below(jitter.as_ps() + 1));
         self.last = (now + time).max(self.last);
         self.processed.push_back(*frame);
         Some(self.last)

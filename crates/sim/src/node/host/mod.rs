@@ -249,7 +249,7 @@ impl Host {
             timers: Timers::new(),
             card_armed: Time::NEVER,
             card: settings.has_cards().then(|| Box::new(Card::new(rank, rate, settings.seed))),
-            intake: settings.intake.map(|_| Box::new(Intake::new(rank, settings.seed))),
+            intake: settings.intake(id).map(|own| Box::new(Intake::new(own, rank, settings.seed))),
             ends_acked: settings.ends_acked(),
             probes: Vec::new(),
             parts: Vec::new(),

@@ -83,7 +83,7 @@ impl Host {
         cx: &mut Cx<N>,
     ) -> (ConnId, bool) {
         let asks = flow.request.is_some();
-        let kind = cx.settings.kind_of(flow);
+        let kind = if asks { cx.settings.kind_back(flow) } else { cx.settings.kind_of(flow) };
         let by = match flow.connection {
             // A queue pair is there before its first packet.
             ConnectionUse::Fresh => {
@@ -151,7 +151,9 @@ impl Host {
             None => settings.keys(flow.row, 0),
             Some(salt) => settings.keys(u64::from(flow.src.0) << 32 | u64::from(flow.dst.0), salt),
         };
-        let (asks, kind) = (flow.request.is_some(), settings.kind_of(flow));
+        let asks = flow.request.is_some();
+        let back = settings.kind_of(flow);
+        let kind = if asks { settings.kind_back(flow) } else { back };
         // One TCP connection: the handshake opens both directions, and each data's path is
         // that of the other's ACKs.
         let [data, acks] = keys;
@@ -164,13 +166,13 @@ impl Host {
         let id = flow_id(row, asks);
         let answers = asks.then(|| {
             let answers = flow_id(flow.row, false);
-            let at = (acks, flow.class, kind);
+            let at = (acks, flow.class, back);
             let receiver = self.receiver(answers, dst, Maybe::NONE, at, settings);
             let opening = match opening {
                 Opening::Handshake => Opening::Established,
                 opening => opening,
             };
-            Answers { flow: answers, opening, receiver, keys: [data, acks] }
+            Answers { flow: answers, opening, receiver, keys: [data, acks], kind: back }
         });
         cx.log.open += 1;
         let begins = (flow.class, kind, opening);

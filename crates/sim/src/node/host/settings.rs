@@ -3,6 +3,7 @@
 use super::intake;
 use super::probes::{self, Source};
 use super::program::Programs;
+use crate::ids::HostId;
 use crate::transport::Kind;
 use std::sync::Arc;
 use switchbed_scenario::Scenario;
@@ -43,7 +44,8 @@ pub(crate) struct Settings {
     pub(super) reaction: Option<Reaction>,
     /// Connections hear when their packets have left the card (small queues).
     pub(crate) tells_left: bool,
-    pub(super) intake: Option<intake::Settings>,
+    /// By stack of hosts.
+    intakes: Vec<Option<intake::Settings>>,
     pub(super) probes: Vec<Source>,
     pub(super) programs: Arc<Programs>,
     /// Room for each source's samples.
@@ -86,8 +88,8 @@ impl Settings {
             ecmp_by_row: run.ecmp_by_row,
             lookahead,
             reaction: *reaction,
-            tells_left: host.small_queues.on && tcp,
-            intake: intake::Settings::of(host),
+            tells_left: host.each().any(|host| host.small_queues.on) && tcp,
+            intakes: host.each().map(intake::Settings::of).collect(),
             probe_samples: measure.samples / (probes.len() as u64).max(1),
             probes,
             programs,
@@ -100,7 +102,17 @@ impl Settings {
 
     /// The transport of a flow, by number.
     pub(super) fn kind_of(&self, flow: &FlowStart) -> u8 {
-        self.protocols.place(flow.traffic, flow.class)
+        self.protocols.place(flow.traffic, flow.class, (flow.src, flow.dst))
+    }
+
+    /// The same of what goes the other way: the request for it.
+    pub(super) fn kind_back(&self, flow: &FlowStart) -> u8 {
+        self.protocols.place(flow.traffic, flow.class, (flow.dst, flow.src))
+    }
+
+    /// How a host takes frames in; `None`: each goes up as it comes.
+    pub(super) fn intake(&self, host: HostId) -> Option<intake::Settings> {
+        self.intakes[usize::from(self.protocols.stack(host))]
     }
 
     /// How many there are.

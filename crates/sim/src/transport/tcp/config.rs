@@ -318,6 +318,11 @@ impl Config {
         Config { opens: true, initial_receive_bytes: 0, ..self }
     }
 
+    /// The same where receivers echo each mark as it comes, or as RFC 3168 has it.
+    pub(crate) fn echoing(self, exact: Option<bool>) -> Config {
+        Config { exact_echo: exact.unwrap_or(self.exact_echo), ..self }
+    }
+
     /// Whether something has to be known of a sender's way out.
     pub(crate) fn shapes(&self) -> bool {
         self.shapes
