@@ -25,6 +25,7 @@ pub(super) mod transit {
     use super::{Cargo, Hop, Time};
     use crate::ids::{HostId, Maybe, PortId, Rank};
     use crate::packet::Label;
+    use crate::routing::Noted;
     use switchbed_qdisc::fq::Terms;
     use switchbed_scenario::topology::MAX_HOSTS;
 
@@ -35,6 +36,7 @@ pub(super) mod transit {
     const HOST_BITS: u32 = 32 - Label::BITS;
     const HOST: u32 = (1 << HOST_BITS) - 1;
     const _: () = assert!(MAX_HOSTS < HOST as u64);
+    /// The port, or what is noted of those to choose from.
     const OUT: usize = 3;
     const LINK: usize = 4;
     /// A time in two words, and in its first bit whether the packet is joined to the one before.
@@ -77,10 +79,22 @@ pub(super) mod transit {
         Label::of(cargo.words[FROM] >> HOST_BITS)
     }
 
-    /// The port that it takes at the switch it goes to; where that chooses as it arrives, a guess to fetch by.
+    /// The port that it takes at the switch it goes to, once that is known.
     #[inline]
     pub(crate) fn out(cargo: &Cargo) -> PortId {
         PortId(cargo.words[OUT])
+    }
+
+    /// A port to fetch by: the one that it takes, or the first of those that the switch will choose from.
+    #[inline]
+    pub(crate) fn guess(cargo: &Cargo) -> PortId {
+        Noted(cargo.words[OUT]).first()
+    }
+
+    /// What was noted of the ports that it may take.
+    #[inline]
+    pub(crate) fn noted(cargo: &Cargo) -> Noted {
+        Noted(cargo.words[OUT])
     }
     #[inline]
     pub(crate) fn set_out(cargo: &mut Cargo, port: PortId) {
@@ -267,15 +281,16 @@ impl Wire for Line<'_, '_> {
     #[inline(always)]
     fn sent(&mut self, slot: SlotId, marked: bool, now: Time, until: Time) {
         let Channel { delay, node, switch, rank, shard, ingress } = self.channel;
-        if self.packets.met.is_some() {
-            self.count_sent(slot, marked, now);
-        }
+        let arrived = match self.packets.met.is_some() || self.told {
+            true => self.count_sent(slot, marked, now),
+            false => Time::ZERO,
+        };
         let at = until + delay;
         self.packets.hops += 1;
         // INT is written before observers see the packet, and losses come after both.
         if self.told {
             self.stamp(slot, now);
-            self.tell_sent(slot, now, until, at);
+            self.tell_sent(slot, arrived, [now, until, at]);
             if self.is_to_lose(slot) {
                 return self.packets.arena.free(slot);
             }
@@ -285,7 +300,7 @@ impl Wire for Line<'_, '_> {
         transit::set_link(cargo, rank);
         if let Some(switch) = switch.get() {
             // Routed as it leaves, not as it arrives: the output port's memory can then be prefetched.
-            transit::set_out(cargo, self.shared.route.route(transit::hop(cargo), switch));
+            transit::set_out(cargo, self.shared.noted.route(transit::hop(cargo), switch));
         }
         if shard == self.me {
             self.out.event(Event::new(at, node, slot.index() as u32));
@@ -337,16 +352,18 @@ impl Wire for Line<'_, '_> {
 }
 
 impl Line<'_, '_> {
-    /// Counts a packet for its transport. Hosts' cards have no part in the waits.
-    fn count_sent(&mut self, slot: SlotId, marked: bool, now: Time) {
+    /// Counts a packet for its transport, where there are several. Hosts' cards have no part in the waits. Answers
+    /// when it came to its queue; zero: it was never there.
+    fn count_sent(&mut self, slot: SlotId, marked: bool, now: Time) -> Time {
         let data = transit::label(self.packets.arena.cargo(slot)).is_data();
         let arrived = self.packets.arena.take_arrived(slot);
-        let Some(met) = self.packets.met(slot) else { return };
+        let Some(met) = self.packets.met(slot) else { return arrived };
         met.marks += u64::from(marked);
         if data && self.feedbacks.is_some() {
             // A packet that passes an idle port was never in its queue.
             met.wait(if arrived == Time::ZERO { Span::ZERO } else { now.since(arrived) });
         }
+        arrived
     }
 
     /// A packet reaches a node of another shard at a time.
@@ -400,11 +417,13 @@ impl Line<'_, '_> {
     }
 
     #[cold]
-    fn tell_sent(&mut self, slot: SlotId, left: Time, until: Time, arrives: Time) {
+    fn tell_sent(&mut self, slot: SlotId, arrived: Time, [left, until, arrives]: [Time; 3]) {
         self.tell_left(slot, until);
         let Some(watch) = &mut self.cold[self.nth].watch else { return };
         let cargo = self.packets.arena.cargo(slot);
         watch.sent(&Sent {
+            arrived,
+            queue: self.packets.arena.queue(slot),
             left,
             until,
             arrives,
