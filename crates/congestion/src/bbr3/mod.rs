@@ -527,11 +527,9 @@ impl State {
                 self.is_bw_probe_sample = true;
                 self.start_up(conn, rate);
             }
-            Mode::Up => {
-                if self.is_time_to_go_down(conn, sample, rate) {
-                    self.prev_probe_too_high = false;
-                    self.start_down(conn);
-                }
+            Mode::Up if self.is_time_to_go_down(conn, sample, rate) => {
+                self.prev_probe_too_high = false;
+                self.start_down(conn);
             }
             _ => {}
         }
