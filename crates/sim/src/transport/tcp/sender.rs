@@ -285,9 +285,6 @@ impl Sender {
         } else if !limited {
             self.window.pause(now);
         }
-        if config.by_model {
-            self.steer(config, now);
-        }
         self.ece_before = ece;
         // RFC 6298, 5.2 and 5.3: off when all is acknowledged, else started anew. With `impatient` only
         // the first partial ACK of a recovery starts it anew (RFC 6582).
@@ -297,6 +294,9 @@ impl Sender {
             self.deadline = now + self.rto(config);
         }
         if self.extras.is_some() {
+            if config.by_model {
+                self.steer(config, now);
+            }
             self.choose_timer(config, true, now);
         }
     }
