@@ -515,7 +515,8 @@ impl State {
         if !self.full_bw_reached || sample.newly == 0 || self.adapt_long_term(conn, sample) {
             return;
         }
-        match self.mode {
+        let mode = self.mode;
+        match mode {
             Mode::Down | Mode::Cruise if self.is_time_to_probe(conn) => self.start_refill(conn),
             Mode::Down => {
                 let free = conn.in_flight <= self.with_headroom();
