@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 EXACT, APPROXIMATED, REFUSED, LEFT_OUT = "exact", "approximated", "refused", "left out"
 WORST_FIRST = (REFUSED, LEFT_OUT, APPROXIMATED, EXACT)
-MOST_TEXTS = 4
+MOST_TEXTS = 8
 """Of one key: queues that differ have a text each."""
 
 
