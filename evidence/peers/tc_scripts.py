@@ -61,10 +61,11 @@ CASES = {
     "pass": ('unmarkable = "pass"', STEP),
     "ramp": ("strict = 1", RED),
     "drops": ("", 'name = "none"'),
-    "codel": ("", 'name = "codel"\nparams = { interval = "1ms", target = "50us" }'),
+    "codel": ("", 'name = "codel"\nparams = { interval = "1ms", target = "50us", sqrt = "linux" }'),
     "fq-codel": (
         "",
-        'name = "fq-codel"\nparams = { interval = "1ms", target = "50us", quantum = "1500B" }',
+        'name = "fq-codel"\n'
+        'params = { interval = "1ms", target = "50us", quantum = "1500B", sqrt = "linux" }',
     ),
     "cobalt": ("", 'name = "cobalt"\nparams = { interval = "1ms" }'),
     "pie": ("", 'name = "pie"\nparams = { target = "15ms", t_update = "16ms" }'),

@@ -1,11 +1,13 @@
 """Links of a scenario's topology."""
 
+import json
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from switchbed import quantity
-from switchbed._native import Mistake, link_rates
+from switchbed import quantity, toml
+from switchbed._native import Mistake, link_rates, plans_of
 
 
 def host_rate(topology: Mapping[str, Any]) -> int:
@@ -39,3 +41,15 @@ def rates(topology: Mapping[str, Any]) -> set[int]:
         return set(link_rates(Path(topology["path"]), topology["format"], hosts=False))
     named = (value for key, value in topology.items() if key == "rate" or key.endswith("_rate"))
     return {quantity.rate(rate) for rate in named}
+
+
+def most_ports(scenario: Mapping[str, Any]) -> int:
+    """The ports of the switch that has most, of a resolved scenario."""
+    text = toml.document(toml.given(scenario))
+    plan = plans_of("the scenario", text, ".", [], lines=False)[0]
+    network = json.loads(plan.topology)
+    ports = Counter(end for link in network["links"] for end in link["ends"])
+    return max(
+        (ports[at] for at, node in enumerate(network["nodes"]) if node["tier"] is not None),
+        default=1,
+    )

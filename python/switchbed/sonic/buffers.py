@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from switchbed import _native, asic, quantity
+from switchbed import _native, asic, links, quantity
 from switchbed._native import Mistake
 from switchbed.queues import Says
 from switchbed.sonic.draft import Draft
@@ -79,6 +79,7 @@ class Writer:
         if len(self.said.refusals) > before:
             self.draft.keep("BUFFER_")
             return
+        self._holds(bounds)
         self._pools()
         self._groups()
         self._profiles(bounds)
@@ -93,7 +94,6 @@ class Writer:
         if len(self.said.refusals) > before:
             return
         size = self._size()
-        self.said.exact("switch.pool", f"{size} bytes")
         mode = "static" if self.policy == "static" else "dynamic"
         # An ingress pool that never refuses first, as lossy traffic's ships.
         for side, how in (("egress", mode), ("ingress", "static")):
@@ -127,6 +127,20 @@ class Writer:
                 "configuration, or --instead buffer=device",
             )
             return
+        for says in self.draft.says:
+            for key, size in (("limit", says.limit), ("reserve", says.reserve)):
+                if size is not None:
+                    self.said.refused(
+                        f"switch.queue.{says.index}.{key}",
+                        f"{size} bytes: what profile it goes into is not known: import the "
+                        "switch's own configuration, or --instead buffer=device",
+                    )
+        for key in ("pool", "egress_pool"):
+            if self.switch.get(key):
+                self.said.left_out(
+                    f"switch.{key}",
+                    f"{self.switch[key]}: what pool it is of is not known: the switch's stays",
+                )
         name = self.switch.get("asic", "policy = asic")
         self.said.exact("switch.asic", f"{name}: its buffers stay as they are")
 
@@ -137,7 +151,11 @@ class Writer:
         if self.policy == "static":
             share = quantity.size(self.switch["buffer"]) // self.draft.count
             self._once("switch.policy", f"static: {share} bytes a queue as static_th")
-            return Bound("static_th", str(share), reserve)
+            if says.limit is not None:
+                share = min(share, says.limit)
+                self._once(f"switch.queue.{says.index}.limit", f"{share} bytes as static_th")
+            # A profile's size is beside its static_th: a part of a static policy has none.
+            return Bound("static_th", str(share), reserve or "0")
         if self.policy not in ("dynamic", "asic"):
             self._refuse_policy()
             return Bound()
@@ -190,19 +208,51 @@ class Writer:
             self.said.exact(key, text)
 
     def _refuse_policy(self) -> None:
-        if any(each.key == "switch.buffer" for each in self.said.refusals):
+        key, why = "switch.buffer", "a chip has no memory of a port's own"
+        if self.switch.get("pool"):
+            key, why = "switch.policy", "SONiC's profiles have parts that are fixed or follow alpha"
+        if any(each.key == key for each in self.said.refusals):
             return
         self.said.refused(
-            "switch.buffer",
-            f"policy = {self.policy}: a chip has no memory of a port's own: policy = dynamic with "
-            "pool and alpha, or --instead buffer=device, which leaves the device's buffers "
-            "as they are",
+            key,
+            f"policy = {self.policy}: {why}: policy = dynamic with pool and alpha, or "
+            "--instead buffer=device, which leaves the device's buffers as they are",
         )
 
     # The device's rows.
 
     def _size(self) -> int:
-        return quantity.size(self.switch.get("pool") or self.switch["buffer"])
+        """Bytes of the switch's pool."""
+        if self.policy != "static":
+            size = quantity.size(self.switch["pool"])
+            self.said.exact("switch.pool", f"{size} bytes")
+            return size
+        each = quantity.size(self.switch["buffer"])
+        count = max(len(self.draft.ports), links.most_ports(self.draft.scenario))
+        self.said.exact(
+            "switch.buffer", f"{each * count} bytes of a pool: {each} for each of {count} ports"
+        )
+        return each * count
+
+    def _holds(self, bounds: Mapping[int, Bound]) -> None:
+        """Say where the device's pool is less than all parts of a static policy."""
+        assert self.device is not None
+        if self.policy != "static":
+            return
+        needs: dict[str, int] = {}
+        for queue, name in self.device.buffers.items():
+            pool = self.draft.own("BUFFER_PROFILE", name)["pool"]
+            needs[pool] = needs.get(pool, 0) + int(bounds[queue].value) * len(self.draft.ports)
+        for pool, need in needs.items():
+            size = self.draft.own("BUFFER_POOL", pool).get("size")
+            if size is None or int(size) >= need:
+                self.said.exact("switch.buffer", f"{pool} holds the parts of all queues")
+            else:
+                self.said.approximated(
+                    "switch.buffer",
+                    f"{pool} has {size} bytes for {len(self.draft.ports)} ports, whose queues may "
+                    f"hold {need}: a full pool refuses before a queue has its part",
+                )
 
     def _pools(self) -> None:
         assert self.device is not None

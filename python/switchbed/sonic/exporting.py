@@ -30,6 +30,7 @@ def export(
         wred.Writer(draft).write()
         buffers.Writer(draft).write()
         trimming.write(draft)
+    draft.said.settle()
     return {name: rows for name, rows in draft.made.items() if rows}, draft.said
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from switchbed import foreign, quantity, toml
 from switchbed._native import Mistake
 from switchbed.headroom import NS_PER_METRE
-from switchbed.sonic import marking, schema
+from switchbed.sonic import marking, schema, unread
 from switchbed.sonic.device import Device
 from switchbed.sonic.finding import Findings
 from switchbed.sonic.marking import Marking
@@ -95,8 +95,8 @@ class _Import:
         switch |= memory.switch
         cut = trimming(self.reading, ports[0], queues)
         device.modelled = list(dict.fromkeys(device.modelled))
-        self._left_out()
-        self.said.all = list(dict.fromkeys(self.said.all))  # queues share profiles
+        self._left_out(ports)
+        self.said.settle()
         files: dict[str, str] = {}
         text = "\n".join(
             [
@@ -218,6 +218,8 @@ class _Import:
         device.schedulers = {q.index: q.scheduler for q in queues if q.scheduler is not None}
         for name in dict.fromkeys(device.schedulers.values()):
             self._scheduler(name, device, alone=len(queues) == 1)
+        used = {*device.schedulers.values()}
+        unread.unused(self.reading.tables, "SCHEDULER", used, self.said)
         if len(queues) > 1:
             order = f"; strict: {listed(strict)}, the highest first" if strict else ""
             weights = ", ".join(str(q.weight) for q in queues if q.index not in strict)
@@ -255,13 +257,10 @@ class _Import:
         self, queues: Sequence[Queue], device: Device, memory: Memory
     ) -> dict[int, Marking]:
         """Read the WRED settings of each queue."""
-        rows = self.reading.tables.get("WRED_PROFILE", {})
         used = {each.wred for each in queues if each.wred is not None}
-        idle = sorted(set(rows) - used)
         if not used:
             self.said.exact("WRED_PROFILE", "no queue has any: nothing is marked")
-        if idle:
-            self.said.left_out("WRED_PROFILE", f"no queue of these ports has {foreign.some(idle)}")
+        unread.unused(self.reading.tables, "WRED_PROFILE", used, self.said)
         of: dict[str, Marking] = {}
         for name in sorted(used):
             of[name] = marking.of_profile(self.reading, name, memory.limit, nvidia=device.nvidia)
@@ -299,7 +298,8 @@ class _Import:
                 f"traffic class {foreign.some(moved)}: a scenario's class is its queue's number",
             )
 
-    def _left_out(self) -> None:
+    def _left_out(self, ports: Sequence[str]) -> None:
+        unread.name(self.reading.tables, list(ports), self.said)
         for table, why in (
             ("DSCP_TO_TC_MAP", "a scenario's class is its queue's number"),
             ("DOT1P_TO_TC_MAP", "a scenario's class is its queue's number"),

@@ -102,7 +102,14 @@ class Writer:
         if form == "off":
             self.said.exact(f"{self.key}.name", f"{name}: no WRED")
             return None
-        self._enable(drops=says.drops)
+        # A step without the choice looks as packets leave.
+        late = bool(form) and params.get("mark_at", "dequeue") == "dequeue"
+        self._enable(drops=says.drops, late=late)
+        if late:
+            self.said.approximated(
+                f"{self.key}.params.mark_at",
+                "whether a chip looks as a packet comes or leaves is the chip's: no table says it",
+            )
         found: Wred | None = None
         if form == "step":
             found = self._step(name, params, says)
@@ -130,9 +137,15 @@ class Writer:
                 f"the chip counts cells of {cell} bytes: {low} bytes are {low / cell:.2f} cells",
             )
 
-    def _enable(self, *, drops: bool) -> None:
-        """Says whether what cannot be marked is dropped."""
-        if drops:
+    def _enable(self, *, drops: bool, late: bool) -> None:
+        """Says whether what cannot be marked is dropped; `late`: marked as packets leave."""
+        if drops and late:
+            self.said.approximated(
+                "switch.unmarkable",
+                "drop: wred_green_enable = true drops what cannot be marked; the scenario marks as "
+                "packets leave, and passes it",
+            )
+        elif drops:
             self.said.exact(
                 "switch.unmarkable",
                 "drop: wred_green_enable = true. ACKs and SYNs that are not ECN-capable are "
@@ -149,12 +162,6 @@ class Writer:
 
     def _step(self, name: str, params: Mapping[str, Any], says: Says) -> Wred:
         k = quantity.size(params["threshold"], self.draft.mtu)
-        # A step without the choice looks as packets leave.
-        if params.get("mark_at", "dequeue") == "dequeue":
-            self.said.approximated(
-                f"{self.key}.params.mark_at",
-                "whether a chip looks as a packet comes or leaves is the chip's: no table says it",
-            )
         each = ""
         if library.definition(name)["by_quantum"]:
             k = round(k * says.quantum / sum(other.quantum for other in self.draft.says))

@@ -2,16 +2,20 @@
 
 red: `probability` goes as 32 bits, p·2^32, beside `Plog` (tc/q_red.c, tc/tc_red.c); of 0 the kernel
 takes (2^32 - 1) >> Plog for each byte of the ramp, and of any other a whole number for each byte
-(include/net/red.h, red_set_parms). codel, fq_codel: times are in units of 1.024 us
-(include/net/codel.h), and shown in whole microseconds.
+(include/net/red.h, red_set_parms). dualpi2: gains are cut off to 256ths of a single-precision
+number (iproute2 6.16, tc/q_dualpi2.c, parse_alpha_beta), and then to units of the probability
+(net/sched/sch_dualpi2.c, dualpi2_scale_alpha_beta). Times are in `times`.
 """
 
-from math import ceil
+import struct
 
 SCALE = 2**32
 CERTAIN = 0.99999
 """The most that `probability` is: 1 is 2^32, which 32 bits have as 0."""
-CODEL_NS = 1024
+PARTS = 256
+"""`dualpi2` has its gains in so many parts of one."""
+GAIN_MOST = 2**31 - 1
+"""In such parts: the kernel refuses more, and less than one."""
 
 
 def plog(low: int, high: int, chance: float) -> int | None:
@@ -37,11 +41,12 @@ def chance_on_device(low: int, high: int, chance: float) -> float | None:
     return min(1.0, max(1, given // width) * width / SCALE)
 
 
-def codel_ns(seconds: float) -> int:
-    """The time that a device has which is given this one in whole microseconds."""
-    return round(seconds * 1e6) * 1000 // CODEL_NS * CODEL_NS
+def gain_parts(gain: float) -> int:
+    """The 256ths that tc makes of a gain as it is written."""
+    (single,) = struct.unpack("f", struct.pack("f", gain))
+    return int(single * PARTS)
 
 
-def codel_shown_ns(shown_us: int) -> int:
-    """The time that a device has which shows so many microseconds."""
-    return ceil(shown_us * 1000 / CODEL_NS) * CODEL_NS
+def gain_on_device(parts: int) -> float:
+    """The gain that a device has which is given so many 256ths."""
+    return (parts * (SCALE - 1) // 4 // 10**9) * 4 * 10**9 / (SCALE - 1) / PARTS

@@ -1,13 +1,23 @@
 """A scenario's switch port as a script of `tc`: docs/tc.md has the mapping."""
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from switchbed import library, links, quantity, queues
+from switchbed._native import time_ps
 from switchbed.sonic.finding import Findings
-from switchbed.tc.encoding import CERTAIN, chance_on_device, codel_ns
+from switchbed.tc import times
+from switchbed.tc.encoding import (
+    CERTAIN,
+    GAIN_MOST,
+    PARTS,
+    chance_on_device,
+    gain_on_device,
+    gain_parts,
+)
 from switchbed.tc.ewma import PACKET, burst, exponent
 
 BANDS = 16
@@ -17,9 +27,12 @@ PIE_MOST = 32
 LIMIT_MOST = 2**32 - 1
 LEAST_QUANTUM = 256
 """Of ets: a quantum of 1 was read back as this, on Linux 6.1."""
+QUANTUM_MOST = 2**20
+"""Of fq_codel, which takes less than `LEAST_QUANTUM` for that (net/sched/sch_fq_codel.c)."""
+PIE_ECN_UP_TO, PIE_BURST, PIE_STEP = 0.1, "150ms", "15ms"
+"""Of the kernel's pie: ECN up to a tenth, the burst allowance, and the target at which a step of
+the probability comes at a wait of 250 ms in a scenario, too (net/sched/sch_pie.c)."""
 TBF, TREE = "1:", "2:"
-PARTS = 256
-"""`dualpi2` has its gains in so many parts of one."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +80,11 @@ class _Export:
         self.switch: Mapping[str, Any] = scenario["switch"]
         self.said = Findings()
         self.made: list[str] = []
-        self.mtu = links.mtu(scenario)
+        self.whole = library.makes_queues(scenario["scheme"]["name"])
+        """The scheme has queues and a buffer of its own."""
+        self.memory = "switch.buffer"
+        """The key of the queues' memory."""
+        self.mtu = quantity.size(scenario["host"]["mtu"])
         self.count = int(self.switch["queues"])
         highest = self.switch.get("strict_order") == "highest"
         self.queues = queues.by_priority(queues.said(scenario), highest=highest)
@@ -76,23 +93,37 @@ class _Export:
         self.rate = choices.rate or links.host_rate(scenario["topology"])
 
     def lines(self) -> tuple[list[str], Findings]:
-        if "pfc" in self.switch:
-            self.said.refused(
-                "switch.pfc", "tc has no pause frames: leave switch.pfc away, its queues drop"
-            )
+        self._absent()
         parent = "root"
         if self.choices.rate is not None:
             parent = self._shape(self.choices.rate)
         limits = self._limits()
-        if self.count == 1 or library.makes_queues(self.scenario["scheme"]["name"]):
+        if self.count == 1 or self.whole:
             self._leaf(parent, self.queues[0], limits[0])
-            return self.made, self.said
-        if self._tree(parent):
+        elif self._tree(parent):
             for band, (queue, limit) in enumerate(zip(self.queues, limits, strict=True), 1):
                 self._leaf(f"parent {TREE}{band:x}", queue, limit)
             self._classes()
-        self.said.all = list(dict.fromkeys(self.said.all))  # of queues alike it is said once
+        self.said.settle()
         return self.made, self.said
+
+    def _absent(self) -> None:
+        """Refuse what tc has nothing for."""
+        if "pfc" in self.switch:
+            self.said.refused(
+                "switch.pfc", "tc has no pause frames: leave switch.pfc away, its queues drop"
+            )
+        if "trimming" in self.switch:
+            self.said.refused(
+                "switch.trimming",
+                "tc does not trim: leave switch.trimming away, its queues drop whole packets",
+            )
+        for index, other in enumerate(self.scenario.get("deploy") or []):
+            self.said.refused(
+                f"deploy.{index}",
+                f"{other['switches']}: a script is one port's: export without it, and ports of the "
+                "other switches from a scenario of their own",
+            )
 
     def add(self, where: str, what: str) -> None:
         """A discipline."""
@@ -114,25 +145,21 @@ class _Export:
 
     def _limits(self) -> list[int]:
         """Each band's memory."""
-        limits = [each.limit for each in self.queues]
-        known = [limit for limit in limits if limit is not None]
-        policy = self.switch["policy"]
-        if len(known) == self.count and policy in ("shared", "static"):
-            self.said.exact("switch.queue.limit", f"{', '.join(map(str, known))} bytes by band")
+        buffer, policy = quantity.size(self.switch["buffer"]), self.switch["policy"]
+        if self.whole:
+            self.said.exact(self.memory, f"{buffer} bytes of the port, all the scheme's")
+            return [buffer] * self.count
+        own = [each.limit for each in self.queues]
+        known = [limit for limit in own if limit is not None]
+        size = buffer // self.count
+        if policy == "shared" and len(known) == self.count and sum(known) <= buffer:
+            self.said.exact(self.memory, f"{buffer} bytes hold all that queues may: no limit more")
             return known
-        whole = library.makes_queues(self.scenario["scheme"]["name"])
-        if policy == "shared" and whole:
-            size = quantity.size(self.switch["buffer"])
-            self.said.approximated(
-                "switch.buffer", f"{size} bytes of packets as so many of the kernel's memory"
-            )
-        elif policy == "static" or (policy == "shared" and self.count == 1):
-            size = quantity.size(self.switch["buffer"]) // self.count
-            self.said.exact("switch.buffer", f"{size} bytes a queue")
+        if policy == "static" or (policy == "shared" and self.count == 1):
+            self.said.exact(self.memory, f"{size} bytes a queue")
         elif policy == "shared" and self.choices.instead.get("buffer") == "static":
-            size = quantity.size(self.switch["buffer"]) // self.count
             self.said.approximated(
-                "switch.buffer", f"shared as equal parts, {size} bytes a queue, as --instead chose"
+                self.memory, f"shared as equal parts, {size} bytes a queue, as --instead chose"
             )
         else:
             self.said.refused(
@@ -140,8 +167,23 @@ class _Export:
                 f"{policy}: each discipline has a limit of its own: policy = static, or for a "
                 "port's shared buffer --instead buffer=static",
             )
-            size = quantity.size(self.switch["buffer"])
-        return [size if limit is None else min(size, limit) for limit in limits]
+            size = buffer
+        return [size if limit is None else min(size, limit) for limit in own]
+
+    def _packets(self, limit: int) -> int:
+        """A memory in bytes for a discipline that counts packets."""
+        packets = max(1, limit // self.mtu)
+        self.said.approximated(
+            self.memory,
+            f"{limit} bytes as {packets} packets of {self.mtu} bytes (host.mtu), short ones too",
+        )
+        return packets
+
+    def _truesize(self, limit: int) -> None:
+        """A memory in bytes for a discipline that counts the kernel's."""
+        self.said.approximated(
+            self.memory, f"{limit} bytes of packets as so many of the kernel's memory"
+        )
 
     # The tree.
 
@@ -214,29 +256,35 @@ class _Export:
     def _leaf(self, where: str, queue: queues.Says, limit: int) -> None:
         name, params = queue.scheme, dict(queue.params)
         self.drops = queue.drops
+        self._keys(queue)
+        if queue.limit == limit and not self.whole:
+            self.memory = f"switch.queue.{queue.index}.limit"
+            self.said.exact(self.memory, f"{limit} bytes")
         of_it = library.definition(name)
         nearest = of_it["nearest"]
         if nearest and self.choices.instead.get("scheme") == nearest:
             key = of_it["main"]
             self.said.approximated(
-                "scheme.name", f"{name} as {nearest} with its {key}, {params[key]}: static"
+                self.name,
+                f"{name} as {nearest} with its {key}, {params[key]}: static",
             )
             name, params = nearest, {"threshold": params[key]}
             of_it = library.definition(name)
         if limit > LIMIT_MOST:
             self.said.refused(
-                "switch.buffer",
+                self.memory,
                 f"{limit} bytes: tc's limits have 32 bits: {LIMIT_MOST} at most",
             )
             return
         kind = of_it["tc"]
         if kind == "bfifo":
             self.add(where, f"bfifo limit {limit}")
-            self.said.exact("scheme.name", f"{name}: bfifo of {limit} bytes")
+            self.said.exact(self.name, f"{name}: bfifo of {limit} bytes")
         elif kind == "step":
             quanta = sum(each.quantum for each in self.queues)
             share = queue.quantum / quanta if of_it["by_quantum"] else 1.0
-            self._step(where, round(quantity.size(params["threshold"], self.mtu) * share), limit)
+            k = round(quantity.size(params["threshold"], self.mtu) * share)
+            self._step(where, k, params, limit)
         elif kind == "red":
             self._red(where, params, limit)
         elif kind == "codel":
@@ -253,14 +301,46 @@ class _Export:
             self._dualpi2(where, params, limit)
         else:
             hint = f"; the nearest is --instead scheme={nearest}" if nearest else ""
-            self.said.refused("scheme.name", f"{name}: Linux has no such discipline{hint}")
+            self.said.refused(self.name, f"{name}: Linux has no such discipline{hint}")
 
-    def _flags(self) -> str:
+    def _keys(self, queue: queues.Says) -> None:
+        """Keys of what is said of a queue: its own, where queues differ."""
+        kinds = {json.dumps([q.scheme, dict(q.params), q.drops]) for q in self.queues}
+        apart = len(kinds) > 1 and not self.whole
+        own = f"switch.queue.{queue.index}" if apart else ""
+        scheme = f"{own}.scheme" if apart else "scheme"
+        self.memory = "switch.buffer"
+        self.name, self.params = f"{scheme}.name", f"{scheme}.params"
+        self.unmarkable = f"{own or 'switch'}.unmarkable"
+
+    def _time(self, name: str, text: object, clock: times.Clock) -> str:
+        """A time of the scheme as tc takes it."""
+        return times.written(self.said, f"{self.params}.{name}", text, clock)
+
+    def _flags(self, params: Mapping[str, Any]) -> str:
+        """red's: ECN, and what becomes of packets that cannot be marked."""
+        key = self.unmarkable
+        if params.get("mark_at", "enqueue") == "dequeue":
+            self.said.approximated(
+                f"{self.params}.mark_at",
+                "dequeue as enqueue: Linux's red looks as a packet comes",
+            )
+            self.said.exact(
+                key, "ecn nodrop: a scheme that marks as packets leave passes all that it cannot"
+            )
+            return "ecn nodrop"
         if self.drops:
-            self.said.exact("switch.unmarkable", "drop: ecn without nodrop")
+            self.said.exact(key, "drop: ecn without nodrop")
             return "ecn"
-        self.said.exact("switch.unmarkable", "pass: ecn nodrop")
+        self.said.exact(key, "pass: ecn nodrop")
         return "ecn nodrop"
+
+    def _by_itself(self, kind: str) -> None:
+        """Say that a discipline drops what is not ECN-capable whatever the switch says."""
+        self.said.exact(
+            self.unmarkable,
+            f"{kind} drops what it cannot mark, whatever this says, here and in Linux",
+        )
 
     def _bandwidth(self) -> str | None:
         if self.rate <= BANDWIDTH_MOST:
@@ -271,16 +351,16 @@ class _Export:
         )
         return None
 
-    def _step(self, where: str, k: int, limit: int) -> None:
+    def _step(self, where: str, k: int, params: Mapping[str, Any], limit: int) -> None:
         if (bandwidth := self._bandwidth()) is None:
             return
         self.add(
             where,
             f"red limit {limit} min {k} max {k + 1} avpkt {PACKET} burst {burst(k, 1)} "
-            f"{self._flags()} {bandwidth} probability {CERTAIN}",
+            f"{self._flags(params)} {bandwidth} probability {CERTAIN}",
         )
         self.said.approximated(
-            "scheme.params.threshold",
+            f"{self.params}.threshold",
             f"{k} bytes as a ramp of one byte over an average whose weight is 1/2, the most that "
             "tc gives, in place of the present length",
         )
@@ -294,7 +374,7 @@ class _Export:
             share = self.rate / quantity.rate(params["rate"])
             low, high = round(low * share), round(high * share)
         if params["gentle"]:
-            self.said.refused("scheme.params.gentle", "true: gentle = false")
+            self.said.refused(f"{self.params}.gentle", "true: gentle = false")
             return
         weight = float(params["weight"])
         wanted = max(1, round(-math.log2(weight)))
@@ -305,75 +385,82 @@ class _Export:
         device = chance_on_device(low, end, written)
         if device is None:
             self.said.refused(
-                "scheme.params.pmax", f"{pmax:g} over {end - low} bytes: tc refuses so flat a ramp"
+                f"{self.params}.pmax", f"{pmax:g} over {end - low} bytes: tc refuses so flat a ramp"
             )
             return
         self.add(
             where,
             f"red limit {limit} min {low} max {end} avpkt {PACKET} burst {count} "
-            f"{self._flags()} {bandwidth} probability {written!r}",
+            f"{self._flags(params)} {bandwidth} probability {written!r}",
         )
         if end == high:
-            self.said.exact("scheme.params", f"{low} to {high} bytes")
+            self.said.exact(self.params, f"{low} to {high} bytes")
         else:
-            self.said.approximated("scheme.params.kmax", f"{high} bytes as {end}: tc needs a ramp")
+            self.said.approximated(f"{self.params}.kmax", f"{high} bytes as {end}: tc needs a ramp")
         if math.isclose(device, pmax, rel_tol=1e-6):
-            self.said.exact("scheme.params.pmax", f"{pmax:g}")
+            self.said.exact(f"{self.params}.pmax", f"{pmax:g}")
         else:
-            self.said.approximated("scheme.params.pmax", f"{pmax:g} as {device:.7g} on the device")
+            self.said.approximated(f"{self.params}.pmax", f"{pmax:g} as {device:.7g} on the device")
         if has == weight:
-            self.said.exact("scheme.params.weight", f"{weight:g}")
+            self.said.exact(f"{self.params}.weight", f"{weight:g}")
         else:
             self.said.approximated(
-                "scheme.params.weight", f"{weight:g} as {has:g}, {has / weight:.3g} times as much"
+                f"{self.params}.weight", f"{weight:g} as {has:g}, {has / weight:.3g} times as much"
             )
         if params["spacing"] != "uniform":
             self.said.approximated(
-                "scheme.params.spacing", f"{params['spacing']} as uniform, Linux's"
+                f"{self.params}.spacing", f"{params['spacing']} as uniform, Linux's"
             )
 
     def _codel(self, where: str, params: Mapping[str, Any], limit: int) -> None:
-        interval = quantity.time(params["interval"])
-        target = quantity.time(params["target"]) if "target" in params else interval / 20
-        ce = f" ce_threshold {_us(params['ce_threshold'])}" if "ce_threshold" in params else ""
-        ecn = "ecn" if params["ecn"] else "noecn"
-        packets = max(1, limit // self.mtu)
         self.add(
             where,
-            f"codel limit {packets} target {round(target * 1e6)}us "
-            f"interval {round(interval * 1e6)}us {ecn}{ce}",
+            f"codel limit {self._packets(limit)} {self._law(params)}{self._threshold(params)}",
         )
-        self.said.approximated("switch.buffer", f"{limit} bytes as {packets} packets")
-        self._times({"target": target, "interval": interval}, params)
 
-    def _times(self, times: Mapping[str, float], params: Mapping[str, Any]) -> None:
-        """CoDel's, which the kernel has in units of 1.024 us."""
-        given = dict(times)
-        if "ce_threshold" in params:
-            given["ce_threshold"] = quantity.time(params["ce_threshold"])
-        for key, seconds in given.items():
-            has = codel_ns(seconds)
-            if has == round(seconds * 1e9):
-                self.said.exact(f"scheme.params.{key}", f"{has} ns")
+    def _law(self, params: Mapping[str, Any]) -> str:
+        """CoDel's own parameters, for codel and fq_codel."""
+        for key, has in (("sqrt", "linux"), ("next_mark", "due")):
+            if params[key] == has:
+                self.said.exact(f"{self.params}.{key}", has)
             else:
-                self.said.approximated(
-                    f"scheme.params.{key}",
-                    f"{seconds * 1e6:g} us as {has / 1000:g} us: the kernel has units of 1.024 us",
-                )
+                self.said.approximated(f"{self.params}.{key}", f"{params[key]} as {has}, Linux's")
+        self._by_itself("CoDel")
+        target = self._time("target", params["target"], times.CODEL)
+        interval = self._time("interval", params["interval"], times.CODEL)
+        return f"target {target} interval {interval} {'ecn' if params['ecn'] else 'noecn'}"
 
-    def _fq_codel(self, where: str, params: Mapping[str, Any], limit: int) -> None:
+    def _threshold(self, params: Mapping[str, Any]) -> str:
+        if "ce_threshold" not in params:
+            return ""
+        return f" ce_threshold {self._time('ce_threshold', params['ce_threshold'], times.MARKED)}"
+
+    def _quantum(self, kind: str, params: Mapping[str, Any]) -> int:
+        """Bytes of a flow's turn."""
         given = params.get("quantum")
         quantum = self.mtu if given is None else quantity.size(given, self.mtu)
-        ce = f" ce_threshold {_us(params['ce_threshold'])}" if "ce_threshold" in params else ""
+        key = f"{self.params}.quantum"
+        if quantum > QUANTUM_MOST:
+            self.said.refused(key, f"{quantum} bytes: {kind} takes {QUANTUM_MOST} at most")
+        elif kind == "fq_codel" and quantum < LEAST_QUANTUM:
+            self.said.approximated(
+                key, f"{quantum} bytes as {LEAST_QUANTUM}, the least of fq_codel's"
+            )
+        else:
+            self.said.exact(key, f"{quantum} bytes")
+        return quantum
+
+    def _fq_codel(self, where: str, params: Mapping[str, Any], limit: int) -> None:
+        quantum = self._quantum("fq_codel", params)
+        self._truesize(limit)
         self.add(
             where,
             f"fq_codel limit {params['limit']} flows {params['flows']} quantum {quantum} "
-            f"target {_us(params['target'])} interval {_us(params['interval'])} "
-            f"memory_limit {limit} {'ecn' if params['ecn'] else 'noecn'}{ce} "
+            f"{self._law(params)} memory_limit {limit}{self._threshold(params)} "
             f"drop_batch {params['batch']}",
         )
-        names = ("target", "interval")
-        self._times({name: quantity.time(params[name]) for name in names}, params)
+        for name in ("limit", "flows", "batch"):
+            self.said.exact(f"{self.params}.{name}", f"{params[name]}")
 
     def _cake(self, where: str, params: Mapping[str, Any], limit: int) -> None:
         """COBALT is inside of `cake`, which has it to itself with one tin and one flow."""
@@ -383,98 +470,158 @@ class _Export:
             has = target if key == "target" else float(params[key])
             if not math.isclose(has, value, rel_tol=1e-6):
                 self.said.refused(
-                    f"scheme.params.{key}",
+                    f"{self.params}.{key}",
                     f"{params[key]}: cake's is {'interval / 20' if key == 'target' else value}",
                 )
                 return
         if not params["ecn"] or "ce_threshold" in params:
-            self.said.refused("scheme.params.ecn", "cake always marks, and has no ce_threshold")
+            self.said.refused(f"{self.params}.ecn", "cake always marks, and has no ce_threshold")
             return
-        self.add(
-            where,
-            f"cake unlimited besteffort flowblind rtt {_us(params['interval'])} memlimit {limit}",
+        rtt = self._time("interval", params["interval"], times.PLAIN)
+        # tc has a twentieth in whole us, and at least one (tc/q_cake.c).
+        times.told(
+            self.said,
+            f"{self.params}.target",
+            time_ps(params["target"]),
+            max(1, int(rtt.removesuffix("us")) // 20) * times.PS_PER_US,
+            "tc takes a twentieth of rtt in whole us",
         )
+        self._by_itself("COBALT")
+        self.add(where, f"cake unlimited besteffort flowblind rtt {rtt} memlimit {limit}")
         self.said.approximated(
-            "scheme.name", "cobalt as cake without its shaper, tins and flows: one COBALT"
+            self.name, "cobalt as cake without its shaper, tins and flows: one COBALT"
         )
-        self.said.approximated("switch.buffer", f"{limit} bytes of packets as the kernel's memory")
+        self._truesize(limit)
         self.said.approximated(
-            "scheme.params.blue_threshold",
+            f"{self.params}.blue_threshold",
             f"{params['blue_threshold']}: cake's probability rises where memory is full alone",
         )
 
     def _dualpi2(self, where: str, params: Mapping[str, Any], limit: int) -> None:
-        gains = {name: float(params[name]) for name in ("alpha", "beta")}
-        has = {name: round(PARTS * value) / PARTS for name, value in gains.items()}
         percent = 100 * float(params["classic_weight"])
         coupling = float(params["coupling"])
         for key, value in (("classic_weight", percent), ("coupling", coupling)):
             if not math.isclose(value, round(value), abs_tol=1e-9):
-                self.said.refused(f"scheme.params.{key}", f"{params[key]}: tc has whole numbers")
+                self.said.refused(f"{self.params}.{key}", f"{params[key]}: tc has whole numbers")
                 return
         if params["th_len"]:
             self.said.refused(
-                "scheme.params.th_len",
+                f"{self.params}.th_len",
                 f"{params['th_len']}: Linux has min_qlen_step, by what a packet finds: th_len = 0",
             )
             return
         least = f" min_qlen_step {params['min_qlen_step']}" if params["min_qlen_step"] else ""
-        packets = max(1, limit // self.mtu)
+        target = self._time("target", params["target"], times.PLAIN)
+        update = self._time("t_update", params["t_update"], times.SHORT)
+        step = self._time("step", params["step"], times.SHORT)
+        alpha, beta = (self._gain(name, float(params[name])) for name in ("alpha", "beta"))
         self.add(
             where,
-            f"dualpi2 limit {packets} target {_us(params['target'])} "
-            f"tupdate {_us(params['t_update'])} alpha {has['alpha']:g} beta {has['beta']:g} "
-            f"coupling_factor {round(coupling)} step_thresh {_us(params['step'])}{least} "
-            f"classic_protection {round(percent)} "
+            f"dualpi2 limit {self._packets(limit)} target {target} tupdate {update} "
+            f"alpha {alpha} beta {beta} coupling_factor {round(coupling)} "
+            f"step_thresh {step}{least} classic_protection {round(percent)} "
             f"{'drop_on_overload' if params['drop_overload'] else 'overflow'} drop_dequeue",
         )
+        self._by_itself("dualpi2")
         self.said.approximated(
-            "scheme.name", "dualpi2 needs Linux 6.17 and iproute2 6.16; no script of it was run"
+            self.name,
+            "dualpi2 needs Linux 6.17 and iproute2 6.16; no script of it was run",
         )
-        for name, value in gains.items():
-            if value != has[name]:
-                self.said.approximated(
-                    f"scheme.params.{name}", f"{value:g} as {has[name]:g}: tc has 256ths"
-                )
+
+    def _gain(self, name: str, gain: float) -> str:
+        """A gain of dualpi2 in 256ths, nearest, in all its digits: tc cuts off what is less."""
+        key = f"{self.params}.{name}"
+        parts = round(PARTS * gain)
+        if not 1 <= parts <= GAIN_MOST:
+            self.said.refused(key, f"{gain:g}: dualpi2 takes 1/{PARTS} to {GAIN_MOST / PARTS:.10g}")
+            return f"{gain:g}"
+        text = f"{parts / PARTS!r}"
+        has = gain_on_device(gain_parts(float(text)))
+        if math.isclose(has, gain, rel_tol=1e-6):
+            self.said.exact(key, f"{gain:g}")
+        else:
+            self.said.approximated(
+                key, f"{gain:g} as {has:.6g}: tc has {PARTS}ths, and the kernel whole numbers"
+            )
+        return text
 
     def _pie(self, where: str, params: Mapping[str, Any], limit: int) -> None:
-        packets = max(1, limit // self.mtu)
-        self.said.approximated("switch.buffer", f"{limit} bytes as {packets} packets")
-        self.add(where, f"pie limit {packets} {self._pie_law(params)} ecn")
+        marks = self._pie_marks(float(params["ecn_up_to"]))
+        self.add(where, f"pie limit {self._packets(limit)} {self._pie_law(params)} {marks}")
 
     def _fq_pie(self, where: str, params: Mapping[str, Any], limit: int) -> None:
-        given = params.get("quantum")
-        quantum = self.mtu if given is None else quantity.size(given, self.mtu)
-        percent = 100 * float(params["ecn_up_to"])
+        quantum = self._quantum("fq_pie", params)
+        self._truesize(limit)
+        key, up_to = f"{self.params}.ecn_up_to", float(params["ecn_up_to"])
+        percent = round(100 * up_to)
+        if math.isclose(percent, 100 * up_to, abs_tol=1e-9):
+            self.said.exact(key, f"{percent} %")
+        else:
+            self.said.approximated(key, f"{100 * up_to:g} % as {percent} %")
+        self._by_itself("fq_pie")
+        marks = f"ecn_prob {percent} ecn" if percent else "noecn"
         self.add(
             where,
             f"fq_pie limit {params['limit']} flows {params['flows']} quantum {quantum} "
-            f"{self._pie_law(params)} memory_limit {limit} ecn_prob {round(percent)} ecn",
+            f"{self._pie_law(params)} memory_limit {limit} {marks}",
         )
-        self.said.approximated(
-            "switch.buffer", f"{limit} bytes of packets as the kernel's memory, which refuses none"
-        )
-        if not math.isclose(percent, round(percent), abs_tol=1e-9):
-            self.said.approximated(
-                "scheme.params.ecn_up_to", f"{percent:g} % as {round(percent)} %"
-            )
+        for name in ("limit", "flows"):
+            self.said.exact(f"{self.params}.{name}", f"{params[name]}")
 
     def _pie_law(self, params: Mapping[str, Any]) -> str:
-        """Return PIE's settings as tc's words."""
-        target = quantity.time(params["target"])
-        update = quantity.time(params["t_update"]) if "t_update" in params else target
-        alpha, beta = (float(params[name]) for name in ("alpha", "beta"))
-        # In sixteenths, of which tc takes 32 at most.
-        a, b = (min(PIE_MOST, round(16 * each)) for each in (alpha, beta))
-        self.said.approximated("scheme.params.t_update", "in whole ticks of the kernel, 1 to 10 ms")
-        if (a, b) != (16 * alpha, 16 * beta):
+        """PIE's own parameters, for pie and fq_pie."""
+        target = self._time("target", params["target"], times.PIE)
+        key = self.params
+        update = times.ticks(self.said, f"{key}.t_update", params.get("t_update", params["target"]))
+        alpha, beta = (
+            self._sixteenths(f"{key}.{name}", float(params[name])) for name in ("alpha", "beta")
+        )
+        burst_ps = time_ps(params["max_burst"])
+        times.told(
+            self.said,
+            f"{key}.max_burst",
+            burst_ps,
+            time_ps(PIE_BURST),
+            "the kernel has one for all",
+        )
+        if time_ps(params["target"]) != time_ps(PIE_STEP):
             self.said.approximated(
-                "scheme.params.alpha",
-                f"alpha {alpha:g} as {a / 16:g}, beta {beta:g} as {b / 16:g}: tc has sixteenths, "
-                f"up to {PIE_MOST / 16:g}",
+                f"{key}.target",
+                "its step of 0.02 comes at a wait of 16.7 targets here, and of 250 ms in Linux",
             )
-        return f"target {round(target * 1e6)}us tupdate {round(update * 1e6)}us alpha {a} beta {b}"
+        if not params["derandomize"]:
+            self.said.approximated(f"{key}.derandomize", "false as true, Linux's")
+        return f"target {target} tupdate {update} alpha {alpha} beta {beta}"
 
+    def _pie_marks(self, up_to: float) -> str:
+        """ECN of pie, and what becomes of packets that cannot be marked."""
+        key = f"{self.params}.ecn_up_to"
+        if up_to == 0:
+            self.said.exact(key, "0: noecn")
+            self._by_itself("pie without ECN")
+            return "noecn"
+        if up_to == PIE_ECN_UP_TO:
+            self.said.exact(key, f"{up_to:g}: ecn")
+        else:
+            self.said.approximated(key, f"{up_to:g} as {PIE_ECN_UP_TO}, Linux's")
+        if self.drops:
+            self.said.exact(self.unmarkable, "drop: ecn")
+        else:
+            self.said.refused(
+                self.unmarkable, "pass: Linux's pie drops packets that are not ECN-capable: drop"
+            )
+        return "ecn"
 
-def _us(text: object) -> str:
-    return f"{round(quantity.time(text) * 1e6)}us"
+    def _sixteenths(self, key: str, gain: float) -> int:
+        """A gain of pie, of which tc takes 32 sixteenths at most, and sends no 0."""
+        parts = min(PIE_MOST, round(16 * gain))
+        if parts == 0:
+            self.said.refused(key, f"{gain:g}: tc takes sixteenths, from 1/16 to {PIE_MOST / 16:g}")
+        elif parts == 16 * gain:
+            self.said.exact(key, f"{gain:g}")
+        else:
+            self.said.approximated(
+                key,
+                f"{gain:g} as {parts / 16:g}: tc has sixteenths, up to {PIE_MOST / 16:g}",
+            )
+        return parts

@@ -8,13 +8,13 @@ from typing import Any
 from switchbed import foreign, library, quantity, toml
 from switchbed._native import Mistake
 from switchbed.sonic.finding import Findings
-from switchbed.tc.encoding import CERTAIN, chance_on_device, codel_shown_ns
+from switchbed.tc import times
+from switchbed.tc.encoding import CERTAIN, chance_on_device
+from switchbed.tc.shown import Shown
 
 SHAPERS = ("tbf", "htb")
 TREES = ("ets", "prio")
 LEAVES = ("red", "bfifo", "pfifo", "codel", "pie", "fq", "fq_codel", "fq_pie", "cake")
-MOST = 2**32 - 1
-"""Of bytes and microseconds: tc has 32 bits."""
 MOST_RATE = 10**13
 """In bytes a second."""
 MOST_PACKETS = 10**7
@@ -22,7 +22,7 @@ LEAST_RATE = 300
 """In bytes a second: a packet takes 5 s, the longest that a scenario has."""
 INTERVAL_US = 100_000
 """CoDel's, where none is shown."""
-MOST_BANDS, MOST_QUEUES = 16, 64
+MOST_BANDS, MOST_QUEUES, MOST_FLOWS = 16, 64, 65_536
 EXPORTED = "2:"
 """The handle of the tree that `export tc` writes; its filters send each class to its band, and are
 not among the disciplines that `tc qdisc show` shows."""
@@ -32,9 +32,20 @@ CAKE = {
     "flowmode": ("flowblind", "fq_codel, which keeps flows apart"),
 }
 """Settings that cake must have, and a scenario's discipline for others."""
+CAKE_OFF = {
+    "ack-filter": ("disabled", "it drops ACKs"),
+    "autorate": (None, "its rate follows what arrives"),
+}
+"""Settings of cake that must be off, and what they do."""
+FRAME = 1514
+"""A packet with its Ethernet header, as cake counts one."""
+PIE_BURST, PIE_STEP_US = "150ms", 15_000
+"""Of the kernel's pie: its burst allowance, and the target at which its step of the probability at
+250 ms is a scenario's, too."""
 NEVER, NEVER_IN = "1s", "2s"
 """A target that no packet waits for, and its interval."""
 PACKET = 1500
+"""Bytes of a packet, host.mtu's default, where the device has a limit in packets."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +80,47 @@ class _Import:
         self.said = Findings()
         self.entries: list[dict[str, Any]] = []
         """Of `[[switch.queue]]`, where bands differ."""
+        self.read: dict[int, Shown] = {}
+        """Disciplines that were read, by their place in the file."""
 
     def text(self) -> tuple[str, Findings]:
+        """The scenario, and a verdict for each key of either side."""
+        text = self._text()
+        for index, one in enumerate(self.shown):
+            if index in self.read:
+                self.read[index].rest(self.said)
+            else:
+                name = " ".join(foreign.name(str(one.get(key, ""))) for key in ("kind", "handle"))
+                self.said.left_out(
+                    name.strip(), "is not among the disciplines that queue packets here"
+                )
+        self.said.settle()
+        return text, self.said
+
+    def _of(self, one: Mapping[str, Any]) -> Shown:
+        """A discipline to be read."""
+        index = next(i for i, each in enumerate(self.shown) if each is one)
+        if index not in self.read:
+            self.read[index] = Shown(self.where, one)
+        return self.read[index]
+
+    def _packets(self, packets: int) -> int:
+        """A limit in packets as bytes."""
+        self.said.approximated(
+            "switch.buffer",
+            f"{packets} packets as {packets * PACKET} bytes, {PACKET} each (host.mtu): of short "
+            "ones more fit",
+        )
+        return packets * PACKET
+
+    def _truesize(self, limit: int) -> int:
+        """A limit in the kernel's memory as bytes of packets."""
+        self.said.approximated(
+            "switch.buffer", f"{limit} bytes of the kernel's memory as so many of packets"
+        )
+        return limit
+
+    def _text(self) -> str:
         roots = [each for each in self.shown if each.get("root")]
         if len(roots) != 1:
             raise Mistake(
@@ -81,20 +131,25 @@ class _Import:
         if top.get("kind") in SHAPERS:
             top = self._under(top)
         if top.get("kind") in TREES:
-            return self._write(*self._tree(top)), self.said
+            return self._write(*self._tree(top))
         if top.get("kind") == "mq":
-            return self._write(*self._mq(top)), self.said
+            return self._write(*self._mq(top))
         leaf = self._leaf(top)
         switch = {"queues": 1, "classify": "single", "unmarkable": leaf.unmarkable}
-        return self._write(switch | {"buffer": f"{leaf.limit}B"}, leaf), self.said
+        return self._write(switch | {"buffer": f"{leaf.limit}B"}, leaf)
 
     def _under(self, shaper: Mapping[str, Any]) -> Mapping[str, Any]:
-        options = self._options(shaper)
+        options = self._of(shaper)
         if "rate" in options:
-            self.rate = 8 * self._number(
-                shaper, options, "rate", LEAST_RATE, MOST_RATE
+            self.rate = 8 * options.number(
+                "rate", LEAST_RATE, MOST_RATE
             )  # tc prints bytes a second
             self.said.exact("topology.rate", f"{quantity.gbps(self.rate)}, by {shaper['kind']}")
+        else:
+            self.said.left_out(
+                f"{shaper['kind']}.rate",
+                "tc qdisc show shows no classes, and not their rates: --rate has it",
+            )
         under = self._children(shaper)
         if len(under) != 1:
             raise Mistake(
@@ -124,6 +179,7 @@ class _Import:
 
     def _mq(self, top: Mapping[str, Any]) -> tuple[dict[str, Any], _Leaf]:
         """A card's hardware queues, each with a discipline of its own."""
+        self._of(top)
         handle = str(top.get("handle", ""))
         parents = re.compile(
             rf"(?:{re.escape(handle)}|:|{re.escape(handle.rstrip('0:'))}:)[0-9a-f]+"
@@ -171,19 +227,13 @@ class _Import:
                 )
         return leaves
 
-    def _options(self, one: Mapping[str, Any]) -> Mapping[str, Any]:
-        options = one.get("options", {})
-        if not isinstance(options, Mapping):
-            raise Mistake(f"{self._at(one)}: options: an object is needed")
-        return options
-
     def _tree(self, tree: Mapping[str, Any]) -> tuple[dict[str, Any], _Leaf]:
-        options = self._options(tree)
-        bands = self._number(tree, options, "bands", 1, MOST_BANDS)
+        options = self._of(tree)
+        bands = options.number("bands", 1, MOST_BANDS)
         strict = bands - 1
         if tree["kind"] == "ets":
-            strict = self._number(tree, options, "strict", 0, bands) if "strict" in options else 0
-        quanta = [PACKET] * strict + self._numbers(tree, options, "quanta", 1, 2**32 - 1)
+            strict = options.number("strict", 0, bands, usual=0)
+        quanta = [PACKET] * strict + options.numbers("quanta", 1, 2**32 - 1)
         if tree["kind"] == "prio":
             quanta = [PACKET] * bands
         if strict == bands:
@@ -204,10 +254,12 @@ class _Import:
         whole = next((each for each in leaves if apart and library.makes_queues(each.scheme)), None)
         if whole is not None:
             self._alike(leaves, under)
-        leaf = leaves[0] if leaves else _Leaf("none", limit=1000 * PACKET)
-        if not leaves:
-            self.said.approximated("switch.buffer", "bands have pfifo: 1000 packets each")
-        priomap = self._numbers(tree, options, "priomap", 0, bands - 1)
+        if leaves:
+            leaf = leaves[0]
+        else:
+            self.said.approximated("switch.buffer", "bands have pfifo, of which no limit is shown")
+            leaf = _Leaf("none", limit=self._packets(1000))
+        priomap = options.numbers("priomap", 0, bands - 1)
         exported = self.by_class or str(tree.get("handle")) == EXPORTED
         if priomap and len(set(priomap)) == 1 and not exported:
             leaf = leaves[priomap[0]] if leaves else leaf
@@ -245,125 +297,168 @@ class _Import:
 
     def _leaf(self, one: Mapping[str, Any]) -> _Leaf:
         kind = one.get("kind")
-        options = self._options(one)
+        options = self._of(one)
         if kind == "red":
-            return self._red(one, options)
-        if kind in ("bfifo", "pfifo"):
-            most, each = (MOST, 1) if kind == "bfifo" else (MOST_PACKETS, PACKET)
-            limit = self._number(one, options, "limit", 1, most) * each
+            return self._red(options)
+        if kind == "bfifo":
+            limit = options.number("limit", 1)
             if limit < PACKET:
                 raise Mistake(
-                    f"{self._at(one)}: limit: {limit} bytes hold no packet: at least {PACKET}"
+                    f"{options.at}: limit: {limit} bytes hold no packet: at least {PACKET}"
                 )
             return _Leaf("none", limit=limit)
-        if kind in ("codel", "pie"):
-            limit = self._number(one, options, "limit", 1, MOST_PACKETS) * PACKET
-            if kind == "codel":
-                params = self._codel_times(one, options)
-                params["ecn"] = self._flag(one, options, "ecn")
-            else:
-                params = self._pie_law(one, options)
-            self.said.exact("scheme", f"{kind}, limit {options['limit']} packets")
-            return _Leaf(str(kind), params, limit)
+        if kind == "pfifo":
+            return _Leaf("none", limit=self._packets(options.number("limit", 1, MOST_PACKETS)))
+        if kind == "codel":
+            return self._codel(options)
+        if kind == "pie":
+            return self._pie(options)
         if kind == "fq":
-            return self._fq(one, options)
+            return self._fq(options)
         if kind == "fq_codel":
-            return self._fq_codel(one, options)
+            return self._fq_codel(options)
         if kind == "fq_pie":
-            return self._fq_pie(one, options)
+            return self._fq_pie(options)
         if kind == "cake":
             return self._cake(options)
         has = ", ".join((*SHAPERS, *TREES, *LEAVES))
         shown = foreign.name(str(kind))
         raise Mistake(f"{self.where}: {shown}: is no discipline of a scenario's; there are {has}")
 
-    def _pie_law(self, one: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
-        """PIE's settings as tc shows them: whole microseconds, sixteenths."""
-        times = {"target": "target", "t_update": "tupdate"}
+    def _codel(self, options: Shown) -> _Leaf:
+        limit = options.number("limit", 1, MOST_PACKETS)
+        params = self._law(options)
+        self.said.exact("scheme", f"codel, limit {limit} packets")
+        return _Leaf("codel", params, self._packets(limit))
+
+    def _law(self, options: Shown) -> dict[str, Any]:
+        """CoDel's own parameters, of codel and fq_codel."""
+        interval = options.number("interval", 1, usual=INTERVAL_US)
+        if "target" in options and options.number("target") >= interval:
+            raise Mistake(
+                f"{options.at}: target: is {options.get('target')} us: it must be less than "
+                f"interval, {interval} us"
+            )
         found: dict[str, Any] = {
-            key: f"{self._number(one, options, name, 1)}us"
-            for key, name in times.items()
+            name: times.read(
+                self.said, f"scheme.params.{name}", options.number(name, 0), times.CODEL
+            )
+            for name in ("target", "interval", "ce_threshold")
             if name in options
         }
+        return found | {"ecn": options.flag("ecn"), "sqrt": "linux"}
+
+    def _pie(self, options: Shown) -> _Leaf:
+        if options.flag("bytemode"):
+            raise Mistake(
+                f"{options.at}: bytemode: short packets are dropped less, which no scheme here does"
+            )
+        limit = options.number("limit", 1, MOST_PACKETS)
+        params = self._pie_law(options)
+        if not options.flag("ecn"):
+            params["ecn_up_to"] = 0
+        marks = "" if "ecn_up_to" not in params else " without ECN"
+        self.said.exact("scheme", f"pie{marks}, limit {limit} packets")
+        return _Leaf("pie", params, self._packets(limit))
+
+    def _pie_law(self, options: Shown) -> dict[str, Any]:
+        """PIE's own parameters, of pie and fq_pie."""
+        params: dict[str, Any] = {"max_burst": PIE_BURST}
+        if "target" in options:
+            target = options.number("target", 1)
+            params["target"] = times.read(self.said, "scheme.params.target", target, times.PIE)
+            if target != PIE_STEP_US:
+                self.said.approximated(
+                    "scheme.params.target",
+                    "its step of 0.02 comes at a wait of 250 ms there, and of 16.7 targets here",
+                )
+        if "tupdate" in options:
+            update = options.number("tupdate", 1)
+            params["t_update"] = times.read(
+                self.said, "scheme.params.t_update", update, times.PLAIN
+            )
         for name in ("alpha", "beta"):
             if name in options:
-                found[name] = self._number(one, options, name, 0, 32) / 16
-        return found
+                params[name] = options.number(name, 0, 32) / 16
+        if options.flag("dq_rate_estimator"):
+            self.said.approximated(
+                "pie.dq_rate_estimator",
+                "the device finds waits by the rate of departures; here each packet's is measured",
+            )
+        return params
 
-    def _fq_pie(self, one: Mapping[str, Any], options: Mapping[str, Any]) -> _Leaf:
+    def _fq_pie(self, options: Shown) -> _Leaf:
+        if options.flag("bytemode"):
+            raise Mistake(
+                f"{options.at}: bytemode: short packets are dropped less, which no scheme here does"
+            )
         params: dict[str, Any] = {
-            "flows": self._number(one, options, "flows", 1, 65_536),
-            "limit": self._number(one, options, "limit", 1, 10**7),
-            "quantum": f"{self._number(one, options, 'quantum', 1)}B",
+            "flows": options.number("flows", 1, 65_536),
+            "limit": options.number("limit", 1, 10**7),
+            "quantum": f"{options.number('quantum', 1)}B",
         }
-        params |= self._pie_law(one, options)
-        ecn = self._flag(one, options, "ecn")
-        params["ecn_up_to"] = self._number(one, options, "ecn_prob", 0, 100) / 100 if ecn else 0.0
-        self.said.exact("scheme", f"fq_pie, limit {options['limit']} packets")
-        return _Leaf("fq-pie", params, self._number(one, options, "memory_limit", PACKET))
+        params |= self._pie_law(options)
+        percent = options.number("ecn_prob", 0, 100, usual=10)
+        params["ecn_up_to"] = percent / 100 if options.flag("ecn") else 0
+        self.said.exact("scheme", f"fq_pie, limit {params['limit']} packets")
+        return _Leaf("fq-pie", params, self._truesize(options.number("memory_limit", PACKET)))
 
-    def _fq_codel(self, one: Mapping[str, Any], options: Mapping[str, Any]) -> _Leaf:
+    def _fq_codel(self, options: Shown) -> _Leaf:
         params: dict[str, Any] = {
-            "flows": self._number(one, options, "flows", 1, 65_536),
-            "limit": self._number(one, options, "limit", 1, 10**7),
-            "quantum": f"{self._number(one, options, 'quantum', 1)}B",
-            "batch": self._number(one, options, "drop_batch", 1, 10**6),
+            "flows": options.number("flows", 1, 65_536),
+            "limit": options.number("limit", 1, 10**7),
+            "quantum": f"{options.number('quantum', 1)}B",
+            "batch": options.number("drop_batch", 1, 10**6),
         }
-        params |= self._codel_times(one, options)
-        params["ecn"] = self._flag(one, options, "ecn")
-        self.said.exact("scheme", f"fq_codel, limit {options['limit']} packets")
-        return _Leaf("fq-codel", params, self._number(one, options, "memory_limit", PACKET))
+        params |= self._law(options)
+        self.said.exact("scheme", f"fq_codel, limit {params['limit']} packets")
+        memory = self._truesize(options.number("memory_limit", PACKET))
+        return _Leaf("fq-codel", params, memory)
 
-    def _fq(self, one: Mapping[str, Any], options: Mapping[str, Any]) -> _Leaf:
+    def _fq(self, options: Shown) -> _Leaf:
         """Flows in turns, as fq-codel has them, with a target that no packet reaches."""
-        limit = self._number(one, options, "limit", 1, MOST_PACKETS)
+        limit = options.number("limit", 1, MOST_PACKETS)
+        buckets = options.number("buckets", 1, 2**18)
         params: dict[str, Any] = {
-            "flows": min(self._number(one, options, "buckets", 1, 2**18), 65_536),
+            "flows": min(buckets, MOST_FLOWS),
             "limit": limit,
-            "quantum": f"{self._number(one, options, 'quantum', 1)}B",
+            "quantum": f"{options.number('quantum', 1)}B",
+            "batch": 1,
             "target": NEVER,
             "interval": NEVER_IN,
         }
         if "ce_threshold" in options:
-            params["ce_threshold"] = f"{self._number(one, options, 'ce_threshold', 1)}us"
+            threshold = options.number("ce_threshold", 0)
+            params["ce_threshold"] = times.read(
+                self.said, "scheme.params.ce_threshold", threshold, times.PLAIN
+            )
         self.said.approximated(
-            "scheme", "fq: flows in turns, as fq-codel has them, with a target that none reaches"
+            "scheme",
+            "fq: flows in turns, as fq-codel has them, with a target that none reaches; over its "
+            "limit fq loses the arrival, and here the longest queue its first packet",
         )
-        flow_limit = self._number({"flow_limit": 100} | dict(one), options, "flow_limit", 1)
+        self.said.approximated(
+            "scheme.params.flows",
+            f"fq has a queue for each flow, in {buckets} lists: here flows of one hash of "
+            f"{params['flows']} share a queue",
+        )
+        flow_limit = options.number("flow_limit", 1, usual=100)
         self.said.left_out(
             "flow_limit", f"a flow may hold over {flow_limit} packets here: more wait, none is lost"
         )
-        self.said.left_out(
-            "pacing", 'a sender\'s, of its own flows: host.nic = "fq" and transport.pacing have it'
-        )
-        return _Leaf("fq-codel", params, limit * PACKET)
-
-    def _codel_times(self, one: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
-        """CoDel's as tc shows them, in whole microseconds."""
-        interval = self._number(one, {"interval": INTERVAL_US} | dict(options), "interval", 1)
-        if "target" in options and self._number(one, options, "target", 1) >= interval:
-            raise Mistake(
-                f"{self._at(one)}: target: is {options['target']} us: it must be less than "
-                f"interval, {interval} us"
+        if "pacing" not in options or options.flag("pacing"):
+            self.said.left_out(
+                "pacing",
+                'a sender\'s, of its own flows: host.nic = "fq" and transport.pacing have it',
             )
-        found: dict[str, Any] = {}
-        for name in ("target", "interval", "ce_threshold"):
-            if name in options:
-                shown = self._number(one, options, name, 1)
-                found[name] = f"{shown}us"
-                self.said.approximated(
-                    f"scheme.params.{name}",
-                    f"{shown} us as shown; the device has {codel_shown_ns(shown) / 1000:g} us",
-                )
-        return found
+        return _Leaf("fq-codel", params, self._packets(limit))
 
-    def _cake(self, options: Mapping[str, Any]) -> _Leaf:
+    def _cake(self, options: Shown) -> _Leaf:
         """One COBALT, where that is all it is."""
-        rate = options.get("bandwidth")
-        if rate != "unlimited":
-            self.rate = 8 * self._number(
-                {"kind": "cake"}, options, "bandwidth", LEAST_RATE, MOST_RATE
-            )  # tc prints bytes a second
+        rate = 0
+        if options.get("bandwidth") != "unlimited":
+            rate = options.number("bandwidth", LEAST_RATE, MOST_RATE)  # tc prints bytes a second
+            self.rate = 8 * rate
             self.said.exact("topology.rate", f"{quantity.gbps(self.rate)}, by cake")
         for key, (value, instead) in CAKE.items():
             if options.get(key) != value:
@@ -371,31 +466,54 @@ class _Import:
                     f"{self.where}: cake: {key} is {foreign.name(str(options.get(key)))}: a "
                     f"scenario has its COBALT alone: {value}, or {instead}"
                 )
-        interval = self._number({"kind": "cake"}, options, "rtt", 1)
+        for key, (off, does) in CAKE_OFF.items():
+            if options.get(key) not in (None, off):
+                raise Mistake(
+                    f"{options.at}: {key}: is {foreign.shown(options.get(key))}: {does}, which no "
+                    f"scheme here does: leave it off"
+                )
+        params = self._cobalt(options.number("rtt", 1), rate)
         self.said.exact("scheme", "cobalt: cake with one tin and one flow")
-        limit = self._number({"kind": "cake"}, options, "memlimit", PACKET)
-        return _Leaf("cobalt", {"interval": f"{interval}us"}, limit)
+        self.said.approximated(
+            "scheme.params.blue_threshold",
+            "four intervals here; cake's probability rises where memory is full alone",
+        )
+        return _Leaf("cobalt", params, self._truesize(options.number("memlimit", PACKET)))
 
-    def _red(self, one: Mapping[str, Any], options: Mapping[str, Any]) -> _Leaf:
+    def _cobalt(self, rtt_us: int, rate: int) -> dict[str, Any]:
+        """Interval and target, which cake raises to one and a half packets of a slow line
+        (net/sched/sch_cake.c, cake_set_rate)."""
+        given = max(1, rtt_us // 20) * 1000
+        packet = FRAME * 10**9 // rate if rate else 0
+        target = max(packet * 3 // 2, given)
+        interval = max(rtt_us * 1000 + target - given, 2 * target)
+        params = {"interval": f"{interval}ns"}
+        self.said.exact("scheme.params.interval", f"{interval / 1000:g} us, of rtt {rtt_us} us")
+        if interval != 20 * target:
+            params["target"] = f"{target}ns"
+            self.said.exact("scheme.params.target", f"{target / 1000:g} us, cake's for it")
+        return params
+
+    def _red(self, options: Shown) -> _Leaf:
         for flag, why in (("adaptive", "Floyd's adaptive RED"), ("harddrop", "dropping above max")):
-            if self._flag(one, options, flag):
+            if options.flag(flag):
                 raise Mistake(f"{self.where}: red: {flag}: {why} is no scheme here")
-        if not self._flag(one, options, "ecn"):
+        if not options.flag("ecn"):
             raise Mistake(f"{self.where}: red without ecn: it drops, and a scenario's red marks")
         if "probability" not in options or "ewma" not in options:
             raise Mistake(
                 f"{self.where}: red: no probability or ewma: tc prints them with -d alone "
                 "(tc -j -d qdisc show)"
             )
-        limit = self._number(one, options, "limit", PACKET)
-        low = self._number(one, options, "min", 0, limit)
-        high = self._number(one, options, "max", low)
-        unmarkable = "pass" if self._flag(one, options, "nodrop") else "drop"
-        n = self._number(one, options, "ewma", 0, 31)
-        chance = options["probability"]
+        limit = options.number("limit", PACKET)
+        low = options.number("min", 0, limit)
+        high = options.number("max", low)
+        unmarkable = "pass" if options.flag("nodrop") else "drop"
+        n = options.number("ewma", 0, 31)
+        chance = options.get("probability")
         if not foreign.number(chance, 0, 1):
             raise Mistake(
-                f"{self._at(one)}: probability: is {foreign.shown(chance)}: a number from 0 to 1 "
+                f"{options.at}: probability: is {foreign.shown(chance)}: a number from 0 to 1 "
                 "is needed"
             )
         certain = chance_on_device(low, high, 1.0)
@@ -411,7 +529,7 @@ class _Import:
             )
             return _Leaf("per-queue", {"threshold": f"{low}B"}, limit, unmarkable)
         if high > limit:
-            raise Mistake(f"{self._at(one)}: max: is {high}, over limit, {limit}: no more than it")
+            raise Mistake(f"{options.at}: max: is {high}, over limit, {limit}: no more than it")
         self.said.exact("scheme.params", f"red from {low} to {high} bytes, weight 2^-{n}")
         params = {
             "kmin": f"{low}B",
@@ -420,46 +538,6 @@ class _Import:
             "weight": 0.5**n,
         }
         return _Leaf("red", params, limit, unmarkable)
-
-    def _number(
-        self,
-        one: Mapping[str, Any],
-        options: Mapping[str, Any],
-        name: str,
-        least: int = 0,
-        most: int = MOST,
-    ) -> int:
-        return self._whole(one, name, options.get(name), (least, most))
-
-    def _whole(self, one: Mapping[str, Any], name: str, value: Any, ends: tuple[int, int]) -> int:
-        if not isinstance(value, int) or isinstance(value, bool):
-            found = "" if value is None else f" {foreign.shown(value)} is none"
-            raise Mistake(
-                f"{self.where}: {foreign.name(str(one.get('kind')))}: {name}: a whole number is "
-                f"needed{';' if found else ''}{found}"
-            )
-        if not ends[0] <= value <= ends[1]:
-            raise Mistake(
-                f"{self._at(one)}: {name}: is {foreign.shown(value)}: it must be from {ends[0]} to "
-                f"{ends[1]}"
-            )
-        return value
-
-    def _numbers(
-        self, one: Mapping[str, Any], options: Mapping[str, Any], name: str, least: int, most: int
-    ) -> list[int]:
-        values = options.get(name, [])
-        if not isinstance(values, list):
-            raise Mistake(f"{self._at(one)}: {name}: a list of whole numbers is needed")
-        return [self._whole(one, name, value, (least, most)) for value in values]
-
-    def _flag(self, one: Mapping[str, Any], options: Mapping[str, Any], name: str) -> bool:
-        value = options.get(name, False)
-        if value is None or isinstance(value, bool):
-            return value is not False  # tc prints some flags as null
-        raise Mistake(
-            f"{self._at(one)}: {name}: is {foreign.shown(value)}: true or false is needed"
-        )
 
     def _write(self, switch: Mapping[str, Any], leaf: _Leaf) -> str:
         rate = self.rate

@@ -21,7 +21,7 @@ from switchbed.cli import cli
 from switchbed.sonic import fragment
 from switchbed.sonic.draft import Choices
 from switchbed.sonic.importing import Imported, load
-from switchbed.tc import encoding, importing
+from switchbed.tc import encoding, importing, times
 
 SHARED = Path(__file__).resolve().parents[4] / "shared" / "sonic" / "devices"
 DEVICE_PORT = {
@@ -302,8 +302,11 @@ def test_red_on_a_device_is_what_the_kernel_computes() -> None:
     assert encoding.chance_on_device(0, 60_000, 0.1) == 7158 * 60_000 / 2**32
     assert encoding.chance_on_device(0, 2**32, 0.5) is None
     # 50 us are 48 units of 1.024 us, which show as 49 us.
-    assert encoding.codel_ns(50e-6) == 49_152
-    assert encoding.codel_shown_ns(49) == 49_152
+    assert times.CODEL.ns(50) == 49_152
+    assert times.CODEL.of_shown(49) == [49_152]
+    # 50 us are 781 ticks of 64 ns, which show as 49 us; 15 and 15.001 ms both show as 15 ms.
+    assert times.PIE.of_shown(49) == [49_984]
+    assert times.PIE.of_shown(15_000) == [15_000_000, 15_000_960]
 
 
 RED = {"limit": 100000, "min": 30000, "max": 30001, "ecn": True, "ewma": 2, "probability": 0.5}

@@ -420,6 +420,106 @@ def test_a_chips_alpha_goes_into_the_profile_that_the_switch_has() -> None:
         assert made["BUFFER_PROFILE"]["egress_lossy_profile"]["dynamic_th"] == power
 
 
+def parts(switch: str = "", scheme: str = "", more: str = "") -> tuple[Tables, dict[str, str]]:
+    """Tables and verdicts of a static policy's scenario, whose star has four ports."""
+    text = FABRIC.replace('policy = "dynamic"\npool = "12MB"\nbuffer = "12MB"\nalpha = 1\n', switch)
+    text = text.replace("[scheme]", f"{more}\n[scheme]")
+    text = text.replace('threshold = "65pkt"', f'threshold = "65pkt"{scheme}')
+    made, said = export(resolved(text), Choices())
+    keys = [each.key for each in said.all]
+    assert len(set(keys)) == len(keys), keys
+    return made, {each.key: str(each) for each in said.all}
+
+
+def test_a_static_policys_pool_holds_every_ports_memory() -> None:
+    made, said = parts('policy = "static"\nbuffer = "1200KB"\n')
+    # Four ports of 1.2 MB, of which each of four queues has a quarter.
+    for side in ("egress", "ingress"):
+        assert made["BUFFER_POOL"][f"{side}_lossy_pool"]["size"] == "4800000"
+    assert made["BUFFER_PROFILE"]["egress_lossy_profile"]["static_th"] == "300000"
+    assert said["switch.buffer"].startswith("exact: switch.buffer: 4800000 bytes of a pool")
+    assert "1200000 for each of 4 ports" in said["switch.buffer"]
+    # A limit below a queue's part is what it may hold; one above it is not.
+    for limit, held in (("100KB", "100000"), ("900KB", "300000")):
+        made, said = parts(
+            'policy = "static"\nbuffer = "1200KB"\n',
+            more=f'[[switch.queue]]\nqueue = 1\nlimit = "{limit}"',
+        )
+        profile = made["BUFFER_QUEUE"]["Ethernet0|1"]["profile"]
+        assert made["BUFFER_PROFILE"][profile]["static_th"] == held
+
+
+def test_a_devices_pool_that_is_less_than_static_parts_is_said() -> None:
+    found = load(CONFIGS["lossy throughout"], "x")
+    for buffer, kind in (("70MB", "approximated"), ("70KB", "exact")):
+        scenario = imported(found)
+        scenario["switch"] |= {"policy": "static", "buffer": buffer}
+        scenario["switch"].pop("alpha")
+        _, said = export(scenario, Choices(), found.device)
+        assert [each.kind for each in said.all if each.key == "switch.buffer"] == [kind]
+
+
+@pytest.mark.parametrize("policy", ["abm", "fab", "lqd", "occamy"])
+def test_a_policy_over_the_pool_is_refused_for_what_it_is(policy: str) -> None:
+    text = FABRIC.replace('policy = "dynamic"', f'policy = "{policy}"').replace("alpha = 1\n", "")
+    _, said = export(resolved(text), Choices())
+    assert [each.key for each in said.refusals] == ["switch.policy"]
+    assert "of a port's own" not in said.refusals[0].text
+
+
+def test_buffers_that_no_device_names_are_not_exact() -> None:
+    limit = '[[switch.queue]]\nqueue = 1\nlimit = "900KB"'
+    _, said = parts('policy = "asic"\npool = "12MB"\n', more=limit)
+    assert said["switch.queue.1.limit"].startswith("refused: ")
+    assert said["switch.pool"].startswith("left out: ")
+
+
+def test_packets_that_pass_where_marks_are_made_as_packets_leave_are_said() -> None:
+    memory = 'policy = "static"\nbuffer = "1200KB"\n'
+    _, said = parts(memory)
+    assert said["switch.unmarkable"].startswith("exact: ")
+    _, said = parts(memory, scheme=', mark_at = "dequeue"')
+    assert said["switch.unmarkable"].startswith("approximated: ")
+    assert said["scheme.params.mark_at"].startswith("approximated: ")
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_keys_that_no_import_reads_are_named_and_each_key_has_one_verdict(name: str) -> None:
+    config = copy.deepcopy(CONFIGS[name])
+    config["WHATEVER"] = {"a": {"b": "c"}}
+    named = []
+    for table, rows in config.items():
+        known = schema.TABLES.get(table)
+        if known is None or known.mapping is not None:
+            continue
+        # A row that no queue of the ports has is named itself.
+        key = next(iter(rows))
+        rows[key] = dict(rows[key]) | {"whatever": "7"}
+        named.append((table, key))
+    said = [str(each) for each in load(config, name).findings.all]
+    assert any("WHATEVER" in line for line in said)
+    for table, key in named:
+        of_it = [line for line in said if f": {table}" in line]
+        assert any("whatever" in line or key in line for line in of_it), (table, key)
+    keys = [each.key for each in load(config, name).findings.all]
+    assert len(set(keys)) == len(keys), keys
+
+
+def test_fields_that_a_scenario_has_no_place_for_are_named() -> None:
+    config = lossy()
+    port = next(iter(config["PORT"]))
+    for table, key, name, value in (
+        ("PORT", port, "autoneg", "on"),
+        ("PORT", port, "pfc_asym", "on"),
+        ("PORT", port, "admin_status", "down"),
+        ("PORT_QOS_MAP", port, "scheduler", "scheduler.0"),
+    ):
+        changed = copy.deepcopy(config)
+        changed.setdefault(table, {}).setdefault(key, {})[name] = value
+        said = [str(each) for each in load(changed, "x", [port]).findings.all]
+        assert any(line.startswith(f"left out: {table}|{name}: {value}: ") for line in said), said
+
+
 def test_eleven_queues_are_too_many() -> None:
     text = FABRIC.replace("queues = 4", "queues = 11").replace(
         'quantum = ["1500B", "1500B", "3000B", "6000B"]', ""

@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 from conftest import Program
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from test_sonic import FABRIC
 
 import switchbed as sb
 from switchbed._native import Mistake
+from switchbed.sonic.finding import Findings
 from switchbed.tc import exporting, importing
 from switchbed.tc.ewma import burst, exponent
 
@@ -91,18 +94,32 @@ def options(kind: str, words: list[str]) -> dict[str, Any]:
     if kind == "cake":
         mode = {"diffserv": "besteffort", "flowmode": "flowblind", "bandwidth": "unlimited"}
         return mode | {"rtt": number("rtt"), "memlimit": number("memlimit")}
-    return (
-        {"limit": number("limit")}
-        | {
-            name: number(name)
-            for name in (
-                *("target", "interval", "tupdate", "alpha", "beta"),
-                *("flows", "quantum", "memory_limit", "drop_batch", "ecn_prob"),
-            )
-            if name in words
-        }
-        | {"ecn": "ecn" in words}
-    )
+    found = {
+        name: number(name)
+        for name in (
+            *("limit", "target", "interval", "ce_threshold", "tupdate", "alpha", "beta"),
+            *("flows", "quantum", "memory_limit", "drop_batch", "ecn_prob"),
+        )
+        if name in words
+    }
+    # codel_time_to_us of ns >> 10, and PSCHED_TICKS2NS of ns >> 6 over 1000.
+    shift = 6 if kind in ("pie", "fq_pie") else 10
+    for name in ("target", "interval", "ce_threshold"):
+        if name in found:
+            found[name] = (found[name] * 1000 >> shift << shift) // 1000
+    if "quantum" in found:
+        found["quantum"] = max(256, found["quantum"])
+    return found | {"ecn": "ecn" in words}
+
+
+def unlike(own: dict[str, Any], found: dict[str, Any], said: Findings) -> None:
+    """A parameter that comes back as another is not said to be exact."""
+    exact = {each.key for each in said.all if each.kind == "exact"}
+    for key, value in own["scheme"]["params"].items():
+        if found["scheme"]["params"].get(key) != value:
+            assert f"scheme.params.{key}" not in exact, (key, value, said.all)
+            whole = f"scheme.params.{key}"
+            assert any(each.key == whole for each in said.all), (key, value)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +131,8 @@ def options(kind: str, words: list[str]) -> dict[str, Any]:
         ('name = "red"\nparams = { kmin = "30KB", kmax = "90KB", pmax = 0.02, weight = 0.5 }', ""),
         ('name = "red"\nparams = { kmin = "30KB", kmax = "90KB", weight = 0.001953125 }', ""),
         ('name = "codel"\nparams = { interval = "1ms", target = "50us" }', ""),
-        ('name = "pie"\nparams = { target = "15ms", t_update = "1ms" }', ""),
+        ('name = "pie"\nparams = { target = "15ms", t_update = "20ms" }', ""),
+        ('name = "pie"\nparams = { target = "15ms", t_update = "20ms", ecn_up_to = 0 }', ""),
         ('name = "cobalt"\nparams = { interval = "1ms" }', ""),
     ],
 )
@@ -130,8 +148,7 @@ def test_what_tc_shows_after_a_script_is_the_scenario_again(
     for key in ("queues", "strict", "quantum", "policy", "unmarkable", "discipline", "classify"):
         assert found["switch"][key] == own["switch"][key], key
     assert found["scheme"]["name"] == own["scheme"]["name"]
-    for key, value in own["scheme"]["params"].items():
-        assert found["scheme"]["params"][key] == value, key
+    unlike(own, found, said)
     assert found["topology"]["rate"] == ("9.95Gbps" if rate else "10Gbps")
 
 
@@ -314,7 +331,9 @@ def test_a_discipline_with_queues_of_its_own_is_the_ports_only_one() -> None:
     (line,) = lines(PORT.replace(SCHEME, scheme))
     assert " root fq_codel limit 10240 flows 1024 quantum 1500 target 50us" in line
     text, _ = importing.load(shown([line]), "x.json")
-    assert resolved(text)["scheme"]["params"] == own["scheme"]["params"]
+    # 50 us are 48 units of 1.024 us, and a millisecond 976.
+    has = {"target": "49.152us", "interval": "999.424us", "sqrt": "linux"}
+    assert resolved(text)["scheme"]["params"] == own["scheme"]["params"] | has
     (line,) = lines(PORT.replace(SCHEME, 'name = "fq-codel"'))
     assert " quantum 1500 target 5000us interval 100000us" in line
     fair = 'name = "fq-pie"\nparams = { quantum = "1500B", ecn_up_to = 0.2 }'
@@ -326,7 +345,8 @@ def test_a_discipline_with_queues_of_its_own_is_the_ports_only_one() -> None:
     own = resolved(PORT.replace(SCHEME, fair))
     assert resolved(text)["scheme"]["params"] == own["scheme"]["params"]
     (line,) = lines(ALONE.replace(SCHEME, 'name = "dualpi2"'))
-    assert "target 15000us tupdate 16000us alpha 0.160156 beta 3.19922 coupling_factor 2" in line
+    # tc cuts off 256ths: 0.160156 would be 40 of them, and 0.16015625 is 41.
+    assert "tupdate 16000us alpha 0.16015625 beta 3.19921875 coupling_factor 2" in line
     assert "step_thresh 1000us classic_protection 10 drop_on_overload" in line
 
 
@@ -425,3 +445,331 @@ def test_mq_may_have_children_that_differ() -> None:
     many = [child(n, 100_000 + n) for n in range(1, 70)]
     with pytest.raises(Mistake, match="differs from that under"):
         importing.load([mq, *many], "x.json")
+
+
+# Findings: one verdict for each key, and none that says exact where Linux does otherwise.
+
+
+def findings(scheme: str, switch: str = "", text: str = ALONE) -> dict[str, tuple[str, str]]:
+    text = text.replace(SCHEME, scheme).replace("[scheme]", f"{switch}\n[scheme]")
+    _, said = exporting.export(resolved(text), exporting.Choices())
+    keys = [each.key for each in said.all]
+    assert len(set(keys)) == len(keys), keys
+    return {each.key: (each.kind, each.text) for each in said.all}
+
+
+@pytest.mark.parametrize(
+    ("scheme", "key", "kind", "text"),
+    [
+        # tc takes whole us, and dualpi2 keeps them.
+        ('name = "dualpi2"\nparams.step = "1500ns"', "step", "approximated", "1.5 us as 2 us"),
+        ('name = "dualpi2"\nparams.step = "2us"', "step", "exact", "2 us"),
+        # tc sends no 0, so that the kernel would take its 1 ms.
+        ('name = "dualpi2"\nparams.step = "0us"', "step", "approximated", "0 us as 1 us"),
+        ('name = "dualpi2"\nparams.step = "4294967295ns"', "step", "approximated", "4294967 us"),
+        ('name = "dualpi2"\nparams.t_update = "4294968us"', "t_update", "refused", "4294967 us"),
+        ('name = "dualpi2"\nparams.alpha = 0', "alpha", "refused", "1/256"),
+        ('name = "dualpi2"\nparams.target = "1500ns"', "target", "approximated", "1.5 us as 2 us"),
+        # 31 ticks of 64 ns.
+        ('name = "pie"\nparams.target = "1500ns"', "target", "approximated", "1.5 us as 1.984 us"),
+        ('name = "pie"\nparams.t_update = "16ms"', "t_update", "approximated", "ticks"),
+        ('name = "pie"\nparams.max_burst = "1ms"', "max_burst", "approximated", "150000 us"),
+        ('name = "pie"\nparams.ecn_up_to = 0.5', "ecn_up_to", "approximated", "0.5 as 0.1"),
+        ('name = "pie"\nparams.derandomize = false', "derandomize", "approximated", "Linux"),
+        ('name = "pie"\nparams.alpha = 0', "alpha", "refused", "1/16"),
+        ('name = "codel"\nparams.target = "1500ns"', "target", "approximated", "1.024 us"),
+        ('name = "codel"\nparams.target = "1024us"', "target", "exact", "1024 us"),
+        # 1 us would be no unit of 1.024 us, and so no wait at all.
+        ('name = "codel"\nparams.target = "600ns"', "target", "approximated", "as 1.024 us"),
+        ('name = "codel"', "sqrt", "approximated", "exact as linux"),
+        ('name = "codel"\nparams.sqrt = "linux"', "sqrt", "exact", "linux"),
+        ('name = "codel"\nparams.next_mark = "now"', "next_mark", "approximated", "now as due"),
+        ('name = "codel"\nparams.ce_threshold = "0us"', "ce_threshold", "exact", "0 us"),
+        ('name = "codel"\nparams.ce_threshold = "50us"', "ce_threshold", "approximated", "49.152"),
+        # A twentieth of 1010 us in whole us.
+        ('name = "cobalt"\nparams.interval = "1010us"', "target", "approximated", "50.5 us as 50"),
+        ('name = "fq-codel"\nparams.quantum = "100B"', "quantum", "approximated", "256"),
+        ('name = "fq-codel"\nparams.quantum = "2MB"', "quantum", "refused", "1048576"),
+        (
+            'name = "per-queue"\nparams = { threshold = "65pkt", mark_at = "dequeue" }',
+            *("mark_at", "approximated", "dequeue as enqueue"),
+        ),
+    ],
+)
+def test_what_tc_or_linux_rounds_is_said(scheme: str, key: str, kind: str, text: str) -> None:
+    has = findings(scheme)[f"scheme.params.{key}"]
+    assert has[0] == kind
+    assert text in has[1]
+
+
+def test_packets_that_cannot_be_marked_have_a_verdict_under_every_scheme() -> None:
+    expected = {
+        'name = "codel"': "exact",  # here as there codel drops them itself
+        'name = "fq-codel"': "exact",
+        'name = "cobalt"': "exact",
+        'name = "dualpi2"': "exact",
+        'name = "pie"': "refused",
+        'name = "pie"\nparams.ecn_up_to = 0': "exact",
+        SCHEME: "exact",
+    }
+    for scheme, kind in expected.items():
+        assert findings(scheme, 'unmarkable = "pass"')["switch.unmarkable"][0] == kind, scheme
+        assert findings(scheme)["switch.unmarkable"][0] == "exact", scheme
+    # Marked as they leave, packets pass that cannot be marked, whatever unmarkable says.
+    late = SCHEME.replace("threshold", 'mark_at = "dequeue", threshold')
+    assert " ecn nodrop " in lines(ALONE.replace(SCHEME, late))[0]
+
+
+def test_a_memory_in_bytes_that_becomes_packets_has_one_verdict() -> None:
+    for scheme in ("dualpi2", "pie", "codel"):
+        kind, text = findings(f'name = "{scheme}"')["switch.buffer"]
+        assert kind == "approximated"
+        assert "1200000 bytes as 800 packets of 1500 bytes (host.mtu)" in text
+    for scheme in ("fq-codel", "cobalt"):
+        kind, text = findings(f'name = "{scheme}"')["switch.buffer"]
+        assert (kind, "the kernel's memory" in text) == ("approximated", True)
+    assert findings(SCHEME)["switch.buffer"][0] == "exact"
+    # A scheme with a buffer of its own has the port's, not a queue's part of it.
+    assert " memory_limit 1200000 " in lines(PORT.replace(SCHEME, 'name = "fq-codel"'))[0]
+
+
+def test_limits_of_queues_are_those_that_bind() -> None:
+    limit = '[[switch.queue]]\nqueue = "0-3"\nlimit = "500KB"'
+    assert " limit 300000 " in lines(PORT.replace("[scheme]", f"{limit}\n[scheme]"))[1]
+    shared = PORT.replace('policy = "static"', 'policy = "shared"')
+    _, said = exporting.export(
+        resolved(shared.replace("[scheme]", f"{limit}\n[scheme]")), exporting.Choices()
+    )
+    assert [each.key for each in said.refusals] == ["switch.policy"]
+    less = limit.replace("500KB", "300KB")
+    assert " limit 300000 " in lines(shared.replace("[scheme]", f"{less}\n[scheme]"))[1]
+
+
+def test_what_other_switches_have_and_trimming_are_refused() -> None:
+    own = ALONE + '[[deploy]]\nswitches = "switch"\nscheme = { name = "none" }\n'
+    _, said = exporting.export(resolved(own), exporting.Choices())
+    assert [(each.key, "its own" in each.text) for each in said.refusals] == [("deploy.0", False)]
+    trimmed = resolved(ALONE) | {}
+    trimmed["switch"] = trimmed["switch"] | {"trimming": {"size": "64B"}}
+    _, said = exporting.export(trimmed, exporting.Choices())
+    assert [each.key for each in said.refusals] == ["switch.trimming"]
+
+
+def test_queues_that_differ_have_keys_of_their_own() -> None:
+    codel = '[[switch.queue]]\nqueue = 1\nscheme = { name = "codel" }'
+    _, said = exporting.export(
+        resolved(PORT.replace("[scheme]", f"{codel}\n[scheme]")), exporting.Choices()
+    )
+    keys = [each.key for each in said.all]
+    assert "switch.queue.1.scheme.params.target" in keys
+    assert "switch.queue.0.scheme.params.threshold" in keys
+    assert len(set(keys)) == len(keys)
+
+
+PIE = {"limit": 1000, "target": 15000, "tupdate": 16000, "alpha": 2, "beta": 20}
+CAKE = {"diffserv": "besteffort", "flowmode": "flowblind", "rtt": 100_000, "memlimit": 4_194_304}
+CAKE |= {"bandwidth": "unlimited", "ack-filter": "disabled"}
+FQ_CODEL = {"limit": 10240, "flows": 1024, "quantum": 1514, "target": 4999, "interval": 99999}
+FQ_CODEL |= {"memory_limit": 33554432, "ecn": True, "drop_batch": 64}
+WHOLE = {
+    "red": RED["options"],
+    "pie": PIE | {"ecn": True},
+    "codel": {"limit": 1000, "target": 4999, "interval": 99999, "ecn": True},
+    "fq_codel": FQ_CODEL,
+    "fq": FQ,
+    "cake": CAKE,
+    "bfifo": {"limit": 30_000},
+    "pfifo": {"limit": 100},
+}
+UNDER = {"kind": "bfifo", "handle": "2:", "parent": "1:1", "options": {"limit": 30_000}}
+
+
+@pytest.mark.parametrize("kind", WHOLE)
+def test_an_option_that_no_import_reads_is_named(kind: str) -> None:
+    one = {"kind": kind, "handle": "1:", "root": True, "options": WHOLE[kind] | {"whatever": 7}}  # type: ignore[operator]
+    _, said = _text([one])
+    assert f"left out: {kind}.whatever: 7: is no option that is known here" in said
+    for line in said:
+        assert sum(each.split(": ")[1] == line.split(": ")[1] for each in said) == 1, line
+    _, said = _text([one | {"options": WHOLE[kind], "offloaded": True, "bytes": 3}])
+    assert f"left out: {kind}: offloaded: beside its options: nothing reads them" in said
+
+
+def test_options_of_shapers_and_trees_are_named_too() -> None:
+    tbf = {"rate": 12_500_000, "burst": "10Kb/1", "peakrate": 15_000_000, "mpu": 64, "lat": 5000}
+    tbf |= {"mtu": "1530b/1", "linklayer": "ethernet", "whatever": 1}
+    _, said = _text([{"kind": "tbf", "handle": "1:", "root": True, "options": tbf}, UNDER])
+    for key in ("burst", "peakrate", "mtu", "mpu", "whatever"):
+        assert any(line.startswith(f"left out: tbf.{key}: ") for line in said), key
+    assert not any("linklayer" in line or "tbf.lat" in line for line in said)
+    htb = {
+        "r2q": 10,
+        "default": "0x1",
+        "direct_packets_stat": 0,
+        "ver": "3.17",
+        "direct_qlen": 1000,
+    }
+    _, said = _text([{"kind": "htb", "handle": "1:", "root": True, "options": htb}, UNDER])
+    assert [line.split(": ")[1] for line in said if line.startswith("left out")] == [
+        *("htb.rate", "htb.default", "htb.direct_qlen")
+    ]
+    bands = {"bands": 1, "strict": 0, "quanta": [1500], "priomap": [0] * 16, "extra": 5}
+    _, said = _text([{"kind": "ets", "handle": "1:", "root": True, "options": bands}, UNDER])
+    assert "left out: ets.extra: 5: is no option that is known here" in said
+    prio = {"bands": 2, "priomap": [1, 0] * 8, "multiqueue": True}
+    _, said = _text([{"kind": "prio", "handle": "1:", "root": True, "options": prio}])
+    assert any(line.startswith("left out: prio.multiqueue: True") for line in said)
+    mq = {"kind": "mq", "handle": "0:", "root": True, "options": {"extra": 5}}
+    _, said = _text([mq, UNDER | {"parent": ":1"}])
+    assert "left out: mq.extra: 5: is no option that is known here" in said
+    clsact = {"kind": "clsact", "handle": "ffff:", "parent": "ffff:fff1"}
+    _, said = _text([UNDER | {"root": True}, clsact])
+    assert any(line.startswith("left out: clsact ffff:: ") for line in said)
+
+
+def test_pie_is_read_with_its_flags() -> None:
+    def pie(**more: Any) -> tuple[dict[str, Any], list[str]]:
+        return _text([{"kind": "pie", "handle": "1:", "root": True, "options": PIE | more}])
+
+    made, said = pie()
+    assert made["scheme"]["params"]["ecn_up_to"] == 0
+    assert "exact: scheme: pie without ECN, limit 1000 packets" in said
+    made, said = pie(ecn=True)
+    assert "ecn_up_to" not in made["scheme"]["params"]
+    assert any(line.startswith("approximated: switch.buffer: 1000 packets as") for line in said)
+    assert resolved_params(made)["max_burst"] == "150ms"
+    with pytest.raises(Mistake, match="bytemode: short packets are dropped less"):
+        pie(bytemode=True)
+    _, said = pie(dq_rate_estimator=True)
+    assert any(line.startswith("approximated: pie.dq_rate_estimator: ") for line in said)
+    made, said = pie(target=50)
+    assert any("its step of 0.02 comes at a wait of 250 ms" in line for line in said)
+
+
+def resolved_params(made: dict[str, Any]) -> dict[str, Any]:
+    return dict(sb.Scenario(made).resolved["scheme"]["params"])
+
+
+def test_a_limit_in_packets_is_never_exact() -> None:
+    for kind in ("pfifo", "codel", "pie", "fq"):
+        one = {"kind": kind, "handle": "1:", "root": True, "options": WHOLE[kind]}
+        _, said = _text([one])
+        (line,) = [line for line in said if ": switch.buffer: " in line]
+        assert line.startswith("approximated: ")
+        assert "1500 each (host.mtu)" in line
+
+
+def test_flags_of_cake_and_red_that_change_what_they_do_are_refused() -> None:
+    for key, value in (("ack-filter", "enabled"), ("autorate", "autorate-ingress")):
+        with pytest.raises(Mistake, match=f"{key}: is '{value}'"):
+            importing.load(
+                [{"kind": "cake", "root": True, "options": CAKE | {key: value}}], "x.json"
+            )
+    options = RED["options"] | {"harddrop": True}  # type: ignore[operator]
+    with pytest.raises(Mistake, match="dropping above max"):
+        importing.load([{**RED, "options": options}], "x.json")
+    _, said = _text([{**RED, "options": RED["options"] | {"Scell_log": 9}}])  # type: ignore[operator]
+    assert any(line.startswith("left out: red.Scell_log: 9: ") for line in said)
+
+
+def test_cake_raises_its_target_on_a_slow_line() -> None:
+    # 1514 bytes at 1 Mbps take 12.112 ms, of which the target is one and a half; the interval grows
+    # by as much as the target did over 5 ms.
+    made, _ = _text(
+        [{"kind": "cake", "root": True, "handle": "1:", "options": CAKE | {"bandwidth": 125_000}}]
+    )
+    params = resolved_params(made)
+    assert (params["target"], params["interval"]) == ("18.168ms", "113.168ms")
+
+
+def _times(least: int, most: int) -> st.SearchStrategy[str]:
+    return st.integers(least, most).map(lambda ns: f"{ns}ns")
+
+
+def _gains(most: float) -> st.SearchStrategy[float]:
+    return st.floats(1 / 16, most, allow_nan=False)
+
+
+def _toml(name: str, params: dict[str, Any]) -> str:
+    texts = {k: str(v).lower() if isinstance(v, bool) else repr(v) for k, v in params.items()}
+    inner = ", ".join(f"{key} = {text}" for key, text in texts.items())
+    return f'name = "{name}"\nparams = {{ {inner} }}'
+
+
+LAW = {
+    "interval": _times(1_000_000, 200_000_000),
+    "target": _times(500, 900_000),
+    "ecn": st.booleans(),
+    "sqrt": st.sampled_from(["exact", "linux"]),
+    "next_mark": st.sampled_from(["due", "now"]),
+}
+SCHEMES = st.one_of(
+    st.tuples(
+        st.just("codel"), st.fixed_dictionaries(LAW, optional={"ce_threshold": LAW["target"]})
+    ),
+    st.tuples(
+        st.just("fq-codel"),
+        st.fixed_dictionaries(
+            LAW | {"quantum": st.integers(64, 9000).map(lambda n: f"{n}B")},
+            optional={"flows": st.integers(1, 65_536), "batch": st.integers(1, 100)},
+        ),
+    ),
+    st.tuples(
+        st.just("pie"),
+        st.fixed_dictionaries(
+            {"target": _times(500, 40_000_000)},
+            optional={
+                "t_update": _times(500, 40_000_000),
+                "alpha": _gains(4),
+                "beta": _gains(4),
+                "max_burst": _times(1, 10**9),
+                "ecn_up_to": st.sampled_from([0, 0.05, 0.1, 1]),
+                "derandomize": st.booleans(),
+            },
+        ),
+    ),
+    st.tuples(
+        st.just("red"),
+        st.fixed_dictionaries(
+            {
+                "kmin": st.integers(3000, 60_000).map(lambda n: f"{n}B"),
+                "kmax": st.integers(60_002, 290_000).map(lambda n: f"{n}B"),
+                "pmax": st.floats(0.001, 1),
+                "weight": st.sampled_from([1, 0.5, 0.1, 0.002, 2**-9]),
+                "spacing": st.sampled_from(["uniform", "geometric", "wait"]),
+                "mark_at": st.sampled_from(["enqueue", "dequeue"]),
+            }
+        ),
+    ),
+    st.tuples(
+        st.just("cobalt"),
+        st.fixed_dictionaries({"interval": st.integers(1, 10**6).map(lambda n: f"{n * 100}ns")}),
+    ),
+)
+
+
+@given(SCHEMES, st.sampled_from(["drop", "pass"]))
+@example(("pie", {"target": "1500ns"}), "pass")
+@example(("cobalt", {"interval": "100ns"}), "drop")
+@settings(max_examples=150, deadline=None)
+def test_what_comes_back_as_another_was_never_exact(
+    scheme: tuple[str, dict[str, Any]], unmarkable: str
+) -> None:
+    """An export, and an import of what Linux shows then, make the same scheme; what differs has a
+    verdict that says so."""
+    own = resolved(
+        ALONE.replace(SCHEME, _toml(*scheme)).replace(
+            "queues = 1", f'queues = 1\nunmarkable = "{unmarkable}"'
+        )
+    )
+    made, said = exporting.export(own, exporting.Choices())
+    if said.refusals:
+        assert all(each.text for each in said.refusals)
+        return
+    text, _ = importing.load(shown(made), "x.json", rate=10**10)
+    found = resolved(text)
+    assert found["scheme"]["name"] == own["scheme"]["name"]
+    unlike(own, found, said)
+    kinds = {each.key: each.kind for each in said.all}
+    if found["switch"]["buffer"] != own["switch"]["buffer"]:
+        assert kinds["switch.buffer"] == "approximated"

@@ -1,0 +1,180 @@
+"""A discipline as `tc -j -d qdisc show` prints it. Options that nothing reads are named.
+
+`UNREAD` has the keys of iproute2 6.16 (tc/q_*.c) that a scenario has no place for.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from switchbed import foreign
+from switchbed._native import Mistake
+from switchbed.sonic.finding import Findings
+
+MOST = 2**32 - 1
+"""Of bytes and microseconds: tc has 32 bits."""
+PLACE = ("kind", "handle", "parent", "root", "refcnt", "dev", "options")
+"""Keys of a discipline that set nothing, and its options."""
+STATISTICS = (
+    *("bytes", "packets", "drops", "overlimits", "requeues", "backlog", "qlen"),
+    *("rate", "pps"),
+)
+"""Keys that `tc -s` adds."""
+ANY = object()
+
+
+@dataclass(frozen=True)
+class Unread:
+    """An option that a scenario has no place for."""
+
+    kind: str
+    key: str
+    means: str
+    """What it may change."""
+    idle: tuple[Any, ...] = ()
+    """Values that change nothing here; of `ANY` all."""
+
+
+def _shaping(kind: str) -> tuple[Unread, ...]:
+    return (
+        Unread(kind, "mpu", "shorter packets take as long as this many bytes", (0,)),
+        Unread(kind, "overhead", "each packet takes so many bytes more", (0,)),
+        Unread(kind, "linklayer", "packets take whole cells", ("ethernet",)),
+    )
+
+
+FQ = "how fq paces, a sender's: host.nic and transport.pacing have it"
+UNREAD = (
+    Unread("tbf", "burst", "so much leaves at once, above the rate"),
+    Unread("tbf", "peakrate", "bursts leave at this rate; here at the line's own"),
+    Unread("tbf", "mtu", "so much leaves at once, above peakrate"),
+    Unread("tbf", "minburst", "so much leaves at once, above peakrate"),
+    Unread("tbf", "lat", "tbf's own queue, which the discipline under it replaces", (ANY,)),
+    Unread("tbf", "limit", "tbf's own queue, which the discipline under it replaces", (ANY,)),
+    *_shaping("tbf"),
+    Unread("htb", "r2q", "quanta of classes, of which one is read", (ANY,)),
+    Unread("htb", "ver", "a version", (ANY,)),
+    Unread("htb", "direct_packets_stat", "a counter", (ANY,)),
+    Unread("htb", "default", "the class of packets that no filter knows"),
+    Unread("htb", "direct_qlen", "packets that no class has wait in a queue of so many"),
+    Unread("htb", "offload", "the card shapes, by its own rules", (False,)),
+    Unread("prio", "multiqueue", "bands are the card's queues", (False, "off")),
+    Unread("red", "Scell_log", "how the average falls while the queue is empty"),
+    Unread(
+        "red", "Plog", "the probability in the form of old kernels; probability is read", (ANY,)
+    ),
+    Unread("red", "early_drop", "what a filter does to packets that are dropped early"),
+    Unread("red", "mark", "what a filter does to packets that are marked"),
+    Unread("fq", "initial_quantum", "a new flow sends so much in its first turn; here a quantum"),
+    Unread("fq", "maxrate", "a flow sends no faster; here as fast as the line"),
+    Unread("fq", "defrate", "a flow is paced so before it says a rate"),
+    Unread("fq", "low_rate_threshold", FQ),
+    Unread("fq", "refill_delay", "a flow that was silent so long has a new credit"),
+    Unread("fq", "orphan_mask", "how flows without a socket are told apart; here by their hash"),
+    Unread("fq", "timer_slack", FQ),
+    Unread("fq", "horizon", FQ),
+    Unread("fq", "horizon_drop", FQ),
+    Unread("fq", "horizon_cap", FQ),
+    Unread("fq", "offload_horizon", FQ),
+    Unread("fq", "bands", "flows of three priorities; here one", (1,)),
+    Unread("fq", "priomap", "flows of three priorities; here one"),
+    Unread("fq", "weights", "flows of three priorities; here one"),
+    Unread("fq_codel", "ce_threshold_mask", "ce_threshold marks certain DSCPs alone; here all"),
+    Unread("fq_codel", "ce_threshold_selector", "ce_threshold marks certain DSCPs alone; here all"),
+    Unread("cake", "nat", "how flows are told apart; with flowblind they are not", (ANY,)),
+    Unread("cake", "fwmark", "the tin by a filter's mark; with besteffort there is one", (ANY,)),
+    Unread("cake", "wash", "DSCPs are cleared behind it; here they stay", (False,)),
+    Unread("cake", "ingress", "what is dropped counts as sent by its shaper", (False,)),
+    Unread("cake", "split_gso", "long segments of a sender wait as one; here as packets", (True,)),
+    Unread("cake", "raw", "no overhead", (ANY,)),
+    Unread("cake", "atm", "its shaper counts whole cells", ("noatm",)),
+    Unread("cake", "overhead", "its shaper counts so many bytes more a packet", (0,)),
+    Unread("cake", "mpu", "its shaper counts shorter packets as this long", (0,)),
+)
+KNOWN = {(each.kind, each.key): each for each in UNREAD}
+
+
+@dataclass
+class Shown:
+    """One discipline of a file."""
+
+    where: str
+    """The file."""
+    one: Mapping[str, Any]
+    options: Mapping[str, Any] = field(init=False)
+    kind: str = field(init=False)
+    read: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.kind = str(self.one.get("kind", ""))
+        options = self.one.get("options", {})
+        if not isinstance(options, Mapping):
+            raise Mistake(f"{self.at}: options: an object is needed")
+        self.options = options
+
+    @property
+    def at(self) -> str:
+        """Where the discipline stands."""
+        kind, handle = (foreign.name(str(self.one.get(key, ""))) for key in ("kind", "handle"))
+        return f"{self.where}: {kind} {handle}".rstrip()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.options
+
+    def get(self, name: str) -> Any:
+        """An option as it is, or `None`."""
+        self.read.add(name)
+        return self.options.get(name)
+
+    def number(self, name: str, least: int = 0, most: int = MOST, usual: int | None = None) -> int:
+        """A whole number; `usual`: where none is shown."""
+        value = self.get(name)
+        return self.whole(name, usual if name not in self.options else value, (least, most))
+
+    def whole(self, name: str, value: Any, ends: tuple[int, int]) -> int:
+        """Check a whole number."""
+        if not isinstance(value, int) or isinstance(value, bool):
+            found = "" if value is None else f" {foreign.shown(value)} is none"
+            raise Mistake(
+                f"{self.where}: {foreign.name(self.kind)}: {name}: a whole number is "
+                f"needed{';' if found else ''}{found}"
+            )
+        if not ends[0] <= value <= ends[1]:
+            raise Mistake(
+                f"{self.at}: {name}: is {foreign.shown(value)}: it must be from {ends[0]} to "
+                f"{ends[1]}"
+            )
+        return value
+
+    def numbers(self, name: str, least: int, most: int) -> list[int]:
+        """A list of whole numbers."""
+        values = self.get(name) if name in self.options else []
+        if not isinstance(values, list):
+            raise Mistake(f"{self.at}: {name}: a list of whole numbers is needed")
+        return [self.whole(name, value, (least, most)) for value in values]
+
+    def flag(self, name: str) -> bool:
+        """A flag, which tc prints as true, or as null, where it is set."""
+        value = self.get(name)
+        if value is None or isinstance(value, bool):
+            return name in self.options and value is not False
+        raise Mistake(f"{self.at}: {name}: is {foreign.shown(value)}: true or false is needed")
+
+    def rest(self, said: Findings) -> None:
+        """Name the options that were not read, and what they may change."""
+        kind = foreign.name(self.kind)
+        for name, value in self.options.items():
+            known = KNOWN.get((self.kind, name))
+            if name in self.read or (known is not None and _idle(known, value)):
+                continue
+            means = "is no option that is known here" if known is None else known.means
+            said.left_out(f"{kind}.{foreign.name(name)}", f"{foreign.shown(value)}: {means}")
+        more = [name for name in self.one if name not in (*PLACE, *STATISTICS)]
+        if more:
+            said.left_out(kind, f"{foreign.some(more)}: beside its options: nothing reads them")
+
+
+def _idle(known: Unread, value: Any) -> bool:
+    return ANY in known.idle or any(
+        type(value) is type(each) and value == each for each in known.idle
+    )
