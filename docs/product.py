@@ -20,6 +20,7 @@ THEORY = {
 BY_PAGES = {
     "coexistence.md": {"bbr.png": "coexistence-bbr.png"},
     "prototyping.md": {"waiting.png": "prototyping-tcn.png"},
+    "trimming.md": {"incast.png": "trimming-incast.png"},
     "plots.md": {
         f"{kind}.png": f"plots/{kind}.png"
         for kind in ("curve", "fct", "cdf", "queue", "shares", "heatmap", "utilisation")

@@ -15,7 +15,7 @@ class Unread:
     table: str
     name: str
     means: str
-    """What it may change."""
+    """Effect that it may have."""
     idle: tuple[str, ...] = ()
     """Values that change nothing here."""
 

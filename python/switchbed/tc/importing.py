@@ -365,7 +365,7 @@ class _Import:
         """PIE's own parameters, of pie and fq_pie."""
         params: dict[str, Any] = {"max_burst": PIE_BURST}
         if "target" in options:
-            target = options.number("target", 1)
+            target = options.number("target")
             params["target"] = times.read(self.said, "scheme.params.target", target, times.PIE)
             if target != PIE_STEP_US:
                 self.said.approximated(

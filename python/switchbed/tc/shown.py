@@ -30,7 +30,7 @@ class Unread:
     kind: str
     key: str
     means: str
-    """What it may change."""
+    """Effect that it may have."""
     idle: tuple[Any, ...] = ()
     """Values that change nothing here; of `ANY` all."""
 

@@ -84,6 +84,9 @@ def read(said: Findings, key: str, us: int, clock: Clock) -> str:
         shows = "" if ns == us * 1000 else f", shown as {us} us"
         said.exact(key, f"{shown(ns * 1000)}{shows}")
         return f"{ns}ns" if ns % 1000 else f"{ns // 1000}us"
+    if us == 0 and found:
+        said.approximated(key, f"0 us as shown: the device has up to {shown(found[-1] * 1000)}")
+        return f"{found[-1]}ns"  # a wait of none would be another scheme
     if found:
         why = f"the device has this, or up to {(found[-1] - us * 1000) / 1000:g} us more"
     else:

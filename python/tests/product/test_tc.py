@@ -750,6 +750,7 @@ SCHEMES = st.one_of(
 
 @given(SCHEMES, st.sampled_from(["drop", "pass"]))
 @example(("pie", {"target": "1500ns"}), "pass")
+@example(("pie", {"target": "500ns"}), "drop")
 @example(("cobalt", {"interval": "100ns"}), "drop")
 @settings(max_examples=150, deadline=None)
 def test_what_comes_back_as_another_was_never_exact(

@@ -97,7 +97,7 @@ pub(super) const BEHAVIOURS: &[(&str, &[&str], &str)] = &[
     ("card's queue", &["host.nic", "host.nic_buffer"], ""),
     (
         "segmentation offload",
-        &["host.lso", "host.lso_max", "host.lso_beta", "host.lso_autosize"],
+        &["host.lso", "host.lso_max", "host.lso_beta", "host.lso_autosize", "host.lso_recent"],
         "",
     ),
     ("compressed SACKs", &[], "Linux since 4.18: fewer ACKs while segments are missing"),
