@@ -56,7 +56,8 @@ impl Lexer<'_> {
     /// The next sign, which stays.
     fn peek(&mut self) -> Result<Option<char>, Wrong> {
         if self.at == self.text.len() {
-            (self.text.clear(), self.at = 0);
+            self.text.clear();
+            self.at = 0;
             self.source.read_line(&mut self.text).map_err(|error| {
                 let what = match error.kind() {
                     ErrorKind::InvalidData => "not UTF-8; a schedule is text".to_owned(),
