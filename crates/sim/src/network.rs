@@ -17,6 +17,7 @@ use crate::observe::queue_stats::Lengths;
 use crate::observe::underflow::Unsent;
 use crate::observe::watch::Watch;
 use crate::packet::losses::{Errors, Pattern};
+use crate::routing;
 use crate::topology::{Cable, Graph, Node, Route};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -150,6 +151,9 @@ impl Network {
         let shared = Arc::new(Shared {
             settings: plan.settings,
             route: graph.route.clone(),
+            noted: routing::noted(&plan.routing, &graph.route),
+            looks_at_ports: routing::looks_at_ports(&plan.routing),
+            remembers_flows: matches!(plan.routing, Routing::Flowlet(_)),
             routing: plan.routing,
             reroutes: plan.reroutes,
             ties: crate::engine::tie::Ties::new(seed),

@@ -199,11 +199,12 @@ impl Simulation {
         let Lookahead { least, word, reach, beats } = Lookahead::new(scenario, &graph, &ports);
         let frames = match &scenario.reaction {
             Some(reaction) => Frames {
+                sent: true,
                 class: reaction.notification_class,
                 len_bytes: reaction.notification_size.get() as u32,
                 delay: reaction.notification_delay,
             },
-            None => Frames { class: 0, len_bytes: 64, delay: Span::ZERO },
+            None => Frames { sent: false, class: 0, len_bytes: 64, delay: Span::ZERO },
         };
         let plb = scenario.routing.plb();
         let carriers = protocols

@@ -25,7 +25,9 @@ pub trait Random {
     fn below(&mut self, n: u64) -> u64 {
         loop {
             let wide = self.next_u64() as u128 * n as u128;
-            if wide as u64 >= n.wrapping_neg() % n {
+            let low = wide as u64;
+            // The remainder is below `n`, so that the division is rarely needed.
+            if low >= n || low >= n.wrapping_neg() % n {
                 return (wide >> 64) as u64;
             }
         }

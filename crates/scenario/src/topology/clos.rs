@@ -157,40 +157,42 @@ struct UpDown {
     cores: u32,
 }
 
-impl Route for UpDown {
-    #[inline]
-    fn route(&self, hop: Hop, switch: SwitchId) -> PortId {
-        let (dst, number) = (hop.dst.0, switch.0);
+impl UpDown {
+    /// The first port that leads to a host, how many are as good, and how many choices the tiers below have made
+    /// among.
+    #[inline(always)]
+    fn towards(&self, dst: u32, number: u32) -> (u32, u32, u32) {
         let edge = dst / self.hosts_per_edge;
-        PortId(if number < self.edges {
-            if edge == number {
-                dst - edge * self.hosts_per_edge
-            } else {
-                self.hosts_per_edge + spread(hop.key, switch, (1, self.aggregations_per_pod))
+        if number < self.edges {
+            match edge == number {
+                true => (dst - edge * self.hosts_per_edge, 1, 1),
+                false => (self.hosts_per_edge, self.aggregations_per_pod, 1),
             }
         } else if number < self.cores {
             let pod = edge / self.edges_per_pod;
-            if pod == (number - self.edges) / self.aggregations_per_pod {
-                edge - pod * self.edges_per_pod
-            } else {
-                self.edges_per_pod
-                    + spread(hop.key, switch, (self.aggregations_per_pod, self.plane))
+            match pod == (number - self.edges) / self.aggregations_per_pod {
+                true => (edge - pod * self.edges_per_pod, 1, 1),
+                false => (self.edges_per_pod, self.plane, self.aggregations_per_pod),
             }
         } else {
-            edge / self.edges_per_pod
+            (edge / self.edges_per_pod, 1, 1)
+        }
+    }
+}
+
+impl Route for UpDown {
+    #[inline]
+    fn route(&self, hop: Hop, switch: SwitchId) -> PortId {
+        let (first, among, below) = self.towards(hop.dst.0, switch.0);
+        PortId(match among {
+            1 => first,
+            _ => first + spread(hop.key, switch, (below, among)),
         })
     }
 
     fn ways(&self, dst: HostId, switch: SwitchId) -> Set<'_> {
-        let PortId(port) = self.route(Hop { dst, key: Hop::PINNED }, switch);
-        let among = match switch.0 {
-            edge if edge < self.edges && port >= self.hosts_per_edge => self.aggregations_per_pod,
-            agg if (self.edges..self.cores).contains(&agg) && port >= self.edges_per_pod => {
-                self.plane
-            }
-            _ => 1,
-        };
-        Set::Run(port, among)
+        let (first, among, _) = self.towards(dst.0, switch.0);
+        Set::Run(first, among)
     }
 }
 

@@ -97,8 +97,11 @@ impl Route for UpDown {
     }
 
     fn ways(&self, dst: HostId, switch: SwitchId) -> Set<'_> {
-        let PortId(port) = self.route(Hop { dst, key: Hop::PINNED }, switch);
-        let up = switch.0 < self.leaves && port >= self.hosts_per_leaf;
-        Set::Run(port, if up { self.spines } else { 1 })
+        let leaf = dst.0 / self.hosts_per_leaf;
+        match switch.0 {
+            spine if spine >= self.leaves => Set::Run(leaf, 1),
+            own if own == leaf => Set::Run(dst.0 - leaf * self.hosts_per_leaf, 1),
+            _ => Set::Run(self.hosts_per_leaf, self.spines),
+        }
     }
 }

@@ -583,7 +583,7 @@ impl World for Fabric {
 }
 
 /// Cache lines of a port that packets need, its scheme's included.
-const PORT_LINES: usize = 3;
+pub(super) const PORT_LINES: usize = 3;
 
 impl Fabric {
     #[inline(always)]
@@ -617,7 +617,7 @@ impl Fabric {
             }
             _ => {}
         }
-        let out = transit::out(self.packets.arena.cargo(slot));
+        let out = transit::guess(self.packets.arena.cargo(slot));
         let Some(link) = self.links.get(node.link(out).index()) else { return };
         match stage {
             Stage::Second => prefetch(link),

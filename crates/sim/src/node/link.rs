@@ -25,6 +25,7 @@ pub(super) mod transit {
     use super::{Cargo, Hop, Time};
     use crate::ids::{HostId, Maybe, PortId, Rank};
     use crate::packet::Label;
+    use crate::routing::Noted;
     use switchbed_qdisc::fq::Terms;
     use switchbed_scenario::topology::MAX_HOSTS;
 
@@ -35,6 +36,7 @@ pub(super) mod transit {
     const HOST_BITS: u32 = 32 - Label::BITS;
     const HOST: u32 = (1 << HOST_BITS) - 1;
     const _: () = assert!(MAX_HOSTS < HOST as u64);
+    /// The port, or what is noted of those to choose from.
     const OUT: usize = 3;
     const LINK: usize = 4;
     /// A time in two words, and in its first bit whether the packet is joined to the one before.
@@ -77,10 +79,22 @@ pub(super) mod transit {
         Label::of(cargo.words[FROM] >> HOST_BITS)
     }
 
-    /// The port that it takes at the switch it goes to; where that chooses as it arrives, a guess to fetch by.
+    /// The port that it takes at the switch it goes to, once that is known.
     #[inline]
     pub(crate) fn out(cargo: &Cargo) -> PortId {
         PortId(cargo.words[OUT])
+    }
+
+    /// A port to fetch by: the one that it takes, or the first of those that the switch will choose from.
+    #[inline]
+    pub(crate) fn guess(cargo: &Cargo) -> PortId {
+        Noted(cargo.words[OUT]).first()
+    }
+
+    /// What was noted of the ports that it may take.
+    #[inline]
+    pub(crate) fn noted(cargo: &Cargo) -> Noted {
+        Noted(cargo.words[OUT])
     }
     #[inline]
     pub(crate) fn set_out(cargo: &mut Cargo, port: PortId) {
@@ -285,7 +299,7 @@ impl Wire for Line<'_, '_> {
         transit::set_link(cargo, rank);
         if let Some(switch) = switch.get() {
             // Routed as it leaves, not as it arrives: the output port's memory can then be prefetched.
-            transit::set_out(cargo, self.shared.route.route(transit::hop(cargo), switch));
+            transit::set_out(cargo, self.shared.noted.route(transit::hop(cargo), switch));
         }
         if shard == self.me {
             self.out.event(Event::new(at, node, slot.index() as u32));

@@ -44,6 +44,12 @@ pub(crate) struct Shared {
     pub(crate) settings: host::Settings,
     pub(crate) route: Arc<dyn Route>,
     pub(crate) routing: Routing,
+    /// The port that is noted in a packet as it leaves for a switch; where that chooses, [`crate::routing::Noted`].
+    pub(crate) noted: Arc<dyn Route>,
+    /// Their choices depend on the load of ports.
+    pub(crate) looks_at_ports: bool,
+    /// Their choices depend on a table of flowlets.
+    pub(crate) remembers_flows: bool,
     /// Links may go down or be drained: switches choose as packets arrive.
     pub(crate) reroutes: bool,
     pub(crate) ties: Ties,
@@ -59,6 +65,8 @@ pub(crate) struct Shared {
 /// How congestion notifications travel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frames {
+    /// Some scheme sends them.
+    pub(crate) sent: bool,
     /// Service class of the notifications.
     pub(crate) class: u8,
     /// Length on the wire in bytes.

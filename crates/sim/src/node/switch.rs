@@ -1,14 +1,15 @@
 //! A switch: its ports' links, the memory that they share, and messages to sources that wait.
 
-use super::fabric::Fabric;
+use super::fabric::{Fabric, PORT_LINES};
 use super::link::{Line, Link, transit};
 use super::pausing::Pausing;
 use super::{Parcel, class};
+use crate::engine::prefetch::{prefetch, prefetch_lines};
 use crate::engine::{Event, Outbox};
 use crate::ids::{HostId, LocalLink, PortId, SwitchId};
 use crate::packet::{Body, Label, NOTIFICATIONS, Payload};
-use crate::routing::{Header, Live, Ports, Router};
-use crate::topology::{Hop, Route};
+use crate::routing::{Header, Live, Noted, Ports, Router};
+use crate::topology::{Hop, Route, Set};
 use std::collections::VecDeque;
 use switchbed_qdisc::hooks::{Expulsion, Feedback};
 use switchbed_qdisc::{Driver, Packet, Pool, SlotId};
@@ -16,6 +17,11 @@ use switchbed_units::Time;
 
 /// A message that is to be sent: when, to which host, what.
 type Told = (Time, HostId, Feedback);
+
+/// How many packets' ports are chosen in advance at most.
+const AHEAD: usize = 16;
+/// With fewer packets in a visit, little memory could be fetched in advance.
+const SEVERAL: usize = 3;
 
 /// Messages that are to be sent, in the order of their times.
 #[derive(Default)]
@@ -157,9 +163,16 @@ struct Settled<'s, 'a, 'b> {
 }
 
 impl Ports for Settled<'_, '_, '_> {
+    fn backlogged(&self, word: u32) -> u64 {
+        self.switch.busy.word(word as usize)
+    }
+
     fn queued(&mut self, port: PortId) -> u64 {
-        let now = self.now;
+        let (driver, now) = (&self.switch.links[port.index()].driver, self.now);
         // Ports that read the memory of all were settled in the order of time before.
+        if driver.due() > now {
+            return driver.port().state().bytes().get();
+        }
         let (bytes, backlogged) = self.switch.at(port, |driver, line| {
             driver.settle(line, now);
             (driver.port().state().bytes().get(), driver.backlogged())
@@ -183,11 +196,101 @@ impl AtWork<'_, '_> {
         if self.pausing.is_some() {
             return self.visit_lossless(events, end);
         }
-        // Two compiled loops, so that plain hashing does not pay for the choice.
-        match self.router.is_some() || self.live.is_some() {
-            false => self.visit_each::<false>(events, end),
-            true => self.visit_each::<true>(events, end),
+        // Compiled loops for each, so that plain hashing does not pay for the choice.
+        match (self.router.is_some(), self.live.is_some()) {
+            (false, false) => self.visit_each::<false>(events, end),
+            (true, false) if events.len() >= SEVERAL => match self.line.shared.looks_at_ports {
+                false => self.visit_ahead(events, end),
+                true => {
+                    self.fetch_backlogged();
+                    self.visit_each::<true>(events, end)
+                }
+            },
+            _ => self.visit_each::<true>(events, end),
         }
+    }
+
+    /// Fetches the state of ports with packets, which choices by load will read.
+    fn fetch_backlogged(&self) {
+        for port in self.busy.iter() {
+            prefetch(&self.links[port.index()]);
+        }
+        for port in self.busy.iter() {
+            prefetch_lines(self.links[port.index()].driver.port(), 2);
+        }
+    }
+
+    /// Visits event by event, with ports that are chosen for several events in advance: which they are is independent
+    /// of what happens at ports, so that their memory can be fetched.
+    #[inline(always)]
+    fn visit_ahead(&mut self, mut events: &[Event], end: Time) -> Time {
+        while let Some(first) = events.first() {
+            if self.told().is_some() {
+                self.send_feedbacks(first.at);
+            }
+            // A message to a source takes its own draw, so no choice is made past the time when one may be due.
+            let frames = self.line.shared.frames;
+            let until = match self.told() {
+                _ if !frames.sent => Time::NEVER,
+                None => first.at + frames.delay,
+                Some(&(at, ..)) => at.min(first.at + frames.delay),
+            };
+            let few = &events[..events.len().min(AHEAD)];
+            let count = few.iter().take_while(|event| event.at < until).count().max(1);
+            let (chunk, rest) = events.split_at(count);
+            self.choose_ahead(chunk);
+            for event in chunk {
+                let slot = SlotId::at(event.what());
+                let port = transit::out(self.line.packets.arena.cargo(slot));
+                if port == Noted::NOWHERE {
+                    self.line.packets.arena.free(slot);
+                    continue;
+                }
+                if self.reads_pool {
+                    self.settle_in_order(event.at);
+                }
+                self.arrive(port, slot, event.at);
+                if self.reads_pool {
+                    self.expel(port, event.at);
+                }
+            }
+            events = rest;
+        }
+        self.visit_each::<false>(&[], end)
+    }
+
+    /// Chooses the ports of packets to come, and fetches their memory.
+    #[inline(always)]
+    fn choose_ahead(&mut self, events: &[Event]) {
+        let packets = events.iter().map(|event| SlotId::at(event.what()));
+        if let Some(router) = &self.router
+            && self.line.shared.remembers_flows
+        {
+            let headers = packets.clone().map(|slot| self.header(slot));
+            headers.filter_map(|header| router.reads(header)).for_each(prefetch);
+        }
+        for (event, slot) in events.iter().zip(packets.clone()) {
+            let port = self.choose(slot, event.at).unwrap_or(Noted::NOWHERE);
+            transit::set_out(self.line.packets.arena.cargo_mut(slot), port);
+            if let Some(link) = self.links.get(port.index()) {
+                prefetch(link);
+            }
+        }
+        for slot in packets {
+            let port = transit::out(self.line.packets.arena.cargo(slot));
+            if let Some(link) = self.links.get(port.index()) {
+                prefetch_lines(link.driver.port(), PORT_LINES);
+            }
+        }
+    }
+
+    /// A packet as a router sees it.
+    #[inline(always)]
+    fn header(&self, slot: SlotId) -> Header {
+        let hop = transit::hop(self.line.packets.arena.cargo(slot));
+        // One switch's flows by destination, too: a hash of connections alone would join both ends' packets.
+        let flow = hop.key ^ hop.dst.0.wrapping_mul(0x85eb_ca6b);
+        Header { flow, bytes: self.line.packets.arena.packet(slot).len_bytes }
     }
 
     /// Visits event by event, with ports that are chosen as packets arrive, or before.
@@ -243,48 +346,74 @@ impl AtWork<'_, '_> {
 
     /// The port that a packet takes which is there now; `None`: none is left that leads on. What is pinned to a path
     /// stays on it.
+    #[inline(always)]
     fn choose(&mut self, slot: SlotId, now: Time) -> Option<PortId> {
-        let hop = transit::hop(self.line.packets.arena.cargo(slot));
-        let bytes = self.line.packets.arena.packet(slot).len_bytes;
-        // Taken out, since the router needs the rest of the switch for writing.
-        let mut live = self.live.take();
-        let port = self.choose_among(hop, bytes, live.as_deref_mut(), now);
-        if let (None, Some(live)) = (port, &mut live) {
-            live.no_route += 1;
+        match &mut self.live {
+            None => self.choose_routed(slot, now),
+            Some(_) => self.choose_live(slot, now),
         }
-        self.live = live;
+    }
+
+    /// Chooses where all links are up: the set is that which was noted as the packet left the node before, or, if none
+    /// was, is looked up.
+    #[inline(always)]
+    fn choose_routed(&mut self, slot: SlotId, now: Time) -> Option<PortId> {
+        let shared = self.line.shared;
+        let cargo = self.line.packets.arena.cargo(slot);
+        let hop = transit::hop(cargo);
+        if hop.key & Hop::PINNED != 0 {
+            return Some(shared.route.route(hop, self.id));
+        }
+        let set =
+            transit::noted(cargo).set().unwrap_or_else(|| shared.route.ways(hop.dst, self.id));
+        match set.len() {
+            0 => None,
+            1 if !shared.looks_at_ports => Some(set.at(0)),
+            _ => Some(self.choose_from(set, slot, now)),
+        }
+    }
+
+    fn choose_live(&mut self, slot: SlotId, now: Time) -> Option<PortId> {
+        let hop = transit::hop(self.line.packets.arena.cargo(slot));
+        // Taken out, since the router needs the rest of the switch for writing.
+        let live = self.live.take()?;
+        let port = self.choose_among(hop, slot, live, now);
+        live.no_route += u64::from(port.is_none());
+        self.live = Some(live);
         port
     }
 
     fn choose_among(
         &mut self,
         hop: Hop,
-        bytes: u32,
-        live: Option<&mut Live>,
+        slot: SlotId,
+        live: &mut Live,
         now: Time,
     ) -> Option<PortId> {
         let shared = self.line.shared;
         if hop.key & Hop::PINNED != 0 {
             let port = shared.route.route(hop, self.id);
-            return live.is_none_or(|live| live.uses(port)).then_some(port);
+            return live.uses(port).then_some(port);
         }
-        let set = self.table.unwrap_or(&*shared.route).ways(hop.dst, self.id);
-        let set = match live {
-            Some(live) => live.among(set),
-            None => set,
-        };
+        let set = live.among(self.table.unwrap_or(&*shared.route).ways(hop.dst, self.id));
         if set.is_empty() {
             return None;
         }
-        // Taken out for the same reason, and put back below.
-        let Some(router) = self.router.take() else {
-            return Some(set.at(shared.routing.hash().place(hop.key, self.id, set.len())));
-        };
-        // One switch's flows by destination, too: a hash of connections alone would join both ends' packets.
-        let header = Header { flow: hop.key ^ hop.dst.0.wrapping_mul(0x85eb_ca6b), bytes };
+        Some(match self.router.is_some() {
+            true => self.choose_from(set, slot, now),
+            false => set.at(shared.routing.hash().place(hop.key, self.id, set.len())),
+        })
+    }
+
+    /// Asks the router, which is there.
+    #[inline(always)]
+    fn choose_from(&mut self, set: Set<'_>, slot: SlotId, now: Time) -> PortId {
+        let header = self.header(slot);
+        // Taken out, since it needs the rest of the switch for writing.
+        let Some(router) = self.router.take() else { return set.at(0) };
         let port = router.choose(header, set, &mut Settled { switch: self, now }, now);
         self.router = Some(router);
-        Some(port)
+        port
     }
 
     #[inline(always)]

@@ -22,6 +22,8 @@ struct Past {
     bytes: u64,
     /// The moving average of the counts of those before.
     average: f64,
+    /// Quality of the port while nothing waits there, which changes with the interval alone.
+    idle: f64,
 }
 
 impl Past {
@@ -29,6 +31,11 @@ impl Past {
     fn reach(&mut self, interval: u64) {
         let passed = interval - self.interval;
         if passed == 0 {
+            return;
+        }
+        if self.bytes == 0 && self.average == 0.0 {
+            // Nothing is left that could decay, interval by interval.
+            self.interval = interval;
             return;
         }
         self.average += (self.bytes as f64 - self.average) / 4.0;
@@ -59,15 +66,53 @@ impl Adaptive {
         bands: Vec<f64>,
         rng: OnDemand,
     ) -> Adaptive {
-        let ports = vec![Past::default(); ports as usize];
+        let idle = Past { idle: quality(&bands, 0.0), ..Past::default() };
+        let ports = vec![idle; ports as usize];
         Adaptive { every, past, queued, bands, ports, best: Vec::new(), rng }
     }
+}
 
-    /// A load as it is compared.
-    fn quality(&self, load: f64) -> f64 {
-        match &self.bands[..] {
-            [] => load,
-            bands => bands.partition_point(|&band| band <= load) as f64,
+/// A load as it is compared, between limits that rise.
+fn quality(bands: &[f64], load: f64) -> f64 {
+    match bands {
+        [] => load,
+        // Counted without a branch: there are few, and where a load lies cannot be predicted.
+        bands => bands.iter().map(|&band| u32::from(band <= load)).sum::<u32>().into(),
+    }
+}
+
+impl Adaptive {
+    /// The port of the least load, which is drawn from among those alike.
+    fn best(&mut self, set: Set<'_>, ports: &mut dyn Ports, interval: u64) -> PortId {
+        let mut least = f64::INFINITY;
+        let mut of = (u32::MAX, 0);
+        self.best.clear();
+        for port in set.iter() {
+            let past = &mut self.ports[port.index()];
+            if past.interval != interval {
+                past.reach(interval);
+                past.idle = quality(&self.bands, self.past * past.average);
+            }
+            let word = port.0 / 64;
+            if of.0 != word {
+                of = (word, ports.backlogged(word));
+            }
+            let mut load = past.idle;
+            if of.1 >> (port.0 % 64) & 1 != 0 {
+                let queued = self.queued * ports.queued(port) as f64;
+                load = quality(&self.bands, self.past * past.average + queued);
+            }
+            if load < least {
+                least = load;
+                self.best.clear();
+            }
+            if load == least {
+                self.best.push(port);
+            }
+        }
+        match self.best[..] {
+            [port] => port,
+            ref alike => alike[self.rng.below(alike.len() as u64) as usize],
         }
     }
 }
@@ -75,28 +120,15 @@ impl Adaptive {
 impl Router for Adaptive {
     fn choose(&mut self, header: Header, set: Set<'_>, ports: &mut dyn Ports, now: Time) -> PortId {
         let interval = now.as_ps() / self.every.as_ps();
-        let mut least = f64::INFINITY;
-        self.best.clear();
-        for port in set.iter().filter(|_| set.len() > 1) {
-            let past = &mut self.ports[port.index()];
-            past.reach(interval);
-            let load = self.past * past.average + self.queued * ports.queued(port) as f64;
-            let quality = self.quality(load);
-            if quality < least {
-                least = quality;
-                self.best.clear();
-            }
-            if quality == least {
-                self.best.push(port);
-            }
-        }
-        let port = match self.best[..] {
-            [] => set.at(0),
-            [port] => port,
-            ref alike => alike[self.rng.below(alike.len() as u64) as usize],
+        let port = match set.len() {
+            1 => set.at(0),
+            _ => self.best(set, ports, interval),
         };
         let past = &mut self.ports[port.index()];
-        past.reach(interval);
+        if past.interval != interval {
+            past.reach(interval);
+            past.idle = quality(&self.bands, self.past * past.average);
+        }
         past.bytes += u64::from(header.bytes);
         port
     }

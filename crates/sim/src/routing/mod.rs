@@ -9,13 +9,16 @@ mod live;
 mod spray;
 
 use crate::ids::{PortId, SwitchId};
-use crate::topology::Set;
+use crate::topology::{Hop, Route, Set};
 use adaptive::Adaptive;
+pub(crate) use flowlets::Entry;
 use flowlets::Flowlets;
 pub(crate) use live::Live;
 use spray::{InTurn, Random};
+use std::sync::Arc;
 use switchbed_scenario::Routing;
 use switchbed_scenario::routing::{self, Each, Order};
+use switchbed_scenario::topology::MAX_HOSTS;
 use switchbed_units::random::OnDemand;
 use switchbed_units::{Bytes, Span, Time};
 
@@ -29,6 +32,8 @@ pub(crate) struct Header {
 
 /// Ports of a switch.
 pub(crate) trait Ports {
+    /// Which of 64 ports may hold packets, a bit for each: those from 64 times `word` on.
+    fn backlogged(&self, word: u32) -> u64;
     /// Bytes that wait at a port now.
     fn queued(&mut self, port: PortId) -> u64;
 }
@@ -37,6 +42,70 @@ pub(crate) trait Ports {
 pub(crate) trait Router: Send {
     /// The port of the set that a packet leaves by.
     fn choose(&mut self, header: Header, set: Set<'_>, ports: &mut dyn Ports, now: Time) -> PortId;
+
+    /// Entry that a choice will read, so that it can be fetched.
+    fn reads(&self, header: Header) -> Option<&Entry> {
+        let _ = header;
+        None
+    }
+}
+
+/// Ports that a switch will choose from, as a packet on its way there has them: the first in the low bits, and above
+/// them how many there are from it on; 0: they are to be looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Noted(pub(crate) u32);
+
+impl Noted {
+    const BITS: u32 = 24;
+    /// Port of a packet that no port leads on: a number that no port has.
+    pub(crate) const NOWHERE: PortId = PortId((1 << Noted::BITS) - 1);
+
+    fn new(set: Set<'_>) -> Noted {
+        match set {
+            Set::Run(first, count) if count >> (32 - Noted::BITS) == 0 => {
+                Noted(first | count << Noted::BITS)
+            }
+            _ => Noted(0),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn first(self) -> PortId {
+        PortId(self.0 & Noted::NOWHERE.0)
+    }
+
+    #[inline]
+    pub(crate) fn set(self) -> Option<Set<'static>> {
+        let count = self.0 >> Noted::BITS;
+        (count > 0).then_some(Set::Run(self.first().0, count))
+    }
+}
+
+const _: () = assert!(MAX_HOSTS < Noted::NOWHERE.0 as u64);
+
+/// Sets in the place of ports, but for packets that are pinned to a path.
+struct Sets(Arc<dyn Route>);
+
+impl Route for Sets {
+    fn route(&self, hop: Hop, switch: SwitchId) -> PortId {
+        match hop.key & Hop::PINNED {
+            0 => PortId(Noted::new(self.0.ways(hop.dst, switch)).0),
+            _ => self.0.route(hop, switch),
+        }
+    }
+}
+
+/// Returns what is noted in packets as they leave for a switch: where a hash decides, the port.
+pub(crate) fn noted(routing: &Routing, route: &Arc<dyn Route>) -> Arc<dyn Route> {
+    match routing {
+        Routing::Ecmp(_) | Routing::Wcmp => route.clone(),
+        _ => Arc::new(Sets(route.clone())),
+    }
+}
+
+/// Whether choices look at ports: then every packet is told to the router, and none is chosen for ahead of its time.
+pub(crate) fn looks_at_ports(routing: &Routing) -> bool {
+    matches!(routing, Routing::Adaptive(_))
 }
 
 /// A switch's router; `None`: a hash decides, which is known before a packet arrives.
@@ -76,9 +145,26 @@ pub(crate) mod tests {
     pub(crate) struct Held(pub(crate) Vec<u64>);
 
     impl Ports for Held {
+        fn backlogged(&self, word: u32) -> u64 {
+            let held = self.0.iter().skip(64 * word as usize).take(64);
+            held.enumerate().map(|(nth, &bytes)| u64::from(bytes > 0) << nth).sum()
+        }
+
         fn queued(&mut self, port: PortId) -> u64 {
             self.0[port.index()]
         }
+    }
+
+    #[test]
+    fn short_runs_are_noted_and_other_sets_are_looked_up() {
+        for set in [Set::Run(0, 1), Set::Run(65_535, 1), Set::Run(8, 255)] {
+            assert_eq!(Noted::new(set).set(), Some(set));
+        }
+        for set in [Set::Run(8, 256), Set::Ports(&[1, 2]), Set::Ports(&[])] {
+            assert_eq!(Noted::new(set).set(), None);
+        }
+        // A port that a choice has put there is no set.
+        assert_eq!((Noted(70).first(), Noted(70).set()), (PortId(70), None));
     }
 
     pub(crate) fn rng() -> OnDemand {
