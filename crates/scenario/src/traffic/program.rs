@@ -199,6 +199,24 @@ impl Program {
         lines.join("\n")
     }
 
+    /// Operations that wait for one, a message's receive included, if it is known.
+    fn freed_by(&self, number: u32) -> impl Iterator<Item = u32> {
+        let received = match self.operation(number).work {
+            Work::Send(message) => Some(self.messages[message as usize].received_by),
+            _ => None,
+        };
+        let received = received.filter(|&received| received != ANY);
+        self.followers(number).iter().copied().chain(received)
+    }
+
+    /// Gives back memory that was reserved for more operations.
+    fn shrink(&mut self) {
+        self.messages.shrink_to_fit();
+        self.operations.shrink_to_fit();
+        self.followers.shrink_to_fit();
+        self.patterns.shrink_to_fit();
+    }
+
     /// How many operations there are.
     pub fn operations(&self) -> u32 {
         self.operations.len() as u32
@@ -316,6 +334,13 @@ pub struct Step {
     nth: u32,
 }
 
+impl Step {
+    /// Number among the rank's operations.
+    pub fn nth(self) -> u32 {
+        self.nth
+    }
+}
+
 /// A message as it is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Envelope {
@@ -333,55 +358,54 @@ pub struct Envelope {
     pub path: Option<u32>,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Drafted {
-    Send(Envelope, u32),
-    Receive(Pattern),
-    Calculate(Span, u32),
-}
-
+/// Operations of a rank that is being written.
 #[derive(Clone, Debug, Default)]
 struct Rank {
-    operations: Vec<(Drafted, Option<Box<str>>)>,
+    /// Sends have their messages' numbers among the rank's.
+    operations: Vec<Operation>,
+    messages: Vec<Message>,
+    /// Each receive's sender and tag, in the order of operations; [`ANY`]: any.
+    receives: Vec<(u32, u32)>,
     /// Pairs of operations: the second waits for the end of the first.
     edges: Vec<(u32, u32)>,
     /// Pairs of operations: the second waits for the start of the first.
     starts: Vec<(u32, u32)>,
     /// Operations that wait for fewer than all of those before them, and for how many.
     least: BTreeMap<u32, u32>,
+}
+
+/// A rank's names and kind, which are known until the program is finished.
+#[derive(Clone, Debug, Default)]
+struct About {
+    /// Operations with a name, in rising order.
+    labels: BTreeMap<u32, Box<str>>,
+    /// Operations that stand for the start of another: the first's number, and for which each does.
+    gates: (u32, Vec<u32>),
     /// Whether a receive takes any source or tag.
     any: bool,
 }
 
+const NOTHING: Operation =
+    Operation { work: Work::Calculate(Span::ZERO, 0), waits_for: 0, until: 0 };
+
 impl Rank {
     /// Puts an operation before each whose start others wait for: it waits for all that this waits for.
-    fn add_starts(&mut self) {
-        let mut gates = BTreeMap::new();
-        for &(of, _) in &self.starts {
-            gates.entry(of).or_insert_with(|| {
-                let name = format!("{} (its start)", text(&self.operations[of as usize]));
-                self.operations.push((Drafted::Calculate(Span::ZERO, 0), Some(name.into())));
-                self.operations.len() as u32 - 1
+    fn add_starts(&mut self) -> Vec<u32> {
+        let first = self.operations.len() as u32;
+        let (mut of, mut gates) = (Vec::new(), BTreeMap::new());
+        for &(nth, _) in &self.starts {
+            gates.entry(nth).or_insert_with(|| {
+                of.push(nth);
+                first + of.len() as u32 - 1
             });
         }
+        self.operations.extend(of.iter().map(|_| NOTHING));
         let gate = |nth: u32| gates.get(&nth).copied().unwrap_or(nth);
         self.edges.iter_mut().for_each(|(_, after)| *after = gate(*after));
-        let starts = self.starts.drain(..).map(|(of, after)| (gate(of), gate(after)));
-        self.edges.extend(starts);
-        self.edges.extend(gates.iter().map(|(&nth, &gate)| (gate, nth)));
-    }
-}
-
-/// An operation's label, or what it does.
-fn text((operation, label): &(Drafted, Option<Box<str>>)) -> String {
-    match (label, *operation) {
-        (Some(label), _) => label.to_string(),
-        (None, Drafted::Send(Envelope { to, tag, .. }, _)) => format!("send to {to}, tag {tag}"),
-        (None, Drafted::Receive(Pattern { from, tag })) => {
-            let any = |word: Option<u32>| word.map_or("any".to_owned(), |word| word.to_string());
-            format!("receive from {}, tag {}", any(from), any(tag))
-        }
-        (None, Drafted::Calculate(span, _)) => format!("calculate {span}"),
+        let starts = std::mem::take(&mut self.starts).into_iter();
+        self.edges.extend(starts.map(|(of, after)| (gate(of), gate(after))));
+        self.edges.extend(of.iter().map(|&nth| (gate(nth), nth)));
+        of
     }
 }
 
@@ -389,20 +413,50 @@ fn text((operation, label): &(Drafted, Option<Box<str>>)) -> String {
 #[derive(Clone, Debug)]
 pub struct Draft {
     ranks: Vec<Rank>,
+    about: Vec<About>,
     /// Messages so far.
     rows: u32,
+    /// Ranks that are in the program: nothing is added to these any more.
+    closed: u32,
+    program: Program,
+    connections: BTreeMap<(u32, u32, u32), u32>,
+    /// The receives of the program.
+    receives: Vec<(u32, u32)>,
+    many: bool,
 }
 
 impl Draft {
     /// Makes a draft for `ranks` ranks, without operations.
     pub fn new(ranks: u32) -> Draft {
-        Draft { ranks: vec![Rank::default(); ranks as usize], rows: 0 }
+        let program = Program {
+            hosts: Vec::new(),
+            start: Time::ZERO,
+            after: None,
+            repeats: 1,
+            warmup: 0,
+            messages: Vec::new(),
+            connections: 0,
+            operations: Vec::new(),
+            patterns: Vec::new(),
+            followers: Vec::new(),
+            ends: Vec::new(),
+        };
+        Draft {
+            ranks: vec![Rank::default(); ranks as usize],
+            about: vec![About::default(); ranks as usize],
+            rows: 0,
+            closed: 0,
+            program,
+            connections: BTreeMap::new(),
+            receives: Vec::new(),
+            many: false,
+        }
     }
 
-    fn add(&mut self, rank: u32, operation: Drafted, after: &[Step]) -> Step {
+    fn add(&mut self, rank: u32, work: Work, after: &[Step]) -> Step {
         let of = &mut self.ranks[rank as usize];
         let nth = of.operations.len() as u32;
-        of.operations.push((operation, None));
+        of.operations.push(Operation { work, ..NOTHING });
         let step = Step { rank, nth };
         after.iter().for_each(|&before| self.order(before, step));
         step
@@ -410,8 +464,25 @@ impl Draft {
 
     /// A message to another rank, once others at the rank are done.
     pub fn send(&mut self, rank: u32, envelope: Envelope, after: &[Step]) -> Step {
+        let Envelope { to, tag, bytes, channel, class, path } = envelope;
+        let of = &mut self.ranks[rank as usize];
+        let (sent_by, nth) = (of.operations.len() as u32, of.messages.len() as u32);
+        let bytes = bytes.max(Bytes::new(1));
+        of.messages.push(Message {
+            sent_by,
+            from: rank,
+            tag,
+            to,
+            received_by: ANY,
+            bytes,
+            connection: 0,
+            channel,
+            class,
+            path,
+            row: self.rows,
+        });
         self.rows += 1;
-        self.add(rank, Drafted::Send(envelope, self.rows - 1), after)
+        self.add(rank, Work::Send(nth), after)
     }
 
     /// A message from another rank.
@@ -421,14 +492,15 @@ impl Draft {
 
     /// A message that fits.
     pub fn receive_any(&mut self, rank: u32, pattern: Pattern, after: &[Step]) -> Step {
-        let any = pattern.from.is_none() || pattern.tag.is_none();
-        self.ranks[rank as usize].any |= any;
-        self.add(rank, Drafted::Receive(pattern), after)
+        let [from, tag] = [pattern.from, pattern.tag].map(|of| of.unwrap_or(ANY));
+        self.about[rank as usize].any |= from == ANY || tag == ANY;
+        self.ranks[rank as usize].receives.push((from, tag));
+        self.add(rank, Work::Receive, after)
     }
 
     /// Adds a calculation of this duration on a processor of the rank.
     pub fn calculate(&mut self, (rank, cpu): (u32, u32), span: Span, after: &[Step]) -> Step {
-        self.add(rank, Drafted::Calculate(span, cpu), after)
+        self.add(rank, Work::Calculate(span, cpu), after)
     }
 
     /// Makes an operation wait for another of its rank, whichever was written first.
@@ -451,163 +523,238 @@ impl Draft {
 
     /// Names an operation.
     pub fn label(&mut self, step: Step, label: &str) {
-        self.ranks[step.rank as usize].operations[step.nth as usize].1 = Some(label.into());
+        self.about[step.rank as usize].labels.insert(step.nth, label.into());
     }
 
-    fn named(&self, step: Step) -> (u32, String) {
-        (step.rank, text(&self.ranks[step.rank as usize].operations[step.nth as usize]))
+    /// Puts ranks into the program that are written to the end, up to this one. Readers call it rank by rank, so
+    /// that operations are not held twice.
+    pub fn close(&mut self, rank: u32) {
+        while self.closed <= rank {
+            let closed = self.closed;
+            self.closed += 1;
+            let of = std::mem::take(&mut self.ranks[closed as usize]);
+            self.append(closed, of);
+        }
+    }
+
+    /// Appends a rank to the program.
+    fn append(&mut self, rank: u32, mut of: Rank) {
+        if of.operations.is_empty() {
+            of.operations.push(NOTHING);
+        }
+        let about = &mut self.about[rank as usize];
+        about.gates = (of.operations.len() as u32, of.add_starts());
+        let program = &mut self.program;
+        let (first, sent) = (program.operations.len(), program.messages.len());
+        self.many |= first + of.operations.len() >= u32::MAX as usize
+            || program.followers.len() + of.edges.len() >= u32::MAX as usize;
+        if self.many {
+            program.ends.push(first as u32);
+            return;
+        }
+        let (first, sent) = (first as u32, sent as u32);
+        of.edges.sort_unstable();
+        of.edges.dedup();
+        for &(_, after) in &of.edges {
+            of.operations[after as usize].waits_for += 1;
+        }
+        for (&nth, &done) in &of.least {
+            let waits_for = &mut of.operations[nth as usize].waits_for;
+            *waits_for = done.min(*waits_for);
+        }
+        let mut edge = of.edges.iter().peekable();
+        let mut receives = of.receives.iter();
+        for (nth, mut operation) in (0..).zip(of.operations) {
+            match &mut operation.work {
+                Work::Send(message) => *message += sent,
+                Work::Receive => {
+                    let taken = receives.next().filter(|_| about.any);
+                    let any = |word: u32| Some(word).filter(|&word| word != ANY);
+                    program.patterns.extend(taken.map(|&(from, tag)| {
+                        (first + nth, Pattern { from: any(from), tag: any(tag) })
+                    }));
+                }
+                Work::Calculate(..) => {}
+            }
+            while let Some((_, after)) = edge.next_if(|edge| edge.0 == nth) {
+                program.followers.push(first + after);
+            }
+            operation.until = program.followers.len() as u32;
+            program.operations.push(operation);
+        }
+        for mut message in of.messages {
+            let next = self.connections.len() as u32;
+            let of = (rank, message.to, message.channel);
+            message.connection = *self.connections.entry(of).or_insert(next);
+            message.sent_by += first;
+            program.messages.push(message);
+        }
+        self.receives.extend_from_slice(&of.receives);
+        program.ends.push(program.operations.len() as u32);
     }
 
     /// The program, which ranks run on these hosts once.
     ///
     /// # Errors
     /// A message that only one side has, or operations that wait for each other.
-    pub fn finish(mut self, hosts: Vec<HostId>, start: Time) -> Result<Program, Fault> {
-        self.complete();
-        let total: usize = self.ranks.iter().map(|rank| rank.operations.len()).sum();
-        let edges: usize = self.ranks.iter().map(|rank| rank.edges.len()).sum();
-        if total.max(edges) >= u32::MAX as usize {
+    pub fn finish(self, hosts: Vec<HostId>, start: Time) -> Result<Program, Fault> {
+        self.finish_named(hosts, start, &|_, _| None)
+    }
+
+    /// The same, where operations without a label have the name that is found by their rank and number there.
+    ///
+    /// # Errors
+    /// See [`Draft::finish`].
+    pub fn finish_named(
+        mut self,
+        hosts: Vec<HostId>,
+        start: Time,
+        name: Name<'_>,
+    ) -> Result<Program, Fault> {
+        if let Some(last) = self.ranks.len().checked_sub(1) {
+            self.close(last as u32);
+        }
+        if self.many {
             return Err(Fault::Many);
         }
-        let mut program = Program {
-            hosts,
-            start,
-            after: None,
-            repeats: 1,
-            warmup: 0,
-            messages: Vec::new(),
-            connections: 0,
-            operations: Vec::with_capacity(total),
-            patterns: Vec::new(),
-            followers: Vec::with_capacity(edges),
-            ends: Vec::with_capacity(self.ranks.len()),
-        };
-        let mut connections = BTreeMap::new();
-        for (rank, of) in self.ranks.iter().enumerate() {
-            let first = program.operations.len() as u32;
-            let mut edges = of.edges.clone();
-            edges.sort_unstable();
-            edges.dedup();
-            let mut edge = edges.iter().peekable();
-            for (nth, (operation, _)) in (0..).zip(&of.operations) {
-                let work = match *operation {
-                    Drafted::Send(envelope, row) => {
-                        let Envelope { to, tag, bytes, channel, class, path } = envelope;
-                        let next = connections.len() as u32;
-                        let connection =
-                            *connections.entry((rank as u32, to, channel)).or_insert(next);
-                        let (sent_by, from, received_by) = (first + nth, rank as u32, ANY);
-                        let bytes = bytes.max(Bytes::new(1));
-                        let message = Message {
-                            sent_by,
-                            from,
-                            tag,
-                            to,
-                            received_by,
-                            bytes,
-                            connection,
-                            channel,
-                            class,
-                            path,
-                            row,
-                        };
-                        program.messages.push(message);
-                        Work::Send(program.messages.len() as u32 - 1)
-                    }
-                    Drafted::Receive(pattern) => {
-                        if of.any {
-                            program.patterns.push((first + nth, pattern));
-                        }
-                        Work::Receive
-                    }
-                    Drafted::Calculate(span, cpu) => Work::Calculate(span, cpu),
-                };
-                while let Some((_, after)) = edge.next_if(|edge| edge.0 == nth) {
-                    program.followers.push(first + after);
-                }
-                let until = program.followers.len() as u32;
-                program.operations.push(Operation { work, waits_for: 0, until });
-            }
-            for &(_, after) in &edges {
-                program.operations[(first + after) as usize].waits_for += 1;
-            }
-            for (nth, &done) in &of.least {
-                let waits_for = &mut program.operations[(first + nth) as usize].waits_for;
-                *waits_for = done.min(*waits_for);
-            }
-            program.ends.push(program.operations.len() as u32);
-        }
+        let Draft { about, mut program, connections, receives, .. } = self;
+        (program.hosts, program.start) = (hosts, start);
         program.connections = connections.len() as u32;
-        self.pair(&mut program)?;
-        self.check_order(&program)?;
+        drop(connections);
+        let mut draft = Finished { about, receives, name };
+        draft.pair(&mut program)?;
+        draft.check_order(&program)?;
+        program.shrink();
         Ok(program)
     }
+}
 
-    /// Puts in the operations that stand for starts, and one for a rank without any.
-    fn complete(&mut self) {
-        for rank in &mut self.ranks {
-            if rank.operations.is_empty() {
-                rank.operations.push((Drafted::Calculate(Span::ZERO, 0), None));
+/// Name of an operation by its rank and number there, if it has one.
+pub type Name<'a> = &'a dyn Fn(u32, u32) -> Option<String>;
+
+/// A draft whose ranks are all in the program.
+struct Finished<'a> {
+    about: Vec<About>,
+    receives: Vec<(u32, u32)>,
+    name: Name<'a>,
+}
+
+/// A receive: its sender, receiver and tag, and its number.
+type Received = (u32, u32, u32, u32);
+
+impl Finished<'_> {
+    /// The rank of an operation, and its label or what it does.
+    fn named(&self, program: &Program, number: u32) -> (u32, String) {
+        let rank = program.rank_of(number);
+        let about = &self.about[rank as usize];
+        let first = program.of_rank(rank).start;
+        let gate = (number - first).checked_sub(about.gates.0);
+        if let Some(&nth) = gate.and_then(|gate| about.gates.1.get(gate as usize)) {
+            return (rank, format!("{} (its start)", self.named(program, first + nth).1));
+        }
+        let label = about.labels.get(&(number - first)).map(|label| label.to_string());
+        let label = label.or_else(|| (self.name)(rank, number - first));
+        (rank, label.unwrap_or_else(|| self.described(program, number)))
+    }
+
+    /// What an operation does.
+    fn described(&self, program: &Program, number: u32) -> String {
+        match program.operation(number).work {
+            Work::Send(message) => {
+                let Message { to, tag, .. } = program.messages[message as usize];
+                format!("send to {to}, tag {tag}")
             }
-            rank.add_starts();
+            Work::Receive => {
+                let before = &program.operations[..number as usize];
+                let before = before.iter().filter(|of| of.work == Work::Receive).count();
+                let (from, tag) = self.receives[before];
+                let any = |word: u32| if word == ANY { "any".to_owned() } else { word.to_string() };
+                format!("receive from {}, tag {}", any(from), any(tag))
+            }
+            Work::Calculate(span, _) => format!("calculate {span}"),
         }
     }
 
-    /// The operations with their numbers.
-    fn steps(&self) -> impl Iterator<Item = (Step, Drafted)> {
-        let ranks = (0..).zip(&self.ranks);
-        ranks.flat_map(|(rank, of)| {
-            let operations = (0..).zip(&of.operations);
-            operations.map(move |(nth, &(operation, _))| (Step { rank, nth }, operation))
-        })
+    /// The receives whose messages are known before the run, in the order of their keys.
+    fn received(&self, program: &Program) -> Vec<Received> {
+        let mut receives = self.receives.iter();
+        let mut received = Vec::with_capacity(self.receives.len());
+        for (rank, about) in (0..).zip(&self.about) {
+            let numbers = program.of_rank(rank);
+            let is_one = |&number: &u32| program.operation(number).work == Work::Receive;
+            for (number, &(from, tag)) in numbers.filter(is_one).zip(receives.by_ref()) {
+                if !about.any {
+                    received.push((from, rank, tag, number));
+                }
+            }
+        }
+        received.sort_unstable();
+        received
+    }
+
+    /// Messages and receives of a rank that takes any message are as many.
+    fn check_any(&self, program: &Program) -> Result<(), Fault> {
+        let mut uneven: BTreeMap<u32, (usize, usize)> = BTreeMap::new();
+        let any = |rank: u32| self.about[rank as usize].any;
+        for message in program.messages.iter().filter(|message| any(message.to)) {
+            uneven.entry(message.to).or_default().0 += 1;
+        }
+        for &(number, _) in &program.patterns {
+            uneven.entry(program.rank_of(number)).or_default().1 += 1;
+        }
+        let wrong = uneven.iter().find(|(_, (sends, receives))| sends != receives);
+        wrong.map_or(Ok(()), |(&rank, &counts)| Err(Fault::Uneven { rank, counts }))
     }
 
     /// Gives each message its receive.
-    fn pair(&self, program: &mut Program) -> Result<(), Fault> {
-        let mut sends: BTreeMap<(u32, u32, u32), Vec<(u32, Step)>> = BTreeMap::new();
-        let mut receives: BTreeMap<(u32, u32, u32), Vec<(u32, Step)>> = BTreeMap::new();
-        let mut uneven: BTreeMap<u32, (usize, usize)> = BTreeMap::new();
-        for (number, (step, operation)) in (0..).zip(self.steps()) {
-            match operation {
-                Drafted::Send(Envelope { to, .. }, _) if self.ranks[to as usize].any => {
-                    uneven.entry(to).or_default().0 += 1;
-                }
-                Drafted::Receive(_) if self.ranks[step.rank as usize].any => {
-                    uneven.entry(step.rank).or_default().1 += 1;
-                }
-                Drafted::Send(Envelope { to, tag, .. }, _) => {
-                    sends.entry((step.rank, to, tag)).or_default().push((number, step));
-                }
-                Drafted::Receive(Pattern { from: Some(from), tag: Some(tag) }) => {
-                    receives.entry((from, step.rank, tag)).or_default().push((number, step));
-                }
-                Drafted::Receive(_) | Drafted::Calculate(..) => {}
+    fn pair(&mut self, program: &mut Program) -> Result<(), Fault> {
+        self.check_any(program)?;
+        let received = self.received(program);
+        let messages = &program.messages;
+        let key = |&nth: &u32| {
+            let Message { from, to, tag, .. } = messages[nth as usize];
+            (from, to, tag)
+        };
+        let mut sent: Vec<u32> = (0..messages.len() as u32).collect();
+        sent.retain(|&nth| !self.about[messages[nth as usize].to as usize].any);
+        sent.sort_unstable_by_key(|nth| (key(nth), *nth));
+        // What one side lacks is found first among sends, then among receives.
+        let mut unsent = None;
+        let mut pairs = received.chunk_by(|a, b| (a.0, a.1, a.2) == (b.0, b.1, b.2)).peekable();
+        let mut lacks = |of: &[Received], sends: usize| {
+            if let (None, Some(&(from, _, tag, number))) = (unsent, of.get(sends)) {
+                unsent = Some((number, from, tag, (sends, of.len())));
             }
-        }
-        let wrong = uneven.iter().find(|(_, (sends, receives))| sends != receives);
-        if let Some((&rank, &counts)) = wrong {
-            return Err(Fault::Uneven { rank, counts });
-        }
-        let none = Vec::new();
-        for (&(from, to, tag), sent) in &sends {
-            let received = receives.get(&(from, to, tag)).unwrap_or(&none);
-            for (nth, &(number, step)) in sent.iter().enumerate() {
-                let counts = (sent.len(), received.len());
-                let Some(&(receive, _)) = received.get(nth) else {
-                    return Err(Fault::Unreceived { from: self.named(step), to, tag, counts });
-                };
-                if let Work::Send(message) = program.operations[number as usize].work {
-                    program.messages[message as usize].received_by = receive;
-                }
+        };
+        let mut received_by = Vec::with_capacity(sent.len());
+        for group in sent.chunk_by(|a, b| key(a) == key(b)) {
+            let (from, to, tag) = key(&group[0]);
+            while let Some(before) =
+                pairs.next_if(|of| (of[0].0, of[0].1, of[0].2) < (from, to, tag))
+            {
+                lacks(before, 0);
             }
-        }
-        for (&(from, _, tag), received) in &receives {
-            let sent = received.first().and_then(|&(_, step)| sends.get(&(from, step.rank, tag)));
-            let sent = sent.unwrap_or(&none).len();
-            if let Some(&(_, step)) = received.get(sent) {
-                let counts = (sent, received.len());
-                return Err(Fault::Unsent { to: self.named(step), from, tag, counts });
+            let of = pairs.next_if(|of| (of[0].0, of[0].1, of[0].2) == (from, to, tag));
+            let of = of.unwrap_or_default();
+            if let Some(&nth) = group.get(of.len()) {
+                let (number, counts) = (messages[nth as usize].sent_by, (group.len(), of.len()));
+                return Err(Fault::Unreceived {
+                    from: self.named(program, number),
+                    to,
+                    tag,
+                    counts,
+                });
             }
+            lacks(of, group.len());
+            received_by.extend(of[..group.len()].iter().map(|of| of.3));
+        }
+        pairs.for_each(|of| lacks(of, 0));
+        if let Some((number, from, tag, counts)) = unsent {
+            return Err(Fault::Unsent { to: self.named(program, number), from, tag, counts });
+        }
+        drop(received);
+        for (nth, number) in sent.into_iter().zip(received_by) {
+            program.messages[nth as usize].received_by = number;
         }
         Ok(())
     }
@@ -626,12 +773,7 @@ impl Draft {
         let mut done = 0;
         while let Some(number) = ready.pop() {
             done += 1;
-            let received = match program.operation(number).work {
-                Work::Send(message) => Some(program.messages[message as usize].received_by),
-                _ => None,
-            };
-            let received = received.filter(|&received| received != ANY);
-            for after in program.followers(number).iter().copied().chain(received) {
+            for after in program.freed_by(number) {
                 let waits = &mut waits[after as usize];
                 // One that waits for some of several may be done already.
                 if *waits == 1 {
@@ -648,12 +790,7 @@ impl Draft {
         // Of what each of them waits for, the first that waits itself.
         let mut waits_for = vec![u32::MAX; waits.len()];
         for number in (0..waits.len() as u32).filter(|&number| waits[number as usize] > 0) {
-            let received = match program.operation(number).work {
-                Work::Send(message) => Some(program.messages[message as usize].received_by),
-                _ => None,
-            };
-            let received = received.filter(|&received| received != ANY);
-            for after in program.followers(number).iter().copied().chain(received) {
+            for after in program.freed_by(number) {
                 let first = &mut waits_for[after as usize];
                 *first = number.min(*first);
             }
@@ -664,11 +801,10 @@ impl Draft {
         while !std::mem::replace(&mut seen[at as usize], true) {
             at = waits_for[at as usize];
         }
-        let steps: Vec<Step> = self.steps().map(|(step, _)| step).collect();
-        let mut circle = vec![self.named(steps[at as usize])];
+        let mut circle = vec![self.named(program, at)];
         let mut next = waits_for[at as usize];
         while next != at {
-            circle.push(self.named(steps[next as usize]));
+            circle.push(self.named(program, next));
             next = waits_for[next as usize];
         }
         Fault::Circle(circle)

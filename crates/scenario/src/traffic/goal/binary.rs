@@ -91,8 +91,14 @@ pub(super) fn read(file: &str, class: u8) -> Result<(u32, Draft), String> {
         let bytes = part(start, count)?;
         read_rank(Fields(&bytes), (rank, ranks), class, &mut draft)
             .map_err(|what| format!("rank {rank}: {what}"))?;
+        draft.close(rank);
     }
     Ok((ranks, draft))
+}
+
+/// Name of an operation, which has none in the file.
+pub(super) fn name(_: u32, nth: u32) -> Option<String> {
+    Some(format!("operation {nth}"))
 }
 
 fn read_rank(
@@ -107,10 +113,7 @@ fn read_rank(
     }
     let bytes = count as usize * OPERATION;
     let appendix = fields.0.get(bytes..).ok_or("ends within its operations")?;
-    let appendix: Vec<u32> = appendix
-        .chunks_exact(4)
-        .map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]]))
-        .collect();
+    let (appendix, _) = appendix.as_chunks::<4>();
     let mut steps: Vec<Step> = Vec::with_capacity(count as usize);
     let mut waits: Vec<(u32, u32, bool)> = Vec::new();
     for nth in 0..count {
@@ -139,7 +142,6 @@ fn read_rank(
             3 => draft.calculate((rank, cpu.into()), Span::from_ns(size), &[]),
             _ => return Err(wrong(format!("its type is {kind}; 1, 2 and 3 are known"))),
         };
-        draft.label(step, &format!("operation {nth}"));
         steps.push(step);
         for start in [false, true] {
             let (followers, first) = (fields.u32()? as usize, fields.u32()? as usize);
@@ -149,7 +151,7 @@ fn read_rank(
             let range = first..first.saturating_add(followers);
             let all =
                 appendix.get(range).ok_or_else(|| wrong("waits beyond the part".to_owned()))?;
-            waits.extend(all.iter().map(|&after| (nth, after, start)));
+            waits.extend(all.iter().map(|&after| (nth, u32::from_le_bytes(after), start)));
         }
     }
     for (before, after, start) in waits {
@@ -221,7 +223,7 @@ mod tests {
         }
         let (ranks, draft) = read(name, 0)?;
         let hosts = (0..ranks).map(HostId).collect();
-        draft.finish(hosts, Time::ZERO).map_err(|fault| fault.to_string())
+        draft.finish_named(hosts, Time::ZERO, &super::name).map_err(|fault| fault.to_string())
     }
 
     /// Rank 0 calculates for 7 ns, then sends 9 bytes with tag 5 on nic 2; rank 1 takes any.

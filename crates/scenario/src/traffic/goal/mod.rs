@@ -1,13 +1,15 @@
 //! Schedules of operations from a file in GOAL, as text or in LogGOPSim's binary form.
 
 mod binary;
+mod labels;
 mod text;
 
 use super::flows::{Begun, Wrong};
 use super::keys::check_class;
-use super::program::Program;
+use super::program::{Name, Program};
 use super::{Around, Expected, HostSet, Hosts, ListError, Placement, Site, Source};
 use crate::file::FILE;
+use std::io::BufReader;
 use switchbed_config::param::Unfit;
 use switchbed_config::params;
 use switchbed_units::ids::HostId;
@@ -38,24 +40,33 @@ impl Goal {
         ListError { file: self.file.clone(), line, column: None, what }
     }
 
+    /// Label of an operation, found by reading the text again: labels are not kept, since only a mistake needs them.
+    fn label(&self, rank: u32, nth: u32) -> Option<String> {
+        let file = std::fs::File::open(&self.file).ok()?;
+        let mut found = None;
+        let mut labelled = |of: u32, number: u32, label: &str| {
+            if (of, number) == (rank, nth) {
+                found = Some(label.to_owned());
+            }
+        };
+        text::read(&mut BufReader::new(file), self.class, &mut labelled).ok()?;
+        found
+    }
+
     /// Reads the program of the ranks, on the hosts that a seed deals them to.
     ///
     /// # Errors
     /// A file that cannot be read or is no schedule; more ranks than hosts; a message that only one side has, or
     /// operations that wait for each other.
     pub fn read(&self, seed: u64, place: usize) -> Result<Program, ListError> {
-        let unreadable = |error: std::io::Error| {
-            let what = match error.kind() {
-                std::io::ErrorKind::InvalidData => "not UTF-8; a schedule is text".to_owned(),
-                _ => format!("cannot read the schedule: {error}"),
-            };
-            self.wrong(None, what)
-        };
-        let (ranks, draft) = match binary::is_one(&self.file).map_err(unreadable)? {
+        let unreadable =
+            |error: std::io::Error| self.wrong(None, format!("cannot read the schedule: {error}"));
+        let is_binary = binary::is_one(&self.file).map_err(unreadable)?;
+        let (ranks, draft) = match is_binary {
             true => binary::read(&self.file, self.class).map_err(|what| self.wrong(None, what))?,
             false => {
-                let text = std::fs::read_to_string(&self.file).map_err(unreadable)?;
-                let read = text::read(&text, self.class);
+                let file = std::fs::File::open(&self.file).map_err(unreadable)?;
+                let read = text::read(&mut BufReader::new(file), self.class, &mut |_, _, _| {});
                 read.map_err(|(line, what)| self.wrong(Some(line), what))?
             }
         };
@@ -66,7 +77,9 @@ impl Goal {
         }
         let hosts = self.placement.deal(&self.ranks, (seed, place));
         let hosts: Vec<HostId> = hosts.into_iter().take(ranks as usize).collect();
-        let program = draft.finish(hosts, Time::ZERO + self.start);
+        let name: Name<'_> =
+            if is_binary { &binary::name } else { &|rank, nth| self.label(rank, nth) };
+        let program = draft.finish_named(hosts, Time::ZERO + self.start, name);
         let mut program = program.map_err(|fault| self.wrong(None, fault.to_string()))?;
         program.after = self.after;
         Ok(program)

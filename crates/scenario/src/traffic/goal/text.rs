@@ -9,10 +9,9 @@
 //! }
 //! ```
 
+use super::labels::Labels;
 use crate::traffic::program::{Draft, Envelope, Pattern, Step};
-use std::collections::HashMap;
-use std::iter::Peekable;
-use std::str::Chars;
+use std::io::{BufRead, ErrorKind};
 use switchbed_config::text::shown;
 use switchbed_units::{Bytes, Span};
 
@@ -41,34 +40,61 @@ impl Token {
 }
 
 struct Lexer<'a> {
-    chars: Peekable<Chars<'a>>,
+    source: &'a mut dyn BufRead,
+    /// The line that is being read, and how far it has been.
+    text: String,
+    at: usize,
     line: u64,
     next: Option<Token>,
     /// The class of messages.
     class: u8,
+    /// Whoever wants to know operations' labels: by rank and number there.
+    labelled: &'a mut dyn FnMut(u32, u32, &str),
 }
 
 impl Lexer<'_> {
+    /// The next sign, which stays.
+    fn peek(&mut self) -> Result<Option<char>, Wrong> {
+        if self.at == self.text.len() {
+            (self.text.clear(), self.at = 0);
+            self.source.read_line(&mut self.text).map_err(|error| {
+                let what = match error.kind() {
+                    ErrorKind::InvalidData => "not UTF-8; a schedule is text".to_owned(),
+                    _ => format!("cannot read the schedule: {error}"),
+                };
+                (self.line, what)
+            })?;
+        }
+        Ok(self.text[self.at..].chars().next())
+    }
+
+    /// Takes the next sign if it fits.
+    fn next_if(&mut self, fits: impl Fn(char) -> bool) -> Result<Option<char>, Wrong> {
+        let sign = self.peek()?.filter(|&sign| fits(sign));
+        self.at += sign.map_or(0, char::len_utf8);
+        Ok(sign)
+    }
+
     /// The next part; `None` at the end.
     fn read(&mut self) -> Result<Option<Token>, Wrong> {
         if let Some(token) = self.next.take() {
             return Ok(Some(token));
         }
         loop {
-            let Some(sign) = self.chars.next() else { return Ok(None) };
+            let Some(sign) = self.next_if(|_| true)? else { return Ok(None) };
             match sign {
                 '\n' => {
                     self.line += 1;
                     return Ok(Some(Token::End));
                 }
                 sign if sign.is_whitespace() => {}
-                '/' if self.chars.peek() == Some(&'/') => {
-                    while self.chars.next_if(|&sign| sign != '\n').is_some() {}
+                '/' if self.peek()? == Some('/') => {
+                    while self.next_if(|sign| sign != '\n')?.is_some() {}
                 }
-                '/' if self.chars.next_if_eq(&'*').is_some() => self.pass_comment()?,
+                '/' if self.next_if(|sign| sign == '*')?.is_some() => self.pass_comment()?,
                 sign if is_of_word(sign) => {
                     let mut word = String::from(sign);
-                    while let Some(sign) = self.chars.next_if(|&sign| is_of_word(sign)) {
+                    while let Some(sign) = self.next_if(is_of_word)? {
                         word.push(sign);
                     }
                     return Ok(Some(Token::Word(word)));
@@ -81,7 +107,7 @@ impl Lexer<'_> {
     fn pass_comment(&mut self) -> Result<(), Wrong> {
         let first = self.line;
         let mut star = false;
-        for sign in self.chars.by_ref() {
+        while let Some(sign) = self.next_if(|_| true)? {
             match sign {
                 '/' if star => return Ok(()),
                 '\n' => self.line += 1,
@@ -173,23 +199,23 @@ struct Options {
     nic: u8,
 }
 
-/// A rank as it is read.
-#[derive(Default)]
-struct Labels {
-    steps: HashMap<String, Step>,
-    /// Line, what waits, what for, and whether for its start.
-    waits: Vec<(u64, String, String, bool)>,
-}
-
-/// Reads a schedule: how many ranks it has, and what they do.
+/// Reads a schedule line by line: how many ranks it has, and what they do. Each label is told with its operation's
+/// rank and number there.
 ///
 /// # Errors
 /// The mistake with its line.
-pub(super) fn read(text: &str, class: u8) -> Result<(u32, Draft), Wrong> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut lexer = Lexer { chars: text.chars().peekable(), line: 1, next: None, class };
+pub(super) fn read(
+    source: &mut dyn BufRead,
+    class: u8,
+    labelled: &mut dyn FnMut(u32, u32, &str),
+) -> Result<(u32, Draft), Wrong> {
+    let (text, at, line, next) = (String::new(), 0, 1, None);
+    let mut lexer = Lexer { source, text, at, line, next, class, labelled };
+    lexer.next_if(|sign| sign == '\u{feff}')?;
     let mut begun: Option<(u32, Draft)> = None;
     let mut seen = Vec::new();
+    // The ranks before this one are read.
+    let mut next = 0;
     while let Some(token) = lexer.read()? {
         match (token, &mut begun) {
             (Token::End, _) => {}
@@ -209,6 +235,10 @@ pub(super) fn read(text: &str, class: u8) -> Result<(u32, Draft), Wrong> {
                 }
                 lexer.sign('{')?;
                 read_rank(&mut lexer, rank, *ranks, draft)?;
+                while seen.get(next).is_some_and(|&seen| seen) {
+                    draft.close(next as u32);
+                    next += 1;
+                }
             }
             (token, Some(_)) => return lexer.wrong(Some(&token), "`rank` and its number"),
         }
@@ -218,6 +248,7 @@ pub(super) fn read(text: &str, class: u8) -> Result<(u32, Draft), Wrong> {
 
 fn read_rank(lexer: &mut Lexer, rank: u32, ranks: u32, draft: &mut Draft) -> Result<(), Wrong> {
     let mut labels = Labels::default();
+    let mut waits: Vec<Wait> = Vec::new();
     loop {
         match lexer.read()? {
             Some(Token::End) => {}
@@ -226,49 +257,78 @@ fn read_rank(lexer: &mut Lexer, rank: u32, ranks: u32, draft: &mut Draft) -> Res
                 "send" | "recv" | "calc" => {
                     read_operation(lexer, (rank, ranks), &word, draft)?;
                 }
-                _ => read_labelled(lexer, (rank, ranks), word, draft, &mut labels)?,
+                _ => {
+                    let wait = read_labelled(lexer, (rank, ranks), &word, draft, &mut labels)?;
+                    waits.extend(wait.filter(|wait| !wait.order(&labels, draft)));
+                }
             },
             other => return lexer.wrong(other.as_ref(), "an operation, a label or `}`"),
         }
     }
-    for (line, waits, before, start) in labels.waits {
-        let step = |label: &str| {
-            let found = labels.steps.get(label).copied();
-            found.ok_or_else(|| (line, format!("rank {rank} has no label `{}`", shown(label))))
+    for Wait { line, before, after, start } in waits {
+        let step = |label: u32| {
+            let name = || format!("rank {rank} has no label `{}`", shown(labels.text(label)));
+            labels.step(label).ok_or_else(|| (line, name()))
         };
-        let (before, waits) = (step(&before)?, step(&waits)?);
+        let (before, after) = (step(before)?, step(after)?);
         match start {
-            true => draft.order_start(before, waits),
-            false => draft.order(before, waits),
+            true => draft.order_start(before, after),
+            false => draft.order(before, after),
         }
     }
     Ok(())
+}
+
+/// A label waits for another.
+#[derive(Clone, Copy, Debug)]
+struct Wait {
+    line: u64,
+    before: u32,
+    after: u32,
+    /// For its start.
+    start: bool,
+}
+
+impl Wait {
+    /// Puts it into the draft if both labels are known; starts wait, so that they stay in their order.
+    fn order(&self, labels: &Labels, draft: &mut Draft) -> bool {
+        let steps = labels.step(self.before).zip(labels.step(self.after));
+        let steps = steps.filter(|_| !self.start);
+        steps.is_some_and(|(before, after)| {
+            draft.order(before, after);
+            true
+        })
+    }
 }
 
 /// `label: operation`, or `label requires label`.
 fn read_labelled(
     lexer: &mut Lexer,
     at: (u32, u32),
-    label: String,
+    label: &str,
     draft: &mut Draft,
     labels: &mut Labels,
-) -> Result<(), Wrong> {
+) -> Result<Option<Wait>, Wrong> {
     let expected = "`:`, `requires` or `irequires` behind a label";
     match lexer.read()? {
         Some(Token::Sign(':')) => {
             let word = lexer.word("send, recv or calc")?;
             let line = lexer.line;
             let step = read_operation(lexer, at, &word, draft)?;
-            draft.label(step, &label);
-            match labels.steps.insert(label.clone(), step) {
-                Some(_) => Err((line, format!("rank {} has the label `{label}` twice", at.0))),
-                None => Ok(()),
+            (lexer.labelled)(at.0, step.nth(), label);
+            let number = labels.number(label);
+            if labels.step(number).is_some() {
+                return Err((line, format!("rank {} has the label `{label}` twice", at.0)));
             }
+            labels.steps[number as usize] = Some(step);
+            Ok(None)
         }
         Some(Token::Word(word)) if word == "requires" || word == "irequires" => {
             let before = lexer.word("the label of what comes before")?;
-            labels.waits.push((lexer.line, label, before, word == "irequires"));
-            lexer.end()
+            let line = lexer.line;
+            lexer.end()?;
+            let [after, before] = [label, &before].map(|label| labels.number(label));
+            Ok(Some(Wait { line, before, after, start: word == "irequires" }))
         }
         other => lexer.wrong(other.as_ref(), expected),
     }
@@ -359,9 +419,14 @@ mod tests {
     use switchbed_units::ids::HostId;
 
     fn program(text: &str) -> Result<Program, String> {
-        let (ranks, draft) = read(text, 0).map_err(|(line, what)| format!("{line}: {what}"))?;
+        let mut labels = std::collections::HashMap::new();
+        let mut labelled =
+            |rank, nth, label: &str| _ = labels.insert((rank, nth), label.to_owned());
+        let (ranks, draft) = read(&mut text.as_bytes(), 0, &mut labelled)
+            .map_err(|(line, what)| format!("{line}: {what}"))?;
         let hosts = (0..ranks).map(HostId).collect();
-        draft.finish(hosts, Time::ZERO).map_err(|fault| fault.to_string())
+        let name = |rank, nth| labels.get(&(rank, nth)).cloned();
+        draft.finish_named(hosts, Time::ZERO, &name).map_err(|fault| fault.to_string())
     }
 
     #[test]
