@@ -251,6 +251,10 @@ class _Axis:
     is_size: bool
 
 
+TRIM_SIZE = "switch.trimming.size"
+"""Bytes that trimming leaves of a packet: no multiple of C·RTT, so its values are always listed."""
+
+
 def _axis(
     scenario: Mapping[str, Any], text: str, link: Link, hold: Round, alphas: Sequence[float]
 ) -> _Axis:
@@ -263,7 +267,7 @@ def _axis(
         raise Mistake(f"--param {name}: the scenario has no {key}: give it one, to compare with")
     if listed:
         values = [make(part.strip(), name) for part in listed.split(",")]
-    elif takes.startswith("a size"):
+    elif takes.startswith("a size") and key != TRIM_SIZE:
         sizes = (hold(round(k)) for k in _around(link.product, STEPS, math.sqrt(2)))
         values = [make(quantity.bytes_of(k), name) for k in sizes if k >= link.mtu]
     elif takes.startswith("a time"):
@@ -288,9 +292,11 @@ def _key(scenario: Mapping[str, Any], name: str) -> tuple[str, str]:
         return f"scheme.params.{short}", str(params[short])
     if name in ("alpha", "switch.alpha"):
         return "switch.alpha", "a number"
+    if name in ("trimming.size", TRIM_SIZE):
+        return TRIM_SIZE, "a size"
     if name in ("buffer", "switch.buffer", "pool", "switch.pool"):
         return f"switch.{name.removeprefix('switch.')}", "a size"
-    has = ", ".join([*params, "switch.alpha", "switch.buffer", "switch.pool"])
+    has = ", ".join([*params, "switch.alpha", "switch.buffer", "switch.pool", TRIM_SIZE])
     raise Mistake(f"--param {name}: {scheme} has no such parameter; there are {has}")
 
 

@@ -179,6 +179,21 @@ def test_a_ramps_grid_has_wreds_three_numbers_and_steps() -> None:
     assert sum(p.place[0] == p.place[1] for p in found.points) >= 6
 
 
+def test_the_size_of_trimmed_packets_is_tuned_by_listed_values() -> None:
+    link = Link(10**10, 1e-4, 1500)
+    plain = sb.Scenario.from_file("@star-dctcp").resolved
+    trimming = {"size": "128B", "dscp": 1}
+    trims = {**plain, "switch": {**plain["switch"], "trimming": trimming}}
+    found = grid.build(trims, ["switch.trimming.size=64B,256B"], link, lambda k: k)
+    assert [p.place for p in found.points] == [(64.0,), (128.0,), (256.0,)]
+    assert found.keys == ("switch.trimming.size",)
+    assert found.own == 1
+    with pytest.raises(sb.Mistake, match=r"say which, as --param switch\.trimming\.size=VALUE"):
+        grid.build(trims, ["switch.trimming.size"], link, lambda k: k)
+    with pytest.raises(sb.Mistake, match=r"has no switch\.trimming\.size"):
+        grid.build(plain, ["trimming.size=64B"], link, lambda k: k)
+
+
 def test_a_ramp_that_would_end_before_it_begins_is_no_point() -> None:
     scenario = sb.Scenario.from_file("@star-dctcp").resolved
     scenario["scheme"] = {"name": "red", "params": {"kmin": "30KB", "kmax": "90KB", "pmax": 0.1}}
