@@ -16,6 +16,9 @@ def described(path: Path) -> dict[str, Any]:
         "repetition": path.repetition,
         "took_s": path.took_s,
         "shares": path.shares,
+        "places": [
+            {"port": port, "queue": queue, "share": share} for port, queue, share in path.places
+        ],
         "slowest": [asdict(step) for step in path.slowest(SLOWEST)],
         "steps": [asdict(step) for step in path.steps],
     }
@@ -30,8 +33,11 @@ def show(path: Path) -> None:
     )
     for part, share in path.shares.items():
         say(f"  {100 * share:5.1f} %  {part}")
+    for port, queue, share in path.places[:SLOWEST]:
+        say(f"  {100 * share:5.1f} %  waits at {port}, queue {queue}")
     for step in path.slowest(SLOWEST):
-        say(f"  {_message(step)}: {beyond(step) * 1e6:.2f} us late")
+        where = f", most at {step.places[0][0]}, queue {step.places[0][1]}" if step.places else ""
+        say(f"  {_message(step)}: {beyond(step) * 1e6:.2f} us late{where}")
 
 
 def _message(step: Step) -> str:

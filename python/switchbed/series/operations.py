@@ -1,6 +1,6 @@
 """Operations of collectives and schedules in one run: what ranks did, and what the time went to."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from switchbed._native import Mistake
@@ -26,6 +26,9 @@ class Step:
     end_s: float
     parts: dict[str, float]
     """Seconds by `PARTS`, which add up to its time."""
+    places: tuple[tuple[str, int, float], ...] = ()
+    """Ports and queues where its packets waited, the longest wait first, with their parts of the
+    seconds of queueing and pause; without the table waits none is known."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,17 @@ class Path:
         sums = {part: sum(step.parts[part] for step in self.steps) for part in PARTS}
         whole = sum(sums.values()) or 1.0
         return {part: found / whole for part, found in sums.items()}
+
+    @property
+    def places(self) -> list[tuple[str, int, float]]:
+        """The fraction of the time that messages waited by port and queue, the largest first."""
+        sums: dict[tuple[str, int], float] = {}
+        for step in self.steps:
+            for port, queue, seconds in step.places:
+                sums[port, queue] = sums.get((port, queue), 0.0) + seconds
+        whole = sum(sum(step.parts.values()) for step in self.steps) or 1.0
+        found = [(port, queue, seconds / whole) for (port, queue), seconds in sums.items()]
+        return sorted(found, key=lambda place: (-place[2], place[:2]))
 
     def slowest(self, most: int = 5) -> list[Step]:
         """The messages that took the longest beyond an empty network."""
@@ -70,7 +84,8 @@ def frame(run: Result) -> "pl.DataFrame":
 def critical(run: Result, traffic: int | None = None, repetition: int | None = None) -> Path:
     """The critical path of a repetition: the last one, of the first entry, unless others are asked
     for. A message's time beyond an empty network is pause where ports on its way were held, else
-    retransmission where its sender waited for a timer, else queueing."""
+    retransmission where its sender waited for a timer, else queueing. Queueing and pause are dealt
+    to ports and queues as packets waited there (measure.waits)."""
     import polars as pl
 
     found = frame(run)
@@ -90,19 +105,49 @@ def critical(run: Result, traffic: int | None = None, repetition: int | None = N
         row["row"]: row
         for row in run.flows.filter(pl.col("traffic") == traffic).iter_rows(named=True)
     }
+    places = _Places(run, {row["rank"]: row["host"] for row in rows.values()})
     at: dict[str, Any] | None = max(rows.values(), key=lambda row: (row["end_s"], row["rank"]))
     steps: list[Step] = []
     while at is not None:
         before = _before(at, rows, sends)
         if at["kind"] == "receive" and before is not None and before["kind"] == "send":
             # The message, from its sending to its arrival.
-            steps.append(_step(at, before["start_s"], flows))
+            steps.append(places.of(_step(at, before["start_s"], flows)))
             after = before["after"]
             at = None if after is None else rows.get((before["rank"], int(after)))
             continue
-        steps.append(_step(at, at["start_s"], flows))
+        steps.append(places.of(_step(at, at["start_s"], flows)))
         at = before
     return Path(traffic, repetition, tuple(reversed(steps)))
+
+
+class _Places:
+    """Where messages waited, by the table waits."""
+
+    def __init__(self, run: Result, hosts: dict[int, int]) -> None:
+        self._waits = run.table("waits")
+        self._hosts = hosts
+
+    def of(self, step: Step) -> Step:
+        """The step with its places. Packets between its hosts that came within its time count as
+        its own."""
+        import polars as pl
+
+        late = step.parts["queueing"] + step.parts["pause"]
+        if self._waits.is_empty() or step.peer is None or late <= 0:
+            return step
+        ends = (step.peer, step.rank) if step.kind == "receive" else (step.rank, step.peer)
+        src, dst = (self._hosts.get(rank) for rank in ends)
+        within = (pl.col("end_s") > step.start_s) & (pl.col("start_s") < step.end_s)
+        own = self._waits.filter((pl.col("src") == src) & (pl.col("dst") == dst) & within)
+        sums = own.group_by("port", "queue").agg(pl.col("waited_s").sum())
+        whole = float(sums["waited_s"].sum())
+        found = [
+            (row["port"], int(row["queue"]), late * row["waited_s"] / whole)
+            for row in sums.iter_rows(named=True)
+        ]
+        ordered = sorted(found, key=lambda place: (-place[2], place[:2]))
+        return replace(step, places=tuple(ordered))
 
 
 def _before(

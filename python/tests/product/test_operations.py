@@ -62,6 +62,28 @@ def test_what_is_late_is_queueing_behind_others(chain: Path) -> None:
     assert [step.row for step in path.slowest(1)] == [1]
 
 
+def test_what_is_late_has_a_port_and_a_queue(switchbed: Program, chain: Path) -> None:
+    watched = (CHAIN + SLOW).replace("[[traffic]]", 'measure.waits.every = "2us"\n[[traffic]]', 1)
+    (chain / "watched.toml").write_text(watched)
+    switchbed("run", chain / "watched.toml", "--out", chain / "watched")
+    run = sb.Result.load(chain / "watched")
+    path = operations.critical(run)
+    assert path.took_s == operations.critical(sb.Result.load(chain / "beside")).took_s
+    # The message waits behind the other flow at the port to host 2, which both share.
+    step = path.slowest(1)[0]
+    assert [place[:2] for place in step.places] == [("switch:2", 0)]
+    late = step.parts["queueing"] + step.parts["pause"]
+    assert sum(seconds for *_, seconds in step.places) == pytest.approx(late)
+    assert sum(share for *_, share in path.places) == pytest.approx(
+        path.shares["queueing"] + path.shares["pause"]
+    )
+    assert set(run.table("waits")["port"]) <= {"switch:1", "switch:2"}
+    text = switchbed("traffic", "critical", chain / "watched").stdout
+    assert "waits at switch:2, queue 0" in text
+    found = json.loads(switchbed("traffic", "critical", chain / "watched", "--json").stdout)
+    assert {place["port"] for place in found["places"]} >= {"switch:2"}
+
+
 def test_the_path_is_printed(switchbed: Program, chain: Path) -> None:
     text = switchbed("traffic", "critical", chain / "beside").stdout
     assert text.startswith("traffic 0, repetition 0: ")

@@ -52,7 +52,7 @@ params! {
         /// The first so many packets of each captured port are kept; docs/performance.md has
         /// the memory that one takes.
         capture_packets: u64 = "1000000" as count(1, 1_000_000_000);
-        /// Most rows of each of the tables series, goodput, probes, changes, rates, flow_series and operations,
+        /// Most rows of each of the tables series, goodput, probes, changes, rates, flow_series, waits and operations,
         /// which are in memory until the run ends. One that is full ends there, with a warning; the
         /// run goes on.
         samples: u64 = "10000000" as count(1, 1_000_000_000_000);

@@ -125,6 +125,28 @@ impl FlowSeries {
 }
 
 params! {
+    /// Times that data packets waited at ports, by the hosts that they go between.
+    pub struct Waits {
+        /// Ports, named as in queues. Default: all ports of switches.
+        ports: Option<Vec<String>> as PORTS;
+        /// Waits of packets that came within so long are summed.
+        every: Span = "10us";
+    }
+}
+
+impl Waits {
+    fn check(&self) -> Result<(), Unfit> {
+        match (self.every, &self.ports) {
+            (Span::ZERO, _) => Err(Unfit::new(Self::KEY.every, "an interval is longer than 0")),
+            (_, Some(ports)) if ports.is_empty() => {
+                Err(Unfit::new(Self::KEY.ports, "it lists nothing: leave the key away"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+params! {
     /// The monitors of a scenario; none of them unless it asks.
     #[derive(Default)]
     pub struct Monitors {
@@ -137,6 +159,8 @@ params! {
         convergence: Option<Convergence>;
         /// Windows, round trips and rates of flows' senders at even times: the table flow_series.
         flow_series: Option<FlowSeries>;
+        /// Times that data packets waited at ports, by the hosts that they go between: the table waits.
+        waits: Option<Waits>;
         /// Ports whose lines' idle time is counted while a sender has data for them that it has
         /// not sent yet: underflow_s in the table ports.
         underflow: PortNames;
@@ -154,6 +178,8 @@ impl Monitors {
         let convergence = self.convergence.iter().try_for_each(|of| of.check(run));
         convergence.map_err(|unfit| (Self::KEY.convergence, unfit))?;
         let flow_series = self.flow_series.iter().try_for_each(|of| of.check(traffic));
-        flow_series.map_err(|unfit| (Self::KEY.flow_series, unfit))
+        flow_series.map_err(|unfit| (Self::KEY.flow_series, unfit))?;
+        let waits = self.waits.iter().try_for_each(Waits::check);
+        waits.map_err(|unfit| (Self::KEY.waits, unfit))
     }
 }

@@ -281,15 +281,16 @@ impl Wire for Line<'_, '_> {
     #[inline(always)]
     fn sent(&mut self, slot: SlotId, marked: bool, now: Time, until: Time) {
         let Channel { delay, node, switch, rank, shard, ingress } = self.channel;
-        if self.packets.met.is_some() {
-            self.count_sent(slot, marked, now);
-        }
+        let arrived = match self.packets.met.is_some() || self.told {
+            true => self.count_sent(slot, marked, now),
+            false => Time::ZERO,
+        };
         let at = until + delay;
         self.packets.hops += 1;
         // INT is written before observers see the packet, and losses come after both.
         if self.told {
             self.stamp(slot, now);
-            self.tell_sent(slot, now, until, at);
+            self.tell_sent(slot, arrived, [now, until, at]);
             if self.is_to_lose(slot) {
                 return self.packets.arena.free(slot);
             }
@@ -351,16 +352,18 @@ impl Wire for Line<'_, '_> {
 }
 
 impl Line<'_, '_> {
-    /// Counts a packet for its transport. Hosts' cards have no part in the waits.
-    fn count_sent(&mut self, slot: SlotId, marked: bool, now: Time) {
+    /// Counts a packet for its transport, where there are several. Hosts' cards have no part in the waits. Answers
+    /// when it came to its queue; zero: it was never there.
+    fn count_sent(&mut self, slot: SlotId, marked: bool, now: Time) -> Time {
         let data = transit::label(self.packets.arena.cargo(slot)).is_data();
         let arrived = self.packets.arena.take_arrived(slot);
-        let Some(met) = self.packets.met(slot) else { return };
+        let Some(met) = self.packets.met(slot) else { return arrived };
         met.marks += u64::from(marked);
         if data && self.feedbacks.is_some() {
             // A packet that passes an idle port was never in its queue.
             met.wait(if arrived == Time::ZERO { Span::ZERO } else { now.since(arrived) });
         }
+        arrived
     }
 
     /// A packet reaches a node of another shard at a time.
@@ -414,11 +417,13 @@ impl Line<'_, '_> {
     }
 
     #[cold]
-    fn tell_sent(&mut self, slot: SlotId, left: Time, until: Time, arrives: Time) {
+    fn tell_sent(&mut self, slot: SlotId, arrived: Time, [left, until, arrives]: [Time; 3]) {
         self.tell_left(slot, until);
         let Some(watch) = &mut self.cold[self.nth].watch else { return };
         let cargo = self.packets.arena.cargo(slot);
         watch.sent(&Sent {
+            arrived,
+            queue: self.packets.arena.queue(slot),
             left,
             until,
             arrives,

@@ -20,4 +20,5 @@ pub mod queue_stats;
 pub(crate) mod room;
 pub mod series;
 pub(crate) mod underflow;
+pub(crate) mod waited;
 pub(crate) mod watch;

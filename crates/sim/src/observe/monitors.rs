@@ -3,7 +3,9 @@
 //! file: what it sees and its tables; and its line here.
 
 use super::observer::{Asked, Observer, Site};
-use switchbed_scenario::measure::{Bursts, Changes, Convergence, FlowSeries, Monitors, PortNames};
+use switchbed_scenario::measure::{
+    Bursts, Changes, Convergence, FlowSeries, Monitors, PortNames, Waits,
+};
 
 /// A section of `[measure]`, which knows its ports, its tables and its observer.
 pub(crate) trait Monitor {
@@ -63,6 +65,7 @@ monitors! {
     bursts: Option<Bursts>;
     convergence: Option<Convergence>;
     flow_series: Option<FlowSeries>;
+    waits: Option<Waits>;
     underflow: PortNames;
 }
 

@@ -9,6 +9,10 @@ use switchbed_units::Time;
 /// A packet that a port has sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
+    /// Time when its queue took it in.
+    pub arrived: Time,
+    /// The queue that it was in.
+    pub queue: QueueId,
     /// Time when its transmission began.
     pub left: Time,
     /// Time when its transmission ended.
