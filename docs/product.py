@@ -19,6 +19,7 @@ THEORY = {
 """The command that draws each."""
 BY_PAGES = {
     "prototyping.md": {"waiting.png": "prototyping-tcn.png"},
+    "trimming.md": {"incast.png": "trimming-incast.png"},
     "plots.md": {
         f"{kind}.png": f"plots/{kind}.png"
         for kind in ("curve", "fct", "cdf", "queue", "shares", "heatmap", "utilisation")

@@ -1,6 +1,7 @@
 //! The conformance suite on evolved sequences: the first two bytes choose the scheme, each
 //! six after them are an operation on one of two ports. Half of all inputs meet a scheme of the
-//! registry, which are a twentieth of the combinations.
+//! registry, which are a twentieth of the combinations. The last bit of the second byte has them go through a port that
+//! trims besides.
 #![no_main]
 
 #[path = "../../crates/qdisc/tests/conformance/mod.rs"]
@@ -10,7 +11,7 @@ mod suite;
 use libfuzzer_sys::fuzz_target;
 use suite::cases::{self, Case};
 use suite::driver::{Op, PORTS, Step, check};
-use suite::registered;
+use suite::{registered, trimmed};
 use switchbed_qdisc::{Ecn, FlowId, Packet};
 use switchbed_units::{Rate, Span};
 
@@ -19,6 +20,7 @@ thread_local! {
         cases::all(),
         registered::cases().into_iter().chain(registered::mixtures()).collect(),
     ];
+    static TRIMMED: Vec<trimmed::Case> = trimmed::cases();
 }
 
 fn step(bytes: &[u8; 6]) -> Step {
@@ -51,6 +53,9 @@ fuzz_target!(|bytes: &[u8]| {
     let Some((head, rest)) = bytes.split_first_chunk::<2>() else { return };
     let steps: Vec<Step> = rest.as_chunks().0.iter().take(500).map(step).collect();
     let nth = u16::from_le_bytes(*head) as usize;
+    if nth >> 15 != 0 {
+        TRIMMED.with(|cases| trimmed::check(&cases[nth % cases.len()], &steps));
+    }
     CASES.with(|cases| {
         let cases = &cases[nth % 2];
         check(&cases[nth / 2 % cases.len()], &steps);

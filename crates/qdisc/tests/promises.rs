@@ -7,7 +7,7 @@ mod shares;
 
 use crate::conformance::cases::{self, Case};
 use crate::conformance::driver::{Op, PORTS, Step, check, same};
-use crate::conformance::registered;
+use crate::conformance::{registered, trimmed};
 use proptest::prelude::*;
 use proptest::test_runner::{FileFailurePersistence, TestRunner};
 use std::thread;
@@ -87,6 +87,21 @@ fn promised(case: Case) {
     };
     if let Err(error) = runner.run(&steps(), holds) {
         panic!("{}: {error}", case.name);
+    }
+}
+
+/// Nothing is lost, doubled or cut otherwise where ports trim.
+#[test]
+fn every_scheme_keeps_its_books_while_its_port_trims() {
+    for case in trimmed::cases() {
+        let mut runner = TestRunner::new(config());
+        let holds = |steps: Vec<Step>| {
+            trimmed::check(&case, &steps);
+            Ok(())
+        };
+        if let Err(error) = runner.run(&steps(), holds) {
+            panic!("{}: {error}", case.name);
+        }
     }
 }
 

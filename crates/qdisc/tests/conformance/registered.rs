@@ -151,8 +151,15 @@ pub fn mixtures() -> Vec<Case> {
     (0..all.len()).map(mixture).chain(ruled()).collect()
 }
 
+/// Every scheme that leaves memory and scheduling to the switch, at its defaults.
+pub fn choices() -> Vec<Choice> {
+    let choice = |scheme: &'static SchemeInfo| scheme.with(base(scheme)).ok();
+    let choices = SCHEMES.iter().filter_map(choice);
+    choices.filter(|choice| !choice.about().fills_the_seats()).collect()
+}
+
 /// A switch whose ports share their memory by this policy.
-fn switch(policy: BufferPolicy) -> Switch {
+pub fn switch(policy: BufferPolicy) -> Switch {
     let pool = policy.shares_pool().then_some(POOL);
     Switch {
         queues: QUANTA.len() as u16,

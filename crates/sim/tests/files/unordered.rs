@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use switchbed_scenario::{Scenario, plans_of};
-use switchbed_sim::{FlowRecord, Simulation, Status};
+use switchbed_sim::{FlowRecord, Progress, Simulation, Status};
 
 /// A star of 100 Gbps with htsim's packets, queue of one bandwidth-delay product and trimming.
 fn star(hosts: u32, kind: &str, traffic: &str) -> Scenario {
@@ -99,4 +99,81 @@ fn a_ring_all_reduce_is_near_its_bound() {
         let took = last_us(&run(&star(16, kind, ring)));
         assert!((2_438.0..1.12 * 2_438.0).contains(&took), "{kind}: {took}");
     }
+}
+
+/// A permutation of 128 hosts on 16 leaves under 8 spines, 2 MB each: the part of its rate that the busiest link between
+/// leaves and spines sent over the mean, and when the last message was there.
+fn permutation(transport: &str, trims: bool) -> (f64, f64) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let list = folder.path().join("permutation.csv");
+    // 5 i + 3 is odd where i is even: no host sends to itself.
+    let row = |i: u32| format!("0,{i},{},2000000\n", (5 * i + 3) % 128);
+    let rows: String = (0..128).map(row).collect();
+    std::fs::write(&list, format!("start_s,src,dst,size_bytes\n{rows}")).expect("written");
+    let file = list.display();
+    let trimming = match trims {
+        true => "buffer = \"90KB\"\ntrimming = { size = \"64B\", dscp = 1, mode = \"htsim\" }",
+        false => "buffer = \"9MB\"",
+    };
+    let text = format!(
+        r#"
+[topology]
+kind = "leaf-spine"
+leaves = 16
+spines = 8
+hosts_per_leaf = 8
+host_rate = "100Gbps"
+host_delay = "1us"
+[switch]
+queues = 2
+discipline = "fifo"
+{trimming}
+[[switch.queue]]
+queue = 1
+strict = true
+scheme = "none"
+[scheme]
+name = "red"
+[scheme.params]
+kmin = "18KB"
+kmax = "72KB"
+pmax = 1
+weight = 1
+mark_at = "dequeue"
+[host]
+mtu = "4150B"
+delay = "0us"
+[roce]
+mtu = "4086B"
+header = "64B"
+ack_class = 1
+{transport}
+[[traffic]]
+kind = "list"
+file = "{file}"
+"#
+    );
+    let plans = plans_of("p.toml", &text, Path::new(""), &[], None);
+    let plans = plans.unwrap_or_else(|why| panic!("{why}"));
+    let results = switchbed_sim::run(&plans[0].scenario, &Progress::new()).expect("runs");
+    let busiest = results.summary.paths.values().map(|of| of.busiest_over_mean);
+    (busiest.fold(0.0, f64::max), last_us(&run(&plans[0].scenario)))
+}
+
+#[test]
+fn a_permutation_has_no_hot_link() {
+    // Each of 8 connections a leaf deals its packets to 64 entropies, whose hashes put 512 of them on 8 links: 64 each, with a
+    // standard deviation of 7.5. The busiest of 256 links has 1.45 of the mean in one draw of sixty.
+    for spray in ["oblivious", "bitmap", "reps"] {
+        let transport =
+            format!("spray = \"{spray}\"\ncontrol_len = \"64B\"\n[transport]\nkind = \"nscc\"");
+        let (busiest, took) = permutation(&transport, true);
+        println!("{spray}: {busiest} {took}");
+        assert!((1.0..1.45).contains(&busiest), "{spray}: {busiest}");
+        // 162.5 us on a line of its own; the busiest link takes so much longer.
+        assert!((162.5..1.45 * 162.5).contains(&took), "{spray}: {took}");
+    }
+    // One path a flow: of 8 flows on 8 links three or more share one.
+    let (busiest, took) = permutation("[transport]\nkind = \"dcqcn\"", false);
+    assert!(busiest > 2.5 && took > 3.0 * 162.5, "{busiest} {took}");
 }
