@@ -103,7 +103,7 @@ STEPS = (
     Step("hosts", "one flow under losses beside kernel, ns-3, ns-2", _python("evidence.hosts")),
     Step(
         "frames",
-        "ten million hostile frames",
+        "ten million hostile frames, half of them through a switch that trims",
         _python("evidence.robustness.live_frames", "10000000"),
     ),
     Step(

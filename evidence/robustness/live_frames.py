@@ -1,5 +1,6 @@
-"""Frames through the live switch between devices in memory: all accounted for, none altered, and in
-bounded memory, while its scheme changes (`crates/live/examples/frames.rs`).
+"""Frames through the live switch between devices in memory: all accounted for, none altered but
+those that are trimmed, and in bounded memory, while its scheme changes and trimming comes and goes
+(`crates/live/examples/frames.rs`).
 
     python -m evidence.robustness.live_frames [COUNT]
 
@@ -12,6 +13,8 @@ import sys
 import time
 
 MOST_MEMORY = 64 << 20
+TRIMS_FROM = 1_000_000
+"""Half of so many frames meet a switch that trims."""
 
 
 def main() -> int:
@@ -31,6 +34,8 @@ def main() -> int:
         wrong.append("frames")
     if found["memory_bytes"] > MOST_MEMORY:
         wrong.append("memory_bytes")
+    if count >= TRIMS_FROM and found["cut"] == 0:
+        wrong.append("cut")
     for name in wrong:
         print(f"live_frames: {name} is {found[name]}", file=sys.stderr)
     return 1 if wrong else 0

@@ -1,11 +1,12 @@
 //! Frames without end through a live switch between devices in memory: `frames COUNT`. Every frame
-//! that comes out must be one that went in, but for its mark; all that went in must be sent, dropped
-//! or refused; and memory must stay. The scheme changes as it goes. Prints one line of JSON.
+//! that comes out must be one that went in, but for its mark, or its beginning with lengths and checksums of its own where
+//! frames are trimmed; all that went in must be sent, dropped or refused; and memory must stay. The scheme changes as it
+//! goes, and every other one is with trimming. Prints one line of JSON.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
 
-use common::{MBPS, frame, live, notifier, scheme, step};
+use common::{MBPS, frame, live, notifier, scheme, step, trimming};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -13,7 +14,7 @@ use switchbed_live::device::{Device, LONGEST, Received};
 use switchbed_live::forward::AnyDevice;
 use switchbed_live::{Fake, Forwarder, Switch};
 use switchbed_qdisc::units::{Bytes, Rate, Span, Time};
-use switchbed_scenario::Live;
+use switchbed_scenario::{BufferPolicy, Live};
 use switchbed_wire::cnm;
 
 const PORTS: usize = 4;
@@ -85,6 +86,7 @@ struct Told {
     received: AtomicU64,
     sent: AtomicU64,
     foreign: AtomicU64,
+    cut: AtomicU64,
 }
 
 /// The device of one port: of all frames those that come in by it.
@@ -139,6 +141,12 @@ impl Device for Side {
             self.told.frames.write(number, &mut self.again);
             // ECN and its checksum.
             let differs = |i: usize| frame[i] != self.again[i];
+            if frame.len() < self.again.len() {
+                let wrong = !is_beginning(frame, &self.again);
+                self.told.foreign.fetch_add(u64::from(wrong), Relaxed);
+                self.told.cut.fetch_add(1, Relaxed);
+                return Ok(());
+            }
             let same = self.again.len() == frame.len()
                 && (0..frame.len().min(NUMBER)).filter(|&i| differs(i)).count() <= 3
                 && frame[NUMBER..] == self.again[NUMBER..];
@@ -149,6 +157,32 @@ impl Device for Side {
     fn due(&self) -> Time {
         if self.number < self.told.count { at(self.number) } else { Time::NEVER }
     }
+}
+
+/// Whether a frame is what trimming leaves of another: the first 128 bytes, with DSCP 46, and lengths that fit. Its IP
+/// checksum is right if it was.
+fn is_beginning(frame: &[u8], whole: &[u8]) -> bool {
+    let number = |at: usize| usize::from(u16::from_be_bytes([frame[at], frame[at + 1]]));
+    // Lengths and checksums of IP and UDP, and the DSCP.
+    let changed = (0..NUMBER).filter(|&i| frame[i] != whole[i]).count();
+    if frame.len() != 128 || frame[NUMBER..] != whole[NUMBER..128] || changed > 10 {
+        return false;
+    }
+    match number(12) {
+        0x0800 => {
+            number(16) == 128 - 14 && frame[15] >> 2 == 46 && is_right(frame) == is_right(whole)
+        }
+        0x86dd => number(18) == 128 - 14 - 40,
+        _ => true,
+    }
+}
+
+/// Whether the checksum of an IPv4 header is right (RFC 1071).
+fn is_right(frame: &[u8]) -> bool {
+    let header = frame.get(14..14 + usize::from(frame[14] & 15) * 4).unwrap_or_default();
+    let words = header.as_chunks::<2>().0.iter().map(|&two| u32::from(u16::from_be_bytes(two)));
+    let sum: u32 = words.sum();
+    (sum & 0xffff) + (sum >> 16) == 0xffff
 }
 
 /// The switch in its n-th stretch.
@@ -163,6 +197,11 @@ fn set(n: u64) -> Live {
     let mut live = live(PORTS, schemes[n as usize % schemes.len()].clone());
     live.live.routes.truncate(PORTS - 1);
     live.switch.buffer = Bytes::new(150_000);
+    if n % 2 == 1 {
+        // Queue 1 keeps its half for what is left of frames.
+        live.switch.policy = BufferPolicy::Static;
+        live.switch.trimming = Some(trimming());
+    }
     live.port.iter_mut().for_each(|port| port.rate = Rate::from_bps(2000 * MBPS));
     live
 }
@@ -178,7 +217,8 @@ fn main() {
     let count = std::env::args().nth(1).and_then(|text| text.parse().ok()).expect("frames COUNT");
     let zero = AtomicU64::default;
     let frames = Frames::new();
-    let told = Arc::new(Told { frames, count, received: zero(), sent: zero(), foreign: zero() });
+    let [received, sent, foreign, cut] = [(); 4].map(|()| zero());
+    let told = Arc::new(Told { frames, count, received, sent, foreign, cut });
     let side = |port| Box::new(Side::new(&told, port)) as AnyDevice;
     let mut forwarder =
         Forwarder::new(Switch::new(set(0)), (0..PORTS).map(side).collect(), Fake::default());
@@ -203,13 +243,14 @@ fn main() {
     println!(
         "{{\"frames\": {received}, \"sent\": {}, \"marked\": {}, \"dropped\": {dropped}, \
          \"refused\": {refused}, \"flooded\": {}, \"left\": {}, \"unaccounted\": {}, \
-         \"foreign\": {}, \"memory_bytes\": {}}}",
+         \"foreign\": {}, \"cut\": {}, \"memory_bytes\": {}}}",
         told.sent.load(Relaxed),
         of(|port| port.marked_packets),
         stats.flooded,
         stats.frames,
         copies as i64 - (of(|port| port.sent_packets) + dropped + refused) as i64,
         told.foreign.load(Relaxed),
+        told.cut.load(Relaxed),
         most_memory(),
     );
 }

@@ -33,7 +33,15 @@ pub(crate) fn check<'a>(
             if let Traffic::Goal(goal) = &traffic.source {
                 let program = goal.read(scenario.run.seed, entry).map_err(refused)?;
                 let bytes = program.messages.iter().map(|message| message.bytes.get()).sum();
-                add(listed, Listed { flows: program.flows(), bytes, ..Listed::default() });
+                let held = Listed {
+                    flows: program.flows(),
+                    bytes,
+                    messages: program.flows(),
+                    operations: u64::from(program.operations()).saturating_sub(2 * program.flows()),
+                    connections: program.connections.into(),
+                    ..Listed::default()
+                };
+                add(listed, held);
                 continue;
             }
             let Traffic::List(list) = &traffic.source else { continue };
@@ -97,5 +105,8 @@ fn add(listed: &mut Listed, held: Listed) {
     listed.flows += held.flows;
     listed.bytes = listed.bytes.saturating_add(held.bytes);
     listed.together += held.together;
+    listed.messages += held.messages;
+    listed.operations += held.operations;
+    listed.connections += held.connections;
     listed.last_s = listed.last_s.max(held.last_s);
 }

@@ -70,6 +70,12 @@ pub struct Listed {
     pub together: u64,
     /// When the last one starts, in seconds.
     pub last_s: f64,
+    /// Messages of schedules, the operations that neither send nor receive these, and the connections that they use.
+    pub messages: u64,
+    /// See `messages`.
+    pub operations: u64,
+    /// See `messages`.
+    pub connections: u64,
 }
 
 impl List {

@@ -257,6 +257,8 @@ pub struct Expected {
     pub connections: f64,
     /// Messages of a program that is drawn up for the run.
     pub messages: f64,
+    /// Messages of a schedule that is read for the run, and its operations that neither send nor receive these.
+    pub scheduled: (f64, f64),
     /// Packets that come back.
     pub probes: f64,
     /// Seconds until its last flow starts.

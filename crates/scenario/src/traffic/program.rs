@@ -657,7 +657,7 @@ impl Finished<'_> {
         (rank, label.unwrap_or_else(|| self.described(program, number)))
     }
 
-    /// What an operation does.
+    /// Describes an operation without a name.
     fn described(&self, program: &Program, number: u32) -> String {
         match program.operation(number).work {
             Work::Send(message) => {
@@ -718,7 +718,7 @@ impl Finished<'_> {
         let mut sent: Vec<u32> = (0..messages.len() as u32).collect();
         sent.retain(|&nth| !self.about[messages[nth as usize].to as usize].any);
         sent.sort_unstable_by_key(|nth| (key(nth), *nth));
-        // What one side lacks is found first among sends, then among receives.
+        // Sends without a receive are reported before receives without a send.
         let mut unsent = None;
         let mut pairs = received.chunk_by(|a, b| (a.0, a.1, a.2) == (b.0, b.1, b.2)).peekable();
         let mut lacks = |of: &[Received], sends: usize| {

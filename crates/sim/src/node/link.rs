@@ -91,7 +91,7 @@ pub(super) mod transit {
         Noted(cargo.words[OUT]).first()
     }
 
-    /// What was noted of the ports that it may take.
+    /// Reads the set of ports that was noted as it left for the switch.
     #[inline]
     pub(crate) fn noted(cargo: &Cargo) -> Noted {
         Noted(cargo.words[OUT])

@@ -46,9 +46,9 @@ pub(crate) struct Shared {
     pub(crate) routing: Routing,
     /// The port that is noted in a packet as it leaves for a switch; where that chooses, [`crate::routing::Noted`].
     pub(crate) noted: Arc<dyn Route>,
-    /// Their choices depend on the load of ports.
+    /// Switches choose by the load of ports.
     pub(crate) looks_at_ports: bool,
-    /// Their choices depend on a table of flowlets.
+    /// Switches choose by a table of flowlets.
     pub(crate) remembers_flows: bool,
     /// Links may go down or be drained: switches choose as packets arrive.
     pub(crate) reroutes: bool,

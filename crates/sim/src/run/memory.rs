@@ -39,6 +39,10 @@ const WAITING_BYTES: u64 = 380;
 /// A collective's message with its operations, and what its ideal time goes by; and programs as such.
 const MESSAGE_BYTES: u64 = 520;
 const PROGRAMS_BYTES: u64 = 1_600_000;
+/// A message of a schedule with both its operations, and another operation of one, beside the flow's. When flows end,
+/// they take the memory that reading the schedule has given back.
+const SCHEDULED_BYTES: u64 = 40;
+const OPERATION_BYTES: u64 = 40;
 /// Packets that a card takes: Linux's `fq`, and others of what waits for a line that is down or paused.
 const CARD_PACKETS: f64 = 10_000.0;
 /// A sample of a queue and its row in `series`.
@@ -132,6 +136,8 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
     let parts = parts.chain([
         ("programs", f64::from(u8::from(messages > 0.0)), PROGRAMS_BYTES),
         ("messages of programs", messages, MESSAGE_BYTES),
+        ("messages of schedules", sum(|source| source.scheduled.0), SCHEDULED_BYTES),
+        ("operations of schedules", sum(|source| source.scheduled.1), OPERATION_BYTES),
         ("windows in cards", windows.map(|(source, _)| source.together).sum(), WAITING_BYTES),
         ("packets", packets, PACKET_BYTES),
         ("places of packets", packets.min(MOVED), MOVED_BYTES),

@@ -106,14 +106,17 @@ impl Source for Goal {
     fn expected(&self, around: &Around<'_>) -> Expected {
         let flows = around.listed.flows as f64;
         let ranks = self.ranks.len() as f64;
-        let open = flows.min(super::keys::OPEN_A_HOST * ranks);
+        // Messages of a connection follow each other.
+        let connections = around.listed.connections as f64;
+        let open = flows.min(super::keys::OPEN_A_HOST * ranks).min(connections);
         Expected {
             flows,
             open,
             receivers: ranks,
             together: open,
             mean_bytes: Some(around.listed.bytes as f64 / flows.max(1.0)),
-            connections: flows.min(ranks * (ranks - 1.0)),
+            connections,
+            scheduled: (around.listed.messages as f64, around.listed.operations as f64),
             lasts_s: around.listed.last_s.min(around.until_s),
             ..Expected::default()
         }
