@@ -127,7 +127,7 @@ struct State {
 
 /// Bytes of payload a second, less the margin of pacing.
 fn bytes_per_s(mss: u32, bw: u64, gain: u64) -> u64 {
-    let rate = u128::from(bw) * u128::from(mss) * u128::from(gain) >> 8;
+    let rate = (u128::from(bw) * u128::from(mss) * u128::from(gain)) >> 8;
     u64::try_from((rate * u128::from(1_000_000 / 100 * PACED)) >> SHIFT).unwrap_or(u64::MAX)
 }
 
@@ -266,7 +266,7 @@ impl Control for Bbr {
 
     fn model(&self, mss: u32) -> Option<Model> {
         let state = &*self.0;
-        let bw = u128::from(state.bandwidth()) * u128::from(mss) * 1_000_000 >> SHIFT;
+        let bw = (u128::from(state.bandwidth()) * u128::from(mss) * 1_000_000) >> SHIFT;
         Some(Model {
             mode: match state.mode {
                 Mode::Startup => "startup",
@@ -327,7 +327,7 @@ impl State {
     /// Bandwidth times least round trip times gain, in packets, rounded up.
     fn bdp(&self, bw: u64, gain: u64) -> u32 {
         let Some(rtt) = self.min_rtt_us else { return INITIAL };
-        let scaled = u128::from(bw) * u128::from(rtt) * u128::from(gain) >> 8;
+        let scaled = (u128::from(bw) * u128::from(rtt) * u128::from(gain)) >> 8;
         u32::try_from(scaled.div_ceil(1 << SHIFT)).unwrap_or(u32::MAX / 4)
     }
 

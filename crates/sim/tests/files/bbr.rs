@@ -58,7 +58,7 @@ fn modes(of: &Table) -> Vec<&str> {
 }
 
 /// Spans of the table's rows with one mode: mode, start and end in seconds.
-fn spans<'a>(of: &'a Table) -> Vec<(&'a str, f64, f64)> {
+fn spans(of: &Table) -> Vec<(&str, f64, f64)> {
     let mut found: Vec<(&str, f64, f64)> = Vec::new();
     for (mode, &at) in modes(of).into_iter().zip(floats(of, "time_s")) {
         match found.last_mut().filter(|last| last.0 == mode) {
