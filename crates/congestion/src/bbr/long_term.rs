@@ -93,7 +93,7 @@ impl LongTerm {
         }
         // An interval ends with a loss, when the tokens are gone once more.
         let (lost, delivered) = (conn.lost - self.lost, conn.delivered - self.delivered);
-        if sample.losses == 0 || delivered == 0 || lost << 8 < LOSSY * delivered {
+        if sample.losses == 0 || delivered == 0 || (lost << 8) < LOSSY * delivered {
             return Shown::Nothing;
         }
         let took = ms(conn.delivered_at).saturating_sub(self.since_ms);
