@@ -1,6 +1,6 @@
 """A discipline as `tc -j -d qdisc show` prints it. Options that nothing reads are named.
 
-`UNREAD` has the keys of iproute2 6.16 (tc/q_*.c) that a scenario has no place for.
+`UNREAD` has keys of iproute2 (tc/q_*.c) that a scenario has no place for.
 """
 
 from collections.abc import Mapping
