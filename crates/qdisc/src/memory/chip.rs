@@ -114,6 +114,7 @@ impl Chip {
         if !gross {
             return self.cells(size);
         }
+        // any.
         let own =
             GROUPS * self.group_cells() + u64::from(self.parts()) * QUEUES * self.queue_cells();
         self.cells(size - xoff.unwrap_or(0)).saturating_sub(u64::from(self.ports) * own)
@@ -127,8 +128,10 @@ impl Chip {
     /// α of a lossy queue. Where its threshold multiplies with its port's: what has the same effect
     /// on a queue that has its port alone, α_p·α_q/(1 + α_q).
     pub fn queue_alpha(&self) -> Option<f64> {
+        // SONiC's `dynamic_th` is log₂ α.
         let alpha = libm::exp2(f64::from(self.alpha_queue?));
         let port = self.alpha_port.map(|port| libm::exp2(f64::from(port)));
+        // The queue holds α_q of what the port's share leaves, so that the port's α bounds it.
         Some(port.map_or(alpha, |port| port * alpha / (1.0 + alpha)))
     }
 
@@ -171,6 +174,7 @@ pub struct Asic(pub &'static Chip);
 const NAMES: [&str; CHIPS.len()] = {
     let mut names = [""; CHIPS.len()];
     let mut i = 0;
+    // `const` allows no iterators, hence the loop.
     while i < names.len() {
         names[i] = CHIPS[i].name;
         i += 1;

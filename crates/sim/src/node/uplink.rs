@@ -87,6 +87,8 @@ impl Net for Card<'_, '_> {
 
     #[inline]
     fn full(&mut self, now: Time) -> bool {
+        // A port that is not settled holds too many packets at most, so there is nothing to settle
+        // yet.
         if self.link.driver.queued() < CARD_HOLDS {
             return false;
         }

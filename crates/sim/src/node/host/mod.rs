@@ -261,6 +261,7 @@ impl Host {
         };
         let own = settings.probes.iter().enumerate().filter(|(_, source)| source.src == id);
         for (number, source) in own {
+            // A source without an end must not keep the run going.
             log.running += u64::from(source.stop != Time::NEVER);
             host.wake(source.start, Timer::Probe(host.probes.len() as u32));
             host.probes.push(Probes::new(number as u32, settings.probe_samples));
@@ -381,6 +382,7 @@ impl Host {
     /// An endless flow sends nothing more from now on; it ends when what is on its way is there.
     fn stop<N: Net>(&mut self, conn: ConnId, number: u64, cx: &mut Cx<N>, now: Time) {
         let half = &mut self.senders[conn];
+        // The connection may have closed since, and its number belong to another flow.
         if !half.open || half.running.back().is_none_or(|flow| flow.number != number) {
             return;
         }
@@ -402,6 +404,8 @@ impl Host {
             Timer::Stop { conn, number } => self.stop(conn, number, cx, now),
             Timer::Sender { conn, flow } => {
                 let half = &mut self.senders[conn];
+                // A timer cannot be cancelled: one that has been replaced finds another time in
+                // `armed`.
                 if half.open && half.flow == flow && half.armed == now {
                     half.armed = Time::NEVER;
                     half.sending.on_timeout(cx.settings.transport(half.kind), now);
@@ -416,6 +420,7 @@ impl Host {
             }
             Timer::Receiver { conn, flow } => {
                 let half = &mut self.receivers[conn];
+                // As above: the number may be another connection's, or the timer replaced.
                 if half.open && half.flow == flow && half.armed == now {
                     half.armed = Time::NEVER;
                     half.receiving.on_timeout(cx.settings.transport(half.kind), now);
@@ -450,6 +455,7 @@ impl Host {
     /// The card may send.
     #[cold]
     fn card_due<N: Net>(&mut self, cx: &mut Cx<N>, now: Time) {
+        // A later request for an earlier time has replaced this wake-up.
         if self.card_armed != now {
             return;
         }
@@ -727,6 +733,7 @@ impl Host {
             let half = &mut self.senders[conn];
             let Some(flow) = half.running.front() else { return };
             let (number, ends) = (flow.number, half.sending.acked() >= flow.until);
+            // A program's operations end with the ACK, whatever the setting says of other flows.
             if !ends || !cx.settings.ends_acked() && !is_programs(number) {
                 return;
             }

@@ -88,6 +88,7 @@ impl Settings {
             reaction: *reaction,
             tells_left: host.small_queues.on && tcp,
             intake: intake::Settings::of(host),
+            // No source at all would divide by zero.
             probe_samples: measure.samples / (probes.len() as u64).max(1),
             probes,
             programs,
