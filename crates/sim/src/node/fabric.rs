@@ -455,7 +455,6 @@ impl Fabric {
                     }
                 }
             }
-        // Departures at `end` itself come after whatever else happens then, in the next visit.
         }
         // `end` itself belongs to the next visit.
         net.settle(Time::from_ps(end.as_ps() - 1));

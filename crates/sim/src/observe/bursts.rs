@@ -90,6 +90,7 @@ impl Peaks {
 
     /// The peaks of the bursts that began by now.
     fn take(&mut self, now: Time) -> &[(Time, Vec<Peak>)] {
+        // `begin` leaves out what begins right now: one picosecond more counts it.
         self.begin(Time::from_ps(now.as_ps() + 1));
         &self.bursts
     }

@@ -169,6 +169,7 @@ impl Following {
 
     /// Whether all packets of a flow with these ways take the link.
     fn is_crossed(&self, ways: Ways) -> bool {
+        // Of a sprayed flow only a part of the packets takes the link.
         ways.shares().is_some_and(|shares| shares.contains(&(self.link, 1.0)))
     }
 
@@ -199,6 +200,7 @@ impl Following {
             };
             flows.insert(key, track);
         }
+        // A sum of floating-point numbers depends on its order, which must not depend on shards.
         rates.sort_by_key(|&(key, _)| key);
         let fair_bps = rates.iter().map(|(_, rate)| rate).sum::<f64>() / rates.len() as f64;
         for (key, rate_bps) in &rates {

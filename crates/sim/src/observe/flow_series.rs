@@ -74,6 +74,7 @@ impl Observer for Sampling {
         states.retain(|of| self.asked.has(of.row, of.traffic, of.class));
         states.sort_unstable_by_key(|of| of.number);
         self.next = now + self.asked.every;
+        // All flows of a sample or none: half a sample would look like flows that have ended.
         if !self.room.take(states.len() as u64, now) {
             self.next = Time::NEVER;
             return work;

@@ -109,6 +109,7 @@ impl Observer for Underflow {
             let watch = view.network.watch_mut(*link);
             let busy = watch.and_then(|watch| watch.of_mut::<Busy>());
             for (begin, end) in busy.into_iter().flat_map(|busy| busy.0.drain(..)) {
+                // Strictly before: a change at that instant may be due to this very transmission.
                 while let Some((unsent, _)) = change.filter(|(unsent, _)| unsent.at < begin) {
                     idle.pend(unsent.at, unsent.begins);
                     change = changes.next();

@@ -56,6 +56,7 @@ pub(crate) fn sources(traffic: &[Entry], ecn: bool, seed: u64) -> Vec<Source> {
         for &src in &**from {
             let entity = (entry as u64) << 32 | u64::from(src);
             let bits = Stream::new(seed, "probe paths", entity).next_u64();
+            // The highest bit would stand for a path that a flow list pins.
             let keys = [bits as u32 & !Hop::PINNED, (bits >> 32) as u32 & !Hop::PINNED];
             sources.extend(classes.iter().map(|&class| Source {
                 src: HostId(src),

@@ -117,6 +117,7 @@ impl Host {
         for (entry, program) in programs.each() {
             let Some(rank) = programs.rank(entry, self.id) else { continue };
             *running += 1;
+            // A host without a part in the program before never learns of its end.
             let waits = program.after.is_some_and(|of| programs.rank(of, self.id).is_some());
             if !waits {
                 self.wake(program.start, Timer::Begin(self.parts.len() as u32));

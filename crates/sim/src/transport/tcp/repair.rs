@@ -82,6 +82,7 @@ impl Sender {
         self.window.collapse(config, (!keep).then_some(flight));
         if config.rack() {
             self.lose_all(now);
+            // `tcp_enter_loss`: what is still in flight, and one packet more.
             let left = self.in_flight(config).div_ceil(config.mss as u64);
             self.window.lower(left as f64 + 1.0);
         } else {

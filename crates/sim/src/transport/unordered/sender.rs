@@ -171,6 +171,7 @@ impl Sender {
 
     /// Whether a packet of so many bytes may leave, as far as window and credit go.
     fn may_send(&self, config: &Config, wire: u64) -> bool {
+        // A packet that is larger than the window leaves alone, or it never would.
         let fits = self.in_flight == 0 || self.in_flight + wire <= self.window_bytes();
         fits && (!config.credits || self.credit > 0)
     }
@@ -244,6 +245,7 @@ impl Sender {
         packet.times = packet.times.saturating_add(1);
         let Packet { offset, len, .. } = *packet;
         let data = Fields::new(RdmaKind::Sprayed, offset, psn, entropy).with_len(len);
+        // The last packet before a wait asks for a SACK, on which the wait depends.
         let asks = self.due(config).is_none();
         self.asked |= asks;
         let data = data.with_asks(asks);
@@ -293,6 +295,7 @@ impl Sender {
             _ => answer.psn().wrapping_sub(self.speculative) < 1 << 31,
         };
         if self.speculates && forfeits {
+            // Credit that was not given is lost, but a debt stays.
             (self.speculates, self.credit) = (false, self.credit.min(0));
         }
         match answer.kind() {
@@ -328,6 +331,7 @@ impl Sender {
     fn on_sack(&mut self, config: &Config, sack: Fields, now: Time) {
         self.asked = false;
         let newly = self.heard(sack);
+        // Karn's rule: of a packet that was sent twice, nothing tells which sending is answered.
         let rtt = self
             .packet(sack.psn())
             .filter(|packet| packet.times == 1 && packet.state == State::Out);
