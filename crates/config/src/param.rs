@@ -168,6 +168,7 @@ impl SectionSpec {
     /// assert_eq!(QUEUE, "queue");
     /// ```
     pub const fn key(&self, name: &'static str) -> &'static str {
+        // A `const fn` has no iterators and compares no texts, here and below.
         let mut i = 0;
         while i < self.keys.len() {
             if same(self.keys[i].name, name) {
@@ -534,6 +535,7 @@ const fn fits(own: &ParamKind, kind: &ParamKind) -> bool {
         (Size, Size | Threshold) | (Time, Time | Wait) | (Rate, Rate) => true,
         (Number { .. }, Number { .. }) => true,
         (Count { max: most, .. }, Count { max, .. }) => *max <= *most,
+        // A number of packets is read as a u32.
         (Count { max, .. }, Packets) => *max >= u32::MAX as u64,
         (Text, Text) => true,
         (List(own), List(kind)) => fits(own, kind),

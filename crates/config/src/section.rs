@@ -144,6 +144,7 @@ impl<'a> Section<'a> {
 
     fn param(&self, name: &str) -> &'static Param {
         let named = || self.keys.iter().filter(|param| param.name == name);
+        // Several kinds may have a key of this name: the one that applies, else any.
         let param = named().find(|param| self.applies(param)).or_else(|| named().next());
         let param = param.unwrap_or_else(|| unreachable!("{} is no key of {}", name, self.path));
         self.asked.borrow_mut().push(param.name);

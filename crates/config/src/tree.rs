@@ -195,6 +195,7 @@ pub fn parse_value(text: &str, at: At) -> Result<Node, String> {
             node.move_to(at);
             Ok(node)
         }
+        // A text that begins so means TOML: a bare word would hide the mistake.
         Err(error) if text.starts_with(['{', '"', '\'']) => {
             Err(format!("is no TOML value: {}", error.message().replace('\n', " ")))
         }
@@ -221,6 +222,7 @@ impl Lines {
 
     /// The number of the line, from 1, that the byte is on.
     fn number(&self, byte: usize) -> u32 {
+        // The first line begins at byte 0, so the count of beginnings is the line's number.
         self.0.partition_point(|&start| start <= byte) as u32
     }
 

@@ -137,6 +137,7 @@ impl Lateness {
     /// Counts a wake-up that was `late` after its time.
     pub fn count(&mut self, late: Span) {
         let ns = late.as_ps() / 1000;
+        // Bin n holds times below 2ⁿ ns.
         self.bins[(u64::BITS - ns.leading_zeros()).min(63) as usize] += 1;
         self.max_ns = self.max_ns.max(ns);
     }

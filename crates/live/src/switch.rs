@@ -124,6 +124,7 @@ impl Switch {
             Some(ip) => (self.live.live.classes[ip.dscp() as usize], ip.ecn()),
             None => (0, 0),
         };
+        // In the order of the field's values, 00 to 11.
         let ecn = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][ecn as usize];
         Packet { flow: FlowId(frame.flow), len_bytes: length as u32, ingress, class, ecn }
     }
@@ -287,6 +288,7 @@ fn qdisc(live: &Live, port: &LivePort, place: Place) -> Box<dyn switchbed_qdisc:
     let mut switch = Cow::Borrowed(&live.switch);
     if live.switch.trimming.is_some()
         && let Some(trimming) = &mut switch.to_mut().trimming
+    // Ports know classes and no DSCPs.
     {
         trimming.dscp = live.live.classes[usize::from(trimming.dscp)];
     }

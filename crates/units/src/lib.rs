@@ -92,6 +92,7 @@ impl Span {
     /// `s` seconds, rounded to the nearest picosecond; negative counts as zero.
     #[inline]
     pub fn from_secs_f64(s: f64) -> Self {
+        // A cast truncates and saturates: hence the half, and negative numbers come to 0.
         Span((s * PS_PER_S as f64 + 0.5) as u64)
     }
     /// Picoseconds.
@@ -141,6 +142,7 @@ impl Rate {
     /// the exact long run).
     #[inline]
     pub const fn tx_time(self, bytes: u32) -> Span {
+        // Overflows from 2.3 MB on, which no packet is long.
         Span(8 * PS_PER_S * bytes as u64 / self.0)
     }
 }

@@ -119,6 +119,7 @@ impl Decimal {
 
     /// The number times `unit`, if that is whole and not too large.
     fn times(&self, unit: u64, of: Dimension) -> Result<u64, String> {
+        // A product that saturates is over the largest value, and is refused below.
         let product = self.digits.saturating_mul(unit.into());
         let scale = 10_u128.pow(self.decimals);
         if product / scale > of.largest().into() {

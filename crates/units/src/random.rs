@@ -25,6 +25,7 @@ pub trait Random {
     fn below(&mut self, n: u64) -> u64 {
         loop {
             let wide = self.next_u64() as u128 * n as u128;
+            // 2⁶⁴ mod n: products with a lower half below it would be drawn once too often.
             if wide as u64 >= n.wrapping_neg() % n {
                 return (wide >> 64) as u64;
             }
@@ -59,6 +60,7 @@ impl Stream {
 
     /// A double exponentially distributed with mean 1.
     pub fn exponential(&mut self) -> f64 {
+        // 1 − u is never 0, so the logarithm is finite.
         -libm::log(1.0 - self.unit())
     }
 

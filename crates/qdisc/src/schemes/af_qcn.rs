@@ -182,6 +182,7 @@ impl AfQcn {
     /// Makes it for a port of `queues` queues.
     pub fn new(settings: AfQcnSettings, queues: usize) -> Self {
         let arrivals = Arrivals::new(settings.beta, settings.active_threshold.as_f64());
+        // Before the first interval has ended nobody has more than a share.
         let controller = Controller { arrivals, level: f64::INFINITY };
         AfQcn {
             sampler: Sampler::new(settings.qcn, queues),
@@ -201,6 +202,7 @@ impl AfQcn {
         let Some(bytes) = arrivals.active_bytes(self.settings.party.of(packet)) else { return 0 };
         let (weight, cap) = self.settings.shares.over(packet.class, self.settings.interval);
         let excess = 1.0 - cap.min(level * weight) / bytes;
+        // A party without any share would come to 64, one more than 6 bits hold.
         (64.0 * excess.clamp(0.0, 1.0)).min(FULL_SCALE as f64) as i32
     }
 

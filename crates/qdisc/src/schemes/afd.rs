@@ -207,6 +207,8 @@ impl Marker for Afd {
                 let off = |bytes: u64| bytes as f64 - reference.as_f64();
                 let step = a2 * off(queue.old_bytes) - a1 * off(length);
                 let step = if divided { step / parties } else { step };
+                // At the end of the first interval M_fair is still infinite: it starts from an
+                // equal part of the line.
                 let before = queue
                     .fair_bytes
                     .min(line_bytes / if queue.fair_bytes.is_finite() { 1.0 } else { parties });

@@ -184,6 +184,7 @@ impl Marker for ByQueue {
             let units = period.as_ps() / unit.as_ps();
             let due = self.ended / units - before / units;
             if due > 0 {
+                // A member's interval may have ended earlier than the last of the common ones.
                 let since = unit * (self.ended % units);
                 member.tick(&View { now: view.now - since, ..*view }, due);
             }

@@ -192,6 +192,7 @@ impl Marker for Cedm {
         if !self.has_payload(len_bytes) {
             return Departure::Pass;
         }
+        // The packet that leaves is still counted by the view.
         let bytes = view.port.queue_bytes(queue).get() - len_bytes as u64;
         let CedmSettings { k1, k2, weight, .. } = self.settings;
         let Queue { slope, last } = &mut self.queues[queue as usize];

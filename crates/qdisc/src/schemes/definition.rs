@@ -43,6 +43,7 @@ pub const fn notifier(rule: &'static str) -> [&'static str; 5] {
 impl About {
     /// Returns whether it fills the seats of classifier, buffer and scheduler itself.
     pub fn fills_the_seats(&self) -> bool {
+        // A scheme that has a scheduler of its own has classifier and buffer too.
         self.seats[3] != "any"
     }
 

@@ -169,6 +169,8 @@ impl FqCodel {
     /// A packet has left the head of its queue.
     fn left(&mut self, packet: &Packet) -> &mut Flow {
         let flow = self.of(packet);
+        // Whatever is dropped is the head: victims are, and the port's oldest packet is its flow's
+        // oldest.
         flow.packets.pop_front();
         flow.bytes -= u64::from(packet.len_bytes);
         flow

@@ -125,6 +125,7 @@ impl Hcf {
         self.high = 1 - self.high;
         self.left.fill(self.settings.credits);
         if view.now.since(self.key_changed) >= self.settings.period {
+            // The golden ratio in 32 bits: successive keys differ in many bits.
             self.key = self.key.wrapping_add(0x9e37_79b9);
             self.key_changed = view.now;
         }

@@ -133,6 +133,7 @@ words! {
 /// Computes base^n by squaring, alike on every machine.
 pub(crate) fn power(mut base: f64, mut n: u64) -> f64 {
     let mut result = 1.0;
+    // Once the result has underflowed to 0, no factor changes it.
     while n > 0 && result > 0.0 {
         if n & 1 == 1 {
             result *= base;

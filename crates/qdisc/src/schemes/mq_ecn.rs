@@ -196,6 +196,7 @@ impl MqEcn {
     /// and without the decay where that changes nothing.
     #[inline]
     fn over(&self, view: &View, queue: QueueId, bytes: u64) -> bool {
+        // Through i64: from u64 the conversion takes several instructions.
         let bytes = bytes as i64 as f64;
         let most = self.threshold_bytes * view.port.quantum_ps(queue);
         bytes * self.rounds.round_ps_before_idling(view, queue) > most

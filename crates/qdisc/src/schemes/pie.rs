@@ -140,6 +140,7 @@ impl Control {
         if self.p >= 0.1 {
             delta = delta.min(0.02);
         }
+        // RFC 8033's 250 ms stand at a target of 15 ms; other targets in proportion.
         if wait * RFC_TARGET.as_secs_f64() > 0.25 * target.as_secs_f64() {
             delta += 0.02;
         }

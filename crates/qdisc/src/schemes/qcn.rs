@@ -169,6 +169,7 @@ impl Sampler {
 
 /// Bytes until the next sample.
 fn period(settings: &QcnSettings, quantized: i32, rng: &mut dyn Random) -> f64 {
+    // The top 3 of the 6 bits; a negative feedback has the longest period.
     let base = PERIODS[quantized.max(0) as usize >> 3];
     if settings.jitter == 0.0 {
         base

@@ -266,6 +266,8 @@ impl<S: Share> Red<S> {
 
     /// Whether a packet for which the probability is `p` is marked.
     fn chosen(&self, queue: QueueId, p: f64, rng: &mut dyn Random) -> bool {
+        // No draw where the outcome is certain: the stream must not depend on the settings of other
+        // packets.
         if p <= 0.0 || p >= 1.0 {
             return p >= 1.0;
         }
@@ -345,6 +347,7 @@ impl<S: Share> Marker for Red<S> {
         _: Note,
         rng: &mut dyn Random,
     ) -> Departure {
+        // The queue's last packet: it is idle once this has been sent.
         if view.port.queue_packets(queue) == 1 {
             let takes = view.port.rate().tx_time(view.arena.packet(slot).len_bytes);
             self.queues[queue as usize].decayed = view.now + takes;
