@@ -123,6 +123,7 @@ impl Shape for Clos {
         for a in 0..aggregations {
             let (from, pod) = (edges + a, a / self.aggregations_per_pod);
             let below = pod * self.edges_per_pod..(pod + 1) * self.edges_per_pod;
+            // Aggregation j of every pod is linked to all cores of plane j, as in a fat-tree.
             let first = edges + aggregations + a % self.aggregations_per_pod * plane;
             let mut ports: Vec<_> = below.map(|to| across(from, to, aggregation)).collect();
             ports.extend((first..first + plane).map(|to| across(from, to, core)));
@@ -166,6 +167,8 @@ impl Route for UpDown {
             if edge == number {
                 dst - edge * self.hosts_per_edge
             } else {
+                // Of a pinned path's number the edge's choice is the lowest digit, the
+                // aggregation's the next.
                 self.hosts_per_edge + spread(hop.key, switch, (1, self.aggregations_per_pod))
             }
         } else if number < self.cores {
@@ -182,6 +185,7 @@ impl Route for UpDown {
     }
 
     fn ways(&self, dst: HostId, switch: SwitchId) -> Set<'_> {
+        // Path 0 takes the first port of the set.
         let PortId(port) = self.route(Hop { dst, key: Hop::PINNED }, switch);
         let among = match switch.0 {
             edge if edge < self.edges && port >= self.hosts_per_edge => self.aggregations_per_pod,

@@ -51,6 +51,7 @@ impl<T: Router> Router for ByFlowlet<T> {
         let gap = self.table.gap;
         let entry = self.table.entry(header.flow);
         let kept = entry.filter(|&(last, port)| now.since(last) < gap && set.contains(port));
+        // Still asked, though with one port: the inner choice counts the packet.
         let among = kept.map_or(set, |(_, PortId(port))| Set::Run(port, 1));
         let port = self.each.choose(header, among, ports, now);
         *entry = Some((now, port));

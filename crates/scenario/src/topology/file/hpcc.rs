@@ -91,6 +91,7 @@ pub(super) fn parse(text: &str, form: Head) -> Result<Described, Wrong> {
                 )));
             }
             let node = word.below(nodes, "a switch")?;
+            // SimAI names the NVSwitches first.
             let nv = count - left < nvswitches;
             if named[node as usize].replace((word.line, nv)).is_some() {
                 return Err(word.wrong("this switch is named already"));

@@ -228,6 +228,8 @@ fn build(hosts: u32, pod: Given, tiers: &[Tier]) -> Result<Described, Wrong> {
     let mut links = |upper: usize, low: u32, high: u32| {
         let below = if upper == 0 { Span::ZERO } else { tiers[upper - 1].switch };
         let Tier { speed: rate, latency, switch, bundle, down, .. } = &tiers[upper];
+        // Switches take no time here: each link has half of the latency of the switches at its
+        // ends.
         let delay = *latency + (below + *switch) / 2;
         let link = Link { ends: [low, high], rate: *rate, delay, mtu: None, line: down.key.line };
         described.links.extend(std::iter::repeat_n(link, *bundle as usize));
@@ -238,6 +240,7 @@ fn build(hosts: u32, pod: Given, tiers: &[Tier]) -> Result<Described, Wrong> {
         (above..above + aggs).for_each(|agg| links(1, first_tor + nth, first_agg + agg));
     }
     for nth in 0..if cores > 0 { counts[1] } else { 0 } {
+        // Core c is linked to aggregation c modulo their number in each pod.
         let own = (nth % aggs..cores).step_by(aggs as usize);
         own.for_each(|core| links(2, first_agg + nth, first_core + core));
     }

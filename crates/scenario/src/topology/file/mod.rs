@@ -372,6 +372,7 @@ impl Described {
         let mut nearer: Vec<usize> = (0..self.nodes.len()).collect();
         let first_of = |nearer: &mut Vec<usize>, mut node: usize| {
             while nearer[node] != node {
+                // Union-find with path halving.
                 nearer[node] = nearer[nearer[node]];
                 node = nearer[node];
             }
