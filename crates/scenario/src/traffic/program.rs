@@ -110,6 +110,7 @@ pub struct Program {
 impl Program {
     /// A rank's operations: the first, and the one after the last.
     pub fn of_rank(&self, rank: u32) -> std::ops::Range<u32> {
+        // `ends` are running totals: a rank begins where the one before ends.
         let first = rank.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
         first..self.ends[rank as usize]
     }
@@ -132,6 +133,7 @@ impl Program {
 
     /// The operations that wait for one.
     pub fn followers(&self, number: u32) -> &[u32] {
+        // `until` is a running total, as `ends` is.
         let first = number.checked_sub(1).map_or(0, |before| self.operation(before).until);
         &self.followers[first as usize..self.operation(number).until as usize]
     }
@@ -163,6 +165,7 @@ impl Program {
                 let text = match (self.operation(number).work, sent[number as usize]) {
                     (Work::Send(message), _) => {
                         let Message { to, bytes, channel, .. } = self.messages[message as usize];
+                        // GOAL's nic and cpu are bytes.
                         let nic = channel % 256;
                         format!("send {}b to {to} tag {tag} cpu 0 nic {nic}", bytes.get())
                     }
@@ -174,6 +177,7 @@ impl Program {
                         )
                     }
                     (Work::Calculate(span, cpu), _) => {
+                        // To the nearest nanosecond.
                         format!("calc {} cpu {}", (span.as_ps() + 500) / 1000, cpu % 256)
                     }
                     (Work::Receive, None) => {
@@ -487,6 +491,7 @@ impl Draft {
             let first = program.operations.len() as u32;
             let mut edges = of.edges.clone();
             edges.sort_unstable();
+            // A wait written twice would count twice, and be done once.
             edges.dedup();
             let mut edge = edges.iter().peekable();
             for (nth, (operation, _)) in (0..).zip(&of.operations) {
@@ -497,6 +502,7 @@ impl Draft {
                         let connection =
                             *connections.entry((rank as u32, to, channel)).or_insert(next);
                         let (sent_by, from, received_by) = (first + nth, rank as u32, ANY);
+                        // A flow without payload would have no packet to end with.
                         let bytes = bytes.max(Bytes::new(1));
                         let message = Message {
                             sent_by,
@@ -515,6 +521,7 @@ impl Draft {
                         Work::Send(program.messages.len() as u32 - 1)
                     }
                     Drafted::Receive(pattern) => {
+                        // Pushed in rising order, which `pattern` relies on for its search.
                         if of.any {
                             program.patterns.push((first + nth, pattern));
                         }
@@ -533,6 +540,7 @@ impl Draft {
             }
             for (nth, &done) in &of.least {
                 let waits_for = &mut program.operations[(first + nth) as usize].waits_for;
+                // A step cannot wait for more than there is.
                 *waits_for = done.min(*waits_for);
             }
             program.ends.push(program.operations.len() as u32);
@@ -546,6 +554,7 @@ impl Draft {
     /// Puts in the operations that stand for starts, and one for a rank without any.
     fn complete(&mut self) {
         for rank in &mut self.ranks {
+            // A rank with nothing to do would never be done with a repetition.
             if rank.operations.is_empty() {
                 rank.operations.push((Drafted::Calculate(Span::ZERO, 0), None));
             }
@@ -569,6 +578,7 @@ impl Draft {
         let mut uneven: BTreeMap<u32, (usize, usize)> = BTreeMap::new();
         for (number, (step, operation)) in (0..).zip(self.steps()) {
             match operation {
+                // Matched only at run time, by arrival: here the counts can be compared, no more.
                 Drafted::Send(Envelope { to, .. }, _) if self.ranks[to as usize].any => {
                     uneven.entry(to).or_default().0 += 1;
                 }
@@ -591,6 +601,8 @@ impl Draft {
         let none = Vec::new();
         for (&(from, to, tag), sent) in &sends {
             let received = receives.get(&(from, to, tag)).unwrap_or(&none);
+            // As MPI's messages do not overtake, the n-th send with a tag belongs to the n-th
+            // receive.
             for (nth, &(number, step)) in sent.iter().enumerate() {
                 let counts = (sent.len(), received.len());
                 let Some(&(receive, _)) = received.get(nth) else {
@@ -604,6 +616,7 @@ impl Draft {
         for (&(from, _, tag), received) in &receives {
             let sent = received.first().and_then(|&(_, step)| sends.get(&(from, step.rank, tag)));
             let sent = sent.unwrap_or(&none).len();
+            // More receives than sends: the first that stays without.
             if let Some(&(_, step)) = received.get(sent) {
                 let counts = (sent, received.len());
                 return Err(Fault::Unsent { to: self.named(step), from, tag, counts });
@@ -661,6 +674,8 @@ impl Draft {
         let mut seen = vec![false; waits.len()];
         let first = waits.iter().position(|&waits| waits > 0).unwrap_or(0);
         let mut at = first as u32;
+        // Each waits for another that waits: some step comes twice, and from there the circle
+        // begins.
         while !std::mem::replace(&mut seen[at as usize], true) {
             at = waits_for[at as usize];
         }

@@ -228,6 +228,7 @@ fn in_cards(
 fn in_network(scenario: &Scenario, protocols: &Protocols, sources: &[Expected]) -> f64 {
     let Scenario { topology, switch, scheme, host, transport, .. } = scenario;
     let delay = topology.one_way() + host.delay * 2;
+    // Bandwidth-delay product: twice the way, for data there and ACKs back.
     let held = 2.0 * delay.as_secs_f64() * topology.host_rates().most().as_bps() as f64 / 8.0;
     let queue = match scheme.params().get("threshold") {
         Some(Value::Bytes(threshold)) => *threshold,

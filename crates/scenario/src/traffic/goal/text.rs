@@ -142,6 +142,7 @@ impl Lexer<'_> {
         let word = self.word("a size, as in 8b,")?;
         let digits = word.strip_suffix('b').unwrap_or(&word);
         let size = self.as_number(digits, "size in bytes", u64::MAX >> 8)?;
+        // Schedules have both `8b` and `8 b`.
         if digits.len() == word.len() {
             self.keyword("b")?;
         }
@@ -151,6 +152,7 @@ impl Lexer<'_> {
     fn end(&mut self) -> Result<(), Wrong> {
         match self.read()? {
             None | Some(Token::End) => Ok(()),
+            // A brace may close the rank on the line of its last operation.
             Some(Token::Sign('}')) => {
                 self.put_back(Token::Sign('}'));
                 Ok(())
@@ -231,6 +233,7 @@ fn read_rank(lexer: &mut Lexer, rank: u32, ranks: u32, draft: &mut Draft) -> Res
             other => return lexer.wrong(other.as_ref(), "an operation, a label or `}`"),
         }
     }
+    // Labels may be used above their operation: only here all are known.
     for (line, waits, before, start) in labels.waits {
         let step = |label: &str| {
             let found = labels.steps.get(label).copied();
@@ -329,6 +332,7 @@ fn read_options(lexer: &mut Lexer, may: &[&str]) -> Result<Options, Wrong> {
                     let tag = lexer.word("a tag")?;
                     options.tag = match &*tag {
                         "-1" => None,
+                        // 2³² − 1 is any tag in the binary form.
                         tag => Some(lexer.as_number(tag, "tag", u64::from(u32::MAX) - 1)? as u32),
                     };
                 }
