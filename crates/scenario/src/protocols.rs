@@ -45,6 +45,7 @@ impl Protocols {
         let mut of = Protocols { all: Vec::new(), base: 0, pairs: None, entries: Vec::new() };
         let sends = |entry: &&Entry| !matches!(entry.source, Traffic::Probe(_));
         let mut senders = scenario.traffic.iter().filter(sends).peekable();
+        // No entry sends, or one has no transport of its own: then the sections' are in use.
         if senders.peek().is_none() || senders.any(|entry| entry.transport.is_none()) {
             let pairs = scenario.roce.as_ref();
             let queue_pairs = |roce: &Roce| Protocol::QueuePairs(Box::new(roce.clone()));
@@ -55,6 +56,8 @@ impl Protocols {
             if let Some(roce) = pairs
                 && let Some(classes) = &roce.classes
             {
+                // Without the classes it can equal an entry's own queue pairs, and shares its
+                // place.
                 let bare = Roce { classes: None, ..roce.clone() };
                 of.pairs = Some((classes.clone(), of.add(queue_pairs(&bare))));
             }
@@ -67,11 +70,13 @@ impl Protocols {
     }
 
     fn add(&mut self, protocol: Protocol) -> u8 {
+        // By value: entries that write the same share a place, and results.
         let known = self.all.iter().position(|other| *other == protocol);
         let place = known.unwrap_or_else(|| {
             self.all.push(protocol);
             self.all.len() - 1
         });
+        // Too many are refused later (`MOST`), with a message: here it must only not wrap.
         place.min(usize::from(u8::MAX)) as u8
     }
 
@@ -83,6 +88,7 @@ impl Protocols {
     /// The place among them of the transport of a traffic entry's flows of a class.
     pub fn place(&self, entry: u32, class: u8) -> u8 {
         match (self.entries.get(entry as usize), &self.pairs) {
+            // An entry's own transport carries all its classes.
             (Some(&Some(own)), _) => own,
             (_, Some((classes, pairs))) if classes.contains(&class) => *pairs,
             _ => self.base,
@@ -130,6 +136,7 @@ impl Protocols {
         let name = |(place, protocol): (usize, &Protocol)| {
             let kind = protocol.kind();
             let first = self.all.iter().position(|other| other.kind() == kind);
+            // The first of a kind goes by the kind alone, others by how they differ from it.
             let Some(first) = first.filter(|&first| first < place) else { return kind.to_owned() };
             let (first, own) = (self.all[first].entries(), protocol.entries());
             let differs = own.into_iter().filter(|entry| !first.contains(entry));

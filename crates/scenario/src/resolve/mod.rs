@@ -33,6 +33,7 @@ pub(crate) fn resolve(
     let plain = |spec: SectionSpec, packet| {
         Section::open(origin, spec.name, spec.keys, root.get(spec.name), packet)
     };
+    // Without a packet size, which `host.mtu` has yet to give.
     let choice = plain(crate::host::SECTION, None)?;
     let named = choice.given(Host::KEY.profile).is_some();
     let profile = Profile::load(&choice.get::<String>(Host::KEY.profile)?)?;
@@ -104,6 +105,7 @@ pub(crate) fn resolve(
         queues: switch.queues,
     };
     let traffic = crate::traffic::resolve(origin, root, &site, &under)?;
+    // Of several queue pairs the first: the card is the same for all.
     let of_entries = traffic.iter().filter_map(|entry| entry.transport.as_ref()?.queue_pairs());
     let pairs = roce.iter().chain(of_entries).next();
     let nic = match (&switch.pfc, pairs) {
@@ -163,6 +165,7 @@ pub(crate) fn resolve(
         traffic,
         event,
         measure,
+        // Before PFC has its say: pausing needs a queue a class.
         run,
     };
     fields::check(origin, root, &scenario, &graph)?;
