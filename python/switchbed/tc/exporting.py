@@ -84,10 +84,12 @@ class _Export:
         if self.choices.rate is not None:
             parent = self._shape(self.choices.rate)
         limits = self._limits()
+        # Disciplines with flow queues of their own are not put into bands.
         if self.count == 1 or library.makes_queues(self.scenario["scheme"]["name"]):
             self._leaf(parent, self.queues[0], limits[0])
             return self.made, self.said
         if self._tree(parent):
+            # Bands are counted from 1 in handles, and in hexadecimal digits.
             for band, (queue, limit) in enumerate(zip(self.queues, limits, strict=True), 1):
                 self._leaf(f"parent {TREE}{band:x}", queue, limit)
             self._classes()
@@ -96,13 +98,16 @@ class _Export:
 
     def add(self, where: str, what: str) -> None:
         """A discipline."""
+        # `replace` works whether or not the device has a root discipline already.
         verb = "replace" if where == "root" else "add"
         self.made.append(f'tc qdisc {verb} dev "$dev" {where} {what}')
 
     def _shape(self, rate: int) -> str:
+        # Two packets at least: tbf drops what is longer than its bucket.
         bucket = max(2 * self.mtu, rate // 8 // 1000)  # what a millisecond brings
         self.add("root", f"handle {TBF} tbf rate {rate}bit burst {bucket} limit {bucket + 10**6}")
         by = f"by tbf, with bursts of {bucket} B"
+        # Tc's rates are bytes a second.
         if rate % 8 == 0:
             self.said.exact("topology.rate", f"{quantity.gbps(rate)} {by}")
         else:
@@ -189,6 +194,7 @@ class _Export:
             self.said.refused("switch.classify", f"{how}: bands are by DSCP: classify = class")
             return
         order = [each.index for each in self.queues]
+        # The band is worked out by the shell, which runs for each DSCP.
         band = "1" if how == "single" else f"$(printf %x $((dscp % {self.count} + 1)))"
         if how == "class" and order != sorted(order):
             # A class's band is in its place: 1 for the first.
@@ -199,12 +205,15 @@ class _Export:
             )
         self.made += [
             "for dscp in $(seq 0 63); do",
+            # The DSCP is the upper six bits of the TOS byte: times 4, mask 0xfc.
             "    tos=$(printf 0x%x/0xfc $((dscp * 4)))",
             *(
                 f'    echo "filter add dev $dev parent {TREE} protocol {family} prio {prio} '
                 f'flower ip_tos $tos classid {TREE}{band}"'
+                # Flower has one protocol a filter, and priorities must differ between protocols.
                 for prio, family in ((1, "ip"), (2, "ipv6"))
             ),
+            # One `tc` for all filters: 128 processes would take seconds.
             "done | tc -batch -",
         ]
         self.said.exact("switch.classify", f"{how}: all 64 DSCPs, of IPv4 and IPv6")
@@ -332,9 +341,11 @@ class _Export:
 
     def _codel(self, where: str, params: Mapping[str, Any], limit: int) -> None:
         interval = quantity.time(params["interval"])
+        # RFC 8289: a target of 5 ms for an interval of 100 ms.
         target = quantity.time(params["target"]) if "target" in params else interval / 20
         ce = f" ce_threshold {_us(params['ce_threshold'])}" if "ce_threshold" in params else ""
         ecn = "ecn" if params["ecn"] else "noecn"
+        # Codel and pie count packets, whatever their length.
         packets = max(1, limit // self.mtu)
         self.add(
             where,

@@ -104,6 +104,7 @@ class _Import:
 
     def _children(self, parent: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         handle = str(parent.get("handle", ""))
+        # Handles end in a colon: `1:` begins the parents `1:1` and `1:2`.
         under = [e for e in self.shown if str(e.get("parent", "")).startswith(handle) and handle]
 
         def minor(one: Mapping[str, Any]) -> int:
@@ -125,6 +126,7 @@ class _Import:
     def _mq(self, top: Mapping[str, Any]) -> tuple[dict[str, Any], _Leaf]:
         """A card's hardware queues, each with a discipline of its own."""
         handle = str(top.get("handle", ""))
+        # The kernel's own `mq` has the handle `0:`, and its children show `:1`, `:2`, ….
         parents = re.compile(
             rf"(?:{re.escape(handle)}|:|{re.escape(handle.rstrip('0:'))}:)[0-9a-f]+"
         )
@@ -180,15 +182,18 @@ class _Import:
     def _tree(self, tree: Mapping[str, Any]) -> tuple[dict[str, Any], _Leaf]:
         options = self._options(tree)
         bands = self._number(tree, options, "bands", 1, MOST_BANDS)
+        # Prio's bands are all strict, one above the other.
         strict = bands - 1
         if tree["kind"] == "ets":
             strict = self._number(tree, options, "strict", 0, bands) if "strict" in options else 0
         quanta = [PACKET] * strict + self._numbers(tree, options, "quanta", 1, 2**32 - 1)
         if tree["kind"] == "prio":
             quanta = [PACKET] * bands
+        # With nobody below it, the last strict band is as good as a free one.
         if strict == bands:
             strict -= 1
             quanta = [*quanta[:strict], PACKET]
+        # Ets shows quanta of its free bands alone.
         if len(quanta) != bands:
             raise Mistake(
                 f"{self._at(tree)}: quanta: {len(quanta) - strict} for {bands - strict} bands"
@@ -209,6 +214,7 @@ class _Import:
             self.said.approximated("switch.buffer", "bands have pfifo: 1000 packets each")
         priomap = self._numbers(tree, options, "priomap", 0, bands - 1)
         exported = self.by_class or str(tree.get("handle")) == EXPORTED
+        # Without a filter all packets go where the priomap says.
         if priomap and len(set(priomap)) == 1 and not exported:
             leaf = leaves[priomap[0]] if leaves else leaf
             self.said.exact(
@@ -270,6 +276,7 @@ class _Import:
                 }
                 for name in ("alpha", "beta"):
                     if name in options:
+                        # Pie's gains are shown in sixteenths.
                         params[name] = self._number(one, options, name, 0, 32) / 16
             self.said.exact("scheme", f"{kind}, limit {options['limit']} packets")
             return _Leaf(str(kind), params, limit)
@@ -310,6 +317,7 @@ class _Import:
         self.said.approximated(
             "scheme", "fq: flows in turns, as fq-codel has them, with a target that none reaches"
         )
+        # The kernel's default, which tc leaves out.
         flow_limit = self._number({"flow_limit": 100} | dict(one), options, "flow_limit", 1)
         self.said.left_out(
             "flow_limit", f"a flow may hold over {flow_limit} packets here: more wait, none is lost"
@@ -379,6 +387,7 @@ class _Import:
                 f"{self._at(one)}: probability: is {foreign.shown(chance)}: a number from 0 to 1 "
                 "is needed"
             )
+        # A device that was given 1 shows what 32 bits made of it, rounded by tc.
         certain = chance_on_device(low, high, 1.0)
         if certain is not None and certain < CERTAIN and abs(chance - certain) < 1e-6:
             self.said.approximated(
@@ -386,6 +395,7 @@ class _Import:
                 f"{chance:g} is what a device makes of probability 1, which 32 bits cannot hold: "
                 f"it marks at {chance:g} there, and the scenario too; {CERTAIN} would mark all",
             )
+        # `min` and `max` a byte apart, and weight 1/2: a step as `export tc` writes it.
         if high - low <= 1 and n == 1:
             self.said.approximated(
                 "scheme.params.threshold", f"{low} bytes; Linux compares an average of weight 1/2"
@@ -413,6 +423,7 @@ class _Import:
         return self._whole(one, name, options.get(name), (least, most))
 
     def _whole(self, one: Mapping[str, Any], name: str, value: Any, ends: tuple[int, int]) -> int:
+        # `True` is an `int` in Python.
         if not isinstance(value, int) or isinstance(value, bool):
             found = "" if value is None else f" {foreign.shown(value)} is none"
             raise Mistake(

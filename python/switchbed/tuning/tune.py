@@ -176,6 +176,7 @@ class _Tuning:
             tell,
         )
         plan = place.plans({})[0]
+        # A target that lacks the scheme is tuned with the nearest that it has.
         lacking = held.instead(json.loads(plan.scenario))
         self.lacking: Point | None = None
         """The scheme that the target lacks, as the scenario has it."""
@@ -224,6 +225,7 @@ class _Tuning:
         self.race = Race(len(self.points), scenes, math.log1p(self.delta), self._weights(), LEVEL)
         self.writer = Writer(scenario, held, device)
         if asked.fragment:
+            # A fragment that would be refused must be so before hours of runs.
             self._fragment(self.points[self.own])  # what would be refused is so before the runs
 
     def _unplanned(self, point: Point) -> str | None:
@@ -254,6 +256,7 @@ class _Tuning:
     def _race(self) -> None:
         while not self.race.over:
             n = self.race.blocks(self.race.leader)
+            # Half as many again each time: every look costs some of the error.
             more = min(max(1, n // GROWTH), self.asked.seeds - n)
             if more <= 0 or self._cost(len(self.race.live), more) > self._room():
                 return
@@ -276,6 +279,7 @@ class _Tuning:
             if not kept[p] and len(self.race.live) > 1:
                 self.race.drop(p)
         self.race.look(kept)
+        # The user's own is compared, but cannot be advised where the target refuses it.
         if any(p in self.refused for p in map(self.points.__getitem__, self.race.live)):
             self.race.live -= {self.own} if len(self.race.live) > 1 else set()
 
@@ -330,6 +334,7 @@ class _Tuning:
             self.objective.of(summary)
             self.objective.check(summary, flows)
         pilot = self._cost(len(self.points), PILOT)
+        # The first run is paid already.
         missing = pilot * (1 - 1 / (len(self.points) * PILOT))
         known = self._known(PILOT)
         if not known and missing > self._room():
@@ -349,6 +354,7 @@ class _Tuning:
 
     def _room(self) -> float:
         """Seconds of a core that are left, less what fresh seeds take at least."""
+        # Fresh seeds are due in any case, so their part is set aside.
         fresh = self._cost(len(self._shown()), PILOT)
         return 60 * self.asked.budget - self.spent - fresh
 
@@ -399,7 +405,9 @@ class _Tuning:
         each = self._cost(len(shown), 1)
         room = 60 * self.asked.budget - self.spent
         many = max(2, min(blocks, int(room / each) if each else blocks))
+        # Two at least, as one has no interval.
         seeds = [self.seed + FRESH + n for n in range(many)]
+        # Far from the race's seeds: who won there by luck has none of it here.
         lacking = [self.lacking] if self.lacking is not None else []
         self.spent += self.place.run([*(self.points[p] for p in shown), *lacking], seeds)
         verdicts = self._verdicts()
