@@ -17,6 +17,7 @@ def text(stats: dict[str, Any]) -> str:
     lines: list[str] = []
     for name, samples in series.items():
         kind = "counter" if name.endswith("_total") else "gauge"
+        # Samples of one name stand together: the format wants its TYPE once.
         lines += [f"# TYPE {name} {kind}", *samples]
     return "\n".join(lines) + "\n"
 
@@ -33,6 +34,7 @@ def _numbers(stats: dict[str, Any]) -> Iterator[tuple[str, dict[str, str], float
     for port in stats["ports"]:
         labels = {"port": port["port"]}
         for name, value in port.items():
+            # Before numbers: `True` is an `int`, too.
             if isinstance(value, bool):
                 yield f"switchbed_port_{name}", labels, int(value)
             elif name.startswith("drops_"):

@@ -45,6 +45,7 @@ def _check(card: Card, link: dict[str, Any]) -> None:
     if "NOARP" not in link["flags"]:
         raise Mistake(
             f"{card.line} answers for the addresses of {card.host}: "
+            # Two stacks with one address would both answer ARP.
             f"ip link set dev {card.line} arp off"
         )
     if any(address["family"] == "inet" for address in link["addr_info"]):
