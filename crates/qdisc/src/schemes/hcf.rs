@@ -109,6 +109,7 @@ pub struct Hcf {
 impl Hcf {
     /// Makes it for a port of two queues.
     pub fn new(settings: HcfSettings) -> Self {
+        // As if all bins had just been renewed.
         let left = vec![settings.credits; settings.bins].into();
         Hcf { settings, left, key: 0, key_changed: Time::ZERO, high: 0 }
     }

@@ -32,6 +32,7 @@ struct Idle {
 impl Idle {
     /// Called at every change of the port; a transmission begins if it moves `busy_until`.
     fn change(&mut self, now: Time, busy_until: Time) {
+        // A port's new transmission ends the time in which it could have been idle.
         if busy_until != self.busy_until {
             self.count(now);
             self.busy_until = busy_until;
@@ -40,6 +41,7 @@ impl Idle {
 
     fn count(&mut self, now: Time) {
         if self.pending > 0 {
+            // Idle from the end of its last transmission, or from the last look.
             self.idle += now.since(self.busy_until.max(self.counted_until));
         }
         self.counted_until = now;
@@ -86,6 +88,7 @@ impl Monitor for PortNames {
     }
     fn observe(&self, site: &mut Site) -> Asked {
         if self.is_empty() {
+            // Only flows with one path are known to wait for this link.
             return Ok(None);
         }
         let links = site.links(self)?;

@@ -58,11 +58,13 @@ impl SentLog {
 
     /// The last segment that is not SACKed: start and length.
     pub(super) fn last(&self) -> Option<(u64, u64)> {
+        // Segments that were SACKed have arrived: only others can be the tail that a probe asks for.
         let nth = self.segments.iter().rposition(|segment| segment.fate != Fate::Sacked)?;
         Some((self.start_of(nth), self.segments[nth].end - self.start_of(nth)))
     }
 
     fn start_of(&self, nth: usize) -> u64 {
+        // Segments lie one behind the other: each begins where the one before ends.
         if nth == 0 { self.start } else { self.segments[nth - 1].end }
     }
 
@@ -73,10 +75,12 @@ impl SentLog {
 
     /// All before `una` is acknowledged; tells of each segment that is and was not SACKed before.
     pub(super) fn acknowledge(&mut self, una: u64, mut tell: impl FnMut(&Sent)) {
+        // A segment acknowledged in part stays until the rest is, too.
         while let Some(first) = self.segments.front().copied().filter(|first| first.end <= una) {
             match first.fate {
                 Fate::Lost => self.lost -= first.end - self.start,
                 Fate::Out => {}
+                // Told as it was SACKed.
                 Fate::Sacked => {
                     self.start = first.end;
                     self.segments.pop_front();
@@ -95,6 +99,7 @@ impl SentLog {
         while nth < self.segments.len() && self.segments[nth].end <= to {
             let start = self.start_of(nth);
             let segment = &mut self.segments[nth];
+            // In whole: a block may begin within a segment.
             if start >= from && segment.fate != Fate::Sacked {
                 if segment.fate == Fate::Lost {
                     self.lost -= segment.end - start;
@@ -113,6 +118,7 @@ impl SentLog {
                 continue;
             }
             match lost(&self.segments[nth]) {
+                // Segments are in the order of sending: none of the later ones is lost either.
                 None => return,
                 Some(false) => {}
                 Some(true) => {
@@ -133,6 +139,7 @@ impl SentLog {
     /// The first segment taken for lost and not sent again: start and length.
     pub(super) fn first_lost(&mut self) -> Option<(u64, u64)> {
         if self.lost == 0 {
+            // `lost` is not 0: one of the segments from `lost_from` on is lost.
             return None;
         }
         let mut nth = self.at(self.lost_from);
