@@ -92,7 +92,6 @@ impl Net for Card<'_, '_> {
     fn full(&mut self, now: Time) -> bool {
         // A port that is not settled holds too many packets at most, so there is nothing to settle
         // yet.
-        // Settling only takes packets away: fewer than the limit now is fewer after it.
         if self.link.driver.queued() < CARD_HOLDS {
             return false;
         }

@@ -104,8 +104,8 @@ impl Probes {
         let Source { src, dst, class, every, stop, keys, .. } = *source;
         if now >= stop {
             return None;
-        // A sample's number goes with its packet, and comes back.
         }
+        // A sample's number goes with its packet, and comes back.
         let mut number = self.forgotten + self.samples.len() as u32;
         if self.room.take(1, now) {
             self.samples.push(ProbeSample { sent: now, src, dst, class, rtt: None });

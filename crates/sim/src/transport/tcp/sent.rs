@@ -58,7 +58,7 @@ impl SentLog {
 
     /// The last segment that is not SACKed: start and length.
     pub(super) fn last(&self) -> Option<(u64, u64)> {
-        // Segments that were SACKed have arrived: only others can be the tail that a probe asks for.
+        // Segments that were SACKed have arrived: only others can be the tail that is probed.
         let nth = self.segments.iter().rposition(|segment| segment.fate != Fate::Sacked)?;
         Some((self.start_of(nth), self.segments[nth].end - self.start_of(nth)))
     }
