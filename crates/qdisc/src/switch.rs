@@ -269,6 +269,7 @@ impl Switch {
     /// # Errors
     /// The headroom of its lossless groups leaves no memory for anything else.
     pub fn place(&self, ports: u32, queues: usize, inputs: Inputs) -> Result<Place, AllHeadroom> {
+        // A place for each port only where ports look at each other.
         let known = if self.policy.knows_others() { ports } else { 1 };
         let place = Place::first(known, queues);
         let Some(pfc) = &self.pfc else { return Ok(place) };
@@ -327,6 +328,7 @@ impl Switch {
         let Sharing { young, alpha_young, saturation, drain_interval, expulsion, .. } =
             self.sharing;
         let alpha_young = alpha_young.unwrap_or(64.0);
+        // Rounded down: parts together never pass the whole.
         let part = Bytes::new(self.buffer.get() / u64::from(self.queues));
         match self.policy {
             BufferPolicy::Shared => Box::new(Shared { limit: self.buffer }),

@@ -126,7 +126,7 @@ def _schedulers(draft: Draft) -> None:
         draft.keep("SCHEDULER")
         return
     quanta = [says.quantum for says in free]
-    # Turns count packets or nothing: equal weights.
+    # Neither has weights: equal ones are nearest to taking turns.
     if discipline in ("round-robin", "fifo"):
         quanta = [1] * len(free)
     made = weights(quanta)

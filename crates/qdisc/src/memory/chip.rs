@@ -90,6 +90,7 @@ impl Chip {
 
     /// Cells of so many bytes.
     pub fn cells(&self, bytes: u64) -> u64 {
+        // Whole cells: what is left of the last is no use.
         bytes / u64::from(self.cell)
     }
 
@@ -114,7 +115,7 @@ impl Chip {
         if !gross {
             return self.cells(size);
         }
-        // any.
+        // Gross: the pool's size holds the headroom, and every port's reserves.
         let own =
             GROUPS * self.group_cells() + u64::from(self.parts()) * QUEUES * self.queue_cells();
         self.cells(size - xoff.unwrap_or(0)).saturating_sub(u64::from(self.ports) * own)
@@ -139,6 +140,7 @@ impl Chip {
     pub fn queue_limit(&self) -> Option<f64> {
         let (alpha, shared) = (self.queue_alpha()?, self.lossy_cells()? as f64);
         let part = shared / f64::from(self.parts());
+        // A queue alone: x = α · (part − x).
         Some(self.queue_cells() as f64 + alpha * part / (1.0 + alpha))
     }
 
@@ -146,6 +148,7 @@ impl Chip {
     pub fn pause(&self, groups: u32) -> Option<f64> {
         let alpha = libm::exp2(f64::from(self.alpha_group?));
         let part = self.ingress_cells() as f64 / f64::from(self.parts());
+        // As many groups as pause at once: x = α · (part − n · x).
         Some(self.group_cells() as f64 + alpha * part / (1.0 + f64::from(groups) * alpha))
     }
 

@@ -81,9 +81,9 @@ impl RedParams {
         let key = RedParams::KEY;
         let unfit = |key| Err(Unfit::new(key, format!("curve = \"{}\" has its own", curve.word())));
         let (kmin, kmax, pmax, rate) = match curve {
-            // DCQCN, section 5, for 40 Gbps.
+            // DCQCN's own (SIGCOMM 2015), for 40 Gbps.
             Curve::Dcqcn => (5_000, 200_000, 0.01, Rate::from_gbps(40)),
-            // HPCC's simulator, for 25 Gbps.
+            // As HPCC's authors set DCQCN, for 25 Gbps.
             Curve::Hpcc => (100_000, 400_000, 0.2, Rate::from_gbps(25)),
         };
         let (kmin, kmax) = (Bytes::new(kmin), Bytes::new(kmax));
