@@ -110,7 +110,6 @@ fn refuses(
             ..Packet::default()
         });
         let mut rng = Stream::new(draw, "admits", 0);
-        // A time after 0, which schemes take for never.
         let now = Time::from_ps(1);
         let mut cx = Cx { now, arena: &mut arena, pool: &mut pool, rng: &mut rng, out: &mut out };
         let Enqueued::Dropped(_, reason) = port.enqueue(slot, &mut cx) else { return None };

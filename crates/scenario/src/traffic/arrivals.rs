@@ -529,7 +529,7 @@ impl Process<'_> {
 /// The index that `drawn`, uniform below the weights' sum, falls on. Never one of weight 0.
 fn pick(mut drawn: f64, weights: impl Iterator<Item = f64>) -> usize {
     let mut last = 0;
-    // A weight of 0 must not be picked, though a draw of 0 would fit.
+    // The last is taken where rounding leaves some over: it must have a weight.
     for (i, weight) in weights.enumerate().filter(|&(_, weight)| weight > 0.0) {
         if drawn < weight {
             return i;

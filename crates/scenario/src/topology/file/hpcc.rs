@@ -126,13 +126,12 @@ pub(super) fn parse(text: &str, form: Head) -> Result<Described, Wrong> {
         let [src, dst] = ends.map(|end| end.below(nodes, "a node"));
         let ends = [src?, dst?];
         if let Some(error) = error
-            // Error rates would need a stream of draws a link.
             && error.text.parse().ok() != Some(0.0)
         {
             return Err(error.wrong("only links without errors (0) are supported"));
         }
         let rate = match rate.text.parse::<f64>() {
-            // Plain numbers are bits a second, as ns-3's DataRate prints them; 1e17 passes any
+            // Plain numbers are bits a second, as ns-3's DataRate reads them; 1e17 passes any
             // line.
             Ok(bps) if (1.0..=1e17).contains(&bps) => Rate::from_bps(bps.round() as u64),
             Ok(_) => return Err(rate.wrong("a rate is a number of bits a second of at least 1")),

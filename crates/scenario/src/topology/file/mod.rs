@@ -278,7 +278,6 @@ impl Described {
                 _ if link.ends[0] == link.ends[1] => {
                     return wrong(format!("the link joins {} to itself", from.name));
                 }
-                // Between hosts there is no queue of a switch to study.
                 [true, true] => {
                     let [from, to] = [&from.name, &to.name];
                     return wrong(format!(

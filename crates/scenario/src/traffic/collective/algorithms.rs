@@ -356,7 +356,7 @@ impl<'a> Sketch<'a> {
                         after = self.reduced(rank, sizes(from, rank), after);
                     }
                 }
-                // Through with a step is who has sent in it as well.
+                // A step is over for a rank once its own message in it is sent, too.
                 after.extend(pairs[rank as usize].map(|(sent, _)| sent));
                 if waits && !after.is_empty() {
                     self.ready[rank as usize] = after;

@@ -135,8 +135,7 @@ impl Operation {
     pub fn bus_factor(self, ranks: u32) -> f64 {
         let n = f64::from(ranks);
         match self {
-            // Nccl-tests' PERFORMANCE.md: what a rank's line has to carry, over the size of the
-            // data.
+            // As in nccl-tests' PERFORMANCE.md: what a rank's line carries, over the data's size.
             Operation::AllReduce => 2.0 * (n - 1.0) / n,
             Operation::ReduceScatter | Operation::AllGather | Operation::AllToAll => (n - 1.0) / n,
             Operation::AllToAllV => f64::NAN,

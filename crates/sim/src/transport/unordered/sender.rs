@@ -110,7 +110,7 @@ impl Sender {
     /// The application sends a message. One that finds nothing to be sent begins with a window of credit, as a new
     /// connection of htsim's.
     pub fn write(&mut self, config: &Config, bytes: u64) {
-        // A new backlog may begin on credit that nobody gave yet (UEC 1.0's speculation).
+        // A new backlog may begin on credit that nobody gave yet.
         let begins = config.credits && self.unsent() == 0 && self.resend.is_empty();
         self.messages.write(bytes, config.mtu);
         if begins && let Some(cut) = self.messages.cut(self.next, config.mtu) {
