@@ -176,7 +176,7 @@ def mean(values: Sequence[float], level: float = LEVEL, within: Range = ANY) -> 
     middle = math.fsum(values) / n
     if n == 1 or not all(map(within.holds, values)):
         return Interval(middle, None, None, n, level)
-    # N - 1, as the mean is taken from the same values.
+    # `n - 1`, as the mean is taken from the same values.
     error = math.sqrt(math.fsum((v - middle) ** 2 for v in values) / (n - 1) / n)
     # Equal values, or a mean at an end of the range, where logarithm and logit are infinite.
     if not error or not within.low < middle < within.high:
@@ -299,7 +299,7 @@ def _needed(values: Sequence[float], goal: float, level: float) -> int:
     def enough(count: int) -> bool:
         return student(count - 1, (1 + level) / 2) * spread <= goal * math.sqrt(count)
 
-    # T(n - 1) / √n falls with n: once enough, always enough, and halving finds the first.
+    # `t(n - 1) / √n` falls with n: once enough, always enough, and halving finds the first.
     high = 2
     while not enough(high):
         high *= 2
@@ -312,7 +312,7 @@ def _needed(values: Sequence[float], goal: float, level: float) -> int:
 
 def _exp(power: float) -> float:
     """Infinite where it is over every number."""
-    # E^709 is the largest double.
+    # The largest double is about e^709.
     return math.exp(power) if power < 700 else math.inf
 
 

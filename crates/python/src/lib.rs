@@ -197,7 +197,7 @@ fn size_bytes(text: &str, packet_bytes: Option<u64>) -> PyResult<u64> {
 }
 
 fn json(value: &impl serde::Serialize) -> String {
-    // JSON has no other keys: a map by numbers would fail.
+    // JSON has texts for keys: a map by anything compound would fail.
     serde_json::to_string(value).expect("resolved values have string keys")
 }
 

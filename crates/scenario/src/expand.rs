@@ -283,10 +283,10 @@ impl<'a> Expansion<'a> {
                 }
             }
         }
+        // Counted with care: a product of many axes may pass any integer.
         let runs = self.axes.iter().try_fold(1_usize, |n, axis| n.checked_mul(axis.values.len()));
         match (runs, self.axes.first()) {
             (Some(runs), _) if runs <= MAX_PLANS => Ok(()),
-            // Counted with care: a product of many axes may pass any integer.
             (_, axis) => {
                 let message = format!("makes more than {MAX_PLANS} runs: compare less in one file");
                 let at = axis.map_or(At::Unwritten, |axis| axis.at);

@@ -372,8 +372,7 @@ impl Network {
         let worlds = self.engine.shards.iter_mut().map(|shard| &mut shard.world);
         let mut unsent: Vec<_> =
             worlds.flat_map(|world| std::mem::take(&mut world.log.unsent)).collect();
-        // Stable: changes of the same instant stay in the order of hosts, which shards hold in
-        // runs.
+        // Stable: where a sender ends and begins at one instant, the end stays before.
         unsent.sort_by_key(|change| change.at);
         unsent
     }

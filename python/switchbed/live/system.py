@@ -104,7 +104,7 @@ def ip_json(*words: str, netns: str | None = None) -> list[dict[str, Any]]:
     """Return the output of `ip -json`."""
     text = ip("-json", "-details", *words, netns=netns).strip()
     found: list[dict[str, Any]] = json.loads(text) if text else []
-    # Iproute2 prints `{}` for interfaces that a filter leaves out.
+    # `ip` prints `{}` for interfaces that a filter leaves out.
     return [entry for entry in found if entry]
 
 

@@ -107,7 +107,7 @@ class _Export:
         bucket = max(2 * self.mtu, rate // 8 // 1000)  # what a millisecond brings
         self.add("root", f"handle {TBF} tbf rate {rate}bit burst {bucket} limit {bucket + 10**6}")
         by = f"by tbf, with bursts of {bucket} B"
-        # Tc's rates are bytes a second.
+        # `tc`'s rates are bytes a second.
         if rate % 8 == 0:
             self.said.exact("topology.rate", f"{quantity.gbps(rate)} {by}")
         else:
@@ -210,7 +210,7 @@ class _Export:
             *(
                 f'    echo "filter add dev $dev parent {TREE} protocol {family} prio {prio} '
                 f'flower ip_tos $tos classid {TREE}{band}"'
-                # Flower has one protocol a filter, and priorities must differ between protocols.
+                # A `flower` filter has one protocol, and each protocol needs a priority of its own.
                 for prio, family in ((1, "ip"), (2, "ipv6"))
             ),
             # One `tc` for all filters: 128 processes would take seconds.
@@ -345,7 +345,7 @@ class _Export:
         target = quantity.time(params["target"]) if "target" in params else interval / 20
         ce = f" ce_threshold {_us(params['ce_threshold'])}" if "ce_threshold" in params else ""
         ecn = "ecn" if params["ecn"] else "noecn"
-        # Codel and pie count packets, whatever their length.
+        # `codel` and `pie` count packets, whatever their length.
         packets = max(1, limit // self.mtu)
         self.add(
             where,

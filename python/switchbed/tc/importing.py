@@ -182,7 +182,7 @@ class _Import:
     def _tree(self, tree: Mapping[str, Any]) -> tuple[dict[str, Any], _Leaf]:
         options = self._options(tree)
         bands = self._number(tree, options, "bands", 1, MOST_BANDS)
-        # Prio's bands are all strict, one above the other.
+        # `prio`'s bands are all strict, one above the other.
         strict = bands - 1
         if tree["kind"] == "ets":
             strict = self._number(tree, options, "strict", 0, bands) if "strict" in options else 0
@@ -193,7 +193,7 @@ class _Import:
         if strict == bands:
             strict -= 1
             quanta = [*quanta[:strict], PACKET]
-        # Ets shows quanta of its free bands alone.
+        # `ets` shows quanta of its free bands alone.
         if len(quanta) != bands:
             raise Mistake(
                 f"{self._at(tree)}: quanta: {len(quanta) - strict} for {bands - strict} bands"
@@ -276,7 +276,7 @@ class _Import:
                 }
                 for name in ("alpha", "beta"):
                     if name in options:
-                        # Pie's gains are shown in sixteenths.
+                        # `pie`'s gains are shown in sixteenths.
                         params[name] = self._number(one, options, name, 0, 32) / 16
             self.said.exact("scheme", f"{kind}, limit {options['limit']} packets")
             return _Leaf(str(kind), params, limit)

@@ -40,7 +40,7 @@ class Target:
         """Return the bytes that a queue alone can fill: a threshold over it never marks."""
         if self.shared is None:
             return None
-        # X = α · (free), free = shared - x: the dynamic threshold's fixed point for a queue alone.
+        # `x = α · (shared - x)`: the dynamic threshold's fixed point for a queue alone.
         return int(self.reserve + alpha * self.shared / (1 + alpha))
 
     def grid(self, scenario: Mapping[str, Any]) -> tuple[Sequence[float], float | None]:

@@ -59,8 +59,8 @@ pub(super) fn refused(scenario: &Scenario, graph: &Graph) -> Option<Refused> {
 fn needed(scenario: &Scenario) -> Vec<Needed> {
     let pairs = scenario.roce.as_ref().and_then(|roce| roce.classes.as_ref()?.first());
     let class = match &scenario.switch.pfc {
-        Some(pfc) => pfc.priorities.first().copied().unwrap_or(0),
         // With PFC a lossless class: its groups have thresholds of their own.
+        Some(pfc) => pfc.priorities.first().copied().unwrap_or(0),
         None => pairs.copied().unwrap_or(0),
     };
     // No packet is longer than the MTU, whatever the transport's framing adds.

@@ -165,7 +165,6 @@ pub(crate) fn resolve(
         traffic,
         event,
         measure,
-        // Before PFC has its say: pausing needs a queue a class.
         run,
     };
     fields::check(origin, root, &scenario, &graph)?;

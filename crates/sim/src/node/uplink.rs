@@ -110,8 +110,8 @@ impl Net for Card<'_, '_> {
 
     fn pause(&mut self, class: u8, quanta: u16, now: Time) -> Option<(Time, Time)> {
         let pfc = self.line.shared.pfc.as_ref()?;
-        // The standard lets a receiver take some time before it stops.
         let rate = self.link.driver.port().state().rate();
+        // The standard lets a receiver take some time before it stops.
         let from = now + pfc.response(rate);
         let until = from + pfc::quanta(quanta.into(), rate);
         self.settle(now);

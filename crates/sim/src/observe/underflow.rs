@@ -88,7 +88,6 @@ impl Monitor for PortNames {
     }
     fn observe(&self, site: &mut Site) -> Asked {
         if self.is_empty() {
-            // Only flows with one path are known to wait for this link.
             return Ok(None);
         }
         let links = site.links(self)?;
@@ -101,6 +100,7 @@ impl Monitor for PortNames {
 impl Observer for Underflow {
     /// Both are in the order of time: who has something to send, and each port's transmissions.
     fn follow(&mut self, unsent: &[Unsent], view: &mut View) {
+        // Only flows with one path are known to wait for this link.
         let of = |change: &Unsent| view.graph.ways(change.host, change.hop).fixed();
         let ways: Vec<Option<Vec<LinkId>>> = unsent.iter().map(of).collect();
         for (link, idle) in &mut self.links {

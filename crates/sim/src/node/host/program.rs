@@ -188,8 +188,8 @@ impl Host {
         cx.log.rounds.push(Round { entry, nth: course.round(), began, ended: now });
         match course.is_over(program) {
             true => {
-                // Programs behind this one begin here as their ranks end, not when all have.
                 cx.log.through(now);
+                // Programs behind this one begin here as their ranks end, not when all have.
                 self.begin_behind(entry, cx, now);
             }
             false => course.begin(program, now),

@@ -139,10 +139,10 @@ impl SentLog {
     /// The first segment taken for lost and not sent again: start and length.
     pub(super) fn first_lost(&mut self) -> Option<(u64, u64)> {
         if self.lost == 0 {
-            // `lost` is not 0: one of the segments from `lost_from` on is lost.
             return None;
         }
         let mut nth = self.at(self.lost_from);
+        // `lost` is not 0: one of the segments from `lost_from` on is lost.
         while self.segments[nth].fate != Fate::Lost {
             nth += 1;
         }

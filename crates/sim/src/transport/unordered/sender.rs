@@ -267,8 +267,8 @@ impl Sender {
     fn wanted(&self, config: &Config) -> u64 {
         let backlog = config.on_wire(self.unsent());
         let most = match &self.nscc {
-            Some(nscc) => self.most.min(nscc.window() as u64 + config.wire()),
             // No more than the window lets out, and one packet.
+            Some(nscc) => self.most.min(nscc.window() as u64 + config.wire()),
             None => self.most,
         };
         let lacks = (backlog + self.resend_bytes).min(most) as i64 - self.credit;
