@@ -173,11 +173,11 @@ impl SectionSpec {
         let mut i = 0;
         while i < self.keys.len() {
             if same(self.keys[i].name, name) {
-                // Answered by name, so that a key that is misspelt does not compile.
                 return name;
             }
             i += 1;
         }
+        // In a `const` this ends the build: a key that is misspelt does not compile.
         panic!("the section has no such key")
     }
 }

@@ -228,7 +228,6 @@ fn classes(section: &Section<'_>, switch: &Switch) -> Result<[u8; 64], Mistake> 
     let mut classes = std::array::from_fn(|dscp| dscp as u8);
     for (i, text) in section.list::<String>(key!(classes))?.unwrap_or_default().iter().enumerate() {
         let Some((range, class)) = class_of(text) else {
-            // IP's DSCP has six bits.
             let why = "it must be a DSCP or a range of them, and a class: \"46=7\", \"8-15=1\"";
             return Err(wrong_item(section, key!(classes), i, why));
         };
@@ -243,6 +242,7 @@ fn classes(section: &Section<'_>, switch: &Switch) -> Result<[u8; 64], Mistake> 
 
 fn class_of(text: &str) -> Option<(std::ops::RangeInclusive<usize>, u8)> {
     let (range, class) = text.split_once('=')?;
+    // IP's DSCP has six bits (RFC 2474).
     let number = |text: &str| text.trim().parse().ok().filter(|&n: &u8| n < 64);
     let (first, last) = range.split_once('-').unwrap_or((range, range));
     let (first, last) = (number(first)?, number(last)?);

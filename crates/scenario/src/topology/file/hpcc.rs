@@ -131,8 +131,7 @@ pub(super) fn parse(text: &str, form: Head) -> Result<Described, Wrong> {
             return Err(error.wrong("only links without errors (0) are supported"));
         }
         let rate = match rate.text.parse::<f64>() {
-            // Plain numbers are bits a second, as ns-3's DataRate reads them; 1e17 passes any
-            // line.
+            // Plain numbers are bits a second, as ns-3's DataRate reads them; no line has 1e17.
             Ok(bps) if (1.0..=1e17).contains(&bps) => Rate::from_bps(bps.round() as u64),
             Ok(_) => return Err(rate.wrong("a rate is a number of bits a second of at least 1")),
             Err(_) => quantity::rate(rate.text).map_err(|why| rate.wrong(&why))?,
