@@ -225,7 +225,6 @@ class _Tuning:
         self.race = Race(len(self.points), scenes, math.log1p(self.delta), self._weights(), LEVEL)
         self.writer = Writer(scenario, held, device)
         if asked.fragment:
-            # A fragment that would be refused must be so before hours of runs.
             self._fragment(self.points[self.own])  # what would be refused is so before the runs
 
     def _unplanned(self, point: Point) -> str | None:
@@ -404,10 +403,10 @@ class _Tuning:
         blocks = self.race.blocks(self.race.leader)
         each = self._cost(len(shown), 1)
         room = 60 * self.asked.budget - self.spent
-        many = max(2, min(blocks, int(room / each) if each else blocks))
         # Two at least, as one has no interval.
-        seeds = [self.seed + FRESH + n for n in range(many)]
+        many = max(2, min(blocks, int(room / each) if each else blocks))
         # Far from the race's seeds: who won there by luck has none of it here.
+        seeds = [self.seed + FRESH + n for n in range(many)]
         lacking = [self.lacking] if self.lacking is not None else []
         self.spent += self.place.run([*(self.points[p] for p in shown), *lacking], seeds)
         verdicts = self._verdicts()

@@ -671,7 +671,7 @@ fn statistics(mut values: Vec<f64>) -> (u64, [Option<f64>; 5]) {
         return (0, [None; 5]);
     }
     let mean = values.iter().sum::<f64>() / n as f64;
-    // The nearest rank, rounded up: the 99th percentile of 100 values is the greatest.
+    // The value with ⌊np⌋ below it: of 100 values the 99th percentile is the greatest.
     let percentile = |permille: usize| Some(values[(n * permille / 1000).min(n - 1)]);
     (n as u64, [Some(mean), percentile(500), percentile(950), percentile(990), percentile(999)])
 }
