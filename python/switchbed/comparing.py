@@ -221,11 +221,11 @@ APART = ("seed", "warnings", "events")
 
 
 def identical(outcomes: Iterable[Outcome]) -> list[str]:
-    # Events and warnings name settings or internals, not results.
     """A line for each compared key some of whose values gave the same results, seed by seed: the
     setting had no effect there, or a mistake kept it from having one."""
     runs: dict[tuple[tuple[str, str], ...], str] = {}
     for outcome in outcomes:
+        # Events and warnings name settings or internals, not results.
         rest = {k: v for k, v in outcome.summary.items() if k not in APART}
         place = tuple((key, text(value)) for key, value in outcome.settings.items())
         runs[place] = json.dumps(rest, sort_keys=True)

@@ -42,10 +42,10 @@ def run(card: Card, sets: tuple[str, ...], socket: Path | None, seconds: float |
 
 def _check(card: Card, link: dict[str, Any]) -> None:
     """Refuses a line by which the host's stack would speak beside the card."""
+    # Two stacks with one address would both answer ARP.
     if "NOARP" not in link["flags"]:
         raise Mistake(
             f"{card.line} answers for the addresses of {card.host}: "
-            # Two stacks with one address would both answer ARP.
             f"ip link set dev {card.line} arp off"
         )
     if any(address["family"] == "inet" for address in link["addr_info"]):

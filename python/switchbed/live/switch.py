@@ -103,10 +103,10 @@ def _removed_by_root(socket: Path) -> Iterator[None]:
             os.closerange(0, ended)
             os.closerange(ended + 1, os.sysconf("SC_OPEN_MAX"))
             _native.confine_remover()
+            # The pipe closes when the switch ends, however that is.
             os.read(ended, 1)
             if os.path.samestat(socket.stat(), made):
                 socket.unlink()
-        # The pipe closes when the switch ends, however that is.
         finally:
             os._exit(0)
     os.close(ended)

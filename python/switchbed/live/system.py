@@ -36,8 +36,8 @@ def run(
         command, input=text, capture_output=True, text=True, check=False, env=environment
     )
     if done.returncode != 0:
-        complaint = " ".join((done.stderr or done.stdout).split())
         # One line, as messages are.
+        complaint = " ".join((done.stderr or done.stdout).split())
         raise OSError(done.returncode, f"{' '.join(command)}: {complaint}")
     return done.stdout
 

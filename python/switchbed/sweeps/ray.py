@@ -108,8 +108,8 @@ class Ray:
                 meter.draw(done)
         except BaseException as error:
             for reference in running:
+                # By force, as a run does not look at Python's signals.
                 ray.cancel(reference, force=True)
-            # By force, as a run does not look at Python's signals.
             return error
         return None
 

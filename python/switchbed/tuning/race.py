@@ -93,9 +93,9 @@ class Race:
         """The error that an interval of this look may have."""
         # Σ 6/(π²r²) over all looks is 1: together they spend the error once.
         look = (1 - self.level) * 6 / (math.pi * max(self.looks, 1)) ** 2
+        # Bonferroni: the rest is divided among all intervals of this look.
         return look / max(1, self._comparisons() + self.also)
 
-    # Bonferroni: the rest is divided among all intervals of this look.
     @property
     def over(self) -> bool:
         """Nobody who is left can still be better than the leader by more than delta."""
