@@ -85,11 +85,13 @@ def _summary(run: Result, flows: "pl.DataFrame") -> dict[str, Any]:
     summary = dict(run.summary())
     summary["slowdown"] = {name: _figures(frame["slowdown"]) for name, frame in classes.items()}
     summary["slowdown_over"] = "alone"
-    summary["by_traffic"] = [
-        each
-        | {"slowdown": _figures(counted.filter(pl.col("traffic") == each["traffic"])["slowdown"])}
-        for each in summary["by_traffic"]
-    ]
+    for groups, column in (("by_traffic", "traffic"), ("by_transport", "transport")):
+        if groups in summary:
+            summary[groups] = [
+                each
+                | {"slowdown": _figures(counted.filter(pl.col(column) == each[column])["slowdown"])}
+                for each in summary[groups]
+            ]
     return summary
 
 
@@ -146,6 +148,8 @@ def _scenario(run: Result, flow: Lone, listed: Path) -> dict[str, Any]:
             f"0,{flow.src},{flow.dst},{flow.size_bytes},{flow.service}\n"
         )
         traffic = {"kind": "list", "file": str(listed), "connections": connections}
+    if "transport" in source:
+        traffic["transport"] = source["transport"]
     kept = {key: value for key, value in given.items() if key not in ("event", "compare")}
     return kept | {
         "traffic": [traffic],

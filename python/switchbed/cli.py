@@ -18,10 +18,10 @@ import click
 from switchbed import (
     comparing,
     completion,
+    doctor,
     exchange,
     extended,
     files,
-    foreign,
     library,
     options,
     signals,
@@ -29,7 +29,7 @@ from switchbed import (
     threads,
 )
 from switchbed import fct as fct_files
-from switchbed._native import Mistake, Panic, __build__, __version__
+from switchbed._native import Mistake, Panic
 from switchbed.calibration.command import calibrate
 from switchbed.live.commands import live
 from switchbed.plots import command as plots
@@ -71,56 +71,25 @@ JOBS = click.option(
 )
 
 
-class Percent(click.ParamType[float]):
-    """A fraction, as `5%` or `0.05`."""
-
-    name = "PERCENT"
-
-    def convert(self, value: str, param: object, ctx: object) -> float:
-        text = str(value)
-        try:
-            part = foreign.real(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-            if part > 0:
-                return part
-        except ValueError:
-            pass
-        option = getattr(param, "opts", ["it"])[0]
-        raise click.UsageError(f"{option} is {foreign.shown(text)}: such as 5% is needed, over 0")
-
-
-class Minutes(click.ParamType[float]):
-    """A finite number over 0."""
-
-    name = "MIN"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: object) -> float:
-        try:
-            found = foreign.real(str(value))
-            if found > 0:
-                return found
-        except ValueError:
-            pass
-        option = getattr(param, "opts", ["it"])[0]
-        raise click.UsageError(
-            f"{option} is {foreign.shown(value)}: a number of minutes over 0 is needed, as 30"
-        )
-
-
-PERCENT = Percent()
-
-
 @click.group(
     cls=extended.Group,
     no_args_is_help=False,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.version_option(
-    __version__, "-V", "--version", message=f"switchbed {__version__} (build {__build__})"
-)
+@click.option("-V", "--version", is_flag=True, help="Show the version and exit.")
+@click.option("--json", "as_json", is_flag=True, help="With --version: as JSON.")
 @click.pass_context
-def cli(context: click.Context) -> None:
+def cli(context: click.Context, version: bool, as_json: bool) -> None:
     """A test bed for data-centre switch queue management."""
+    if version:
+        if as_json:
+            options.write_json(doctor.version(), options.STDOUT)
+        else:
+            say(doctor.named())
+        context.exit()
+    if as_json:
+        raise click.UsageError("--json stands after a command, or beside --version")
     if context.invoked_subcommand is None:
         terminal.page(context.get_help() + "\n")
 
@@ -212,7 +181,9 @@ STORE = click.option(
 @STORE
 @click.option("--name", help="The sweep's name. Default: the file's.")
 @click.option("--seeds", type=options.Whole(1), help="So many seeds, from the file's first on.")
-@click.option("--precision", type=PERCENT, help="Add seeds until --metric is that precise: 5%.")
+@click.option(
+    "--precision", type=options.Percent(), help="Add seeds until --metric is that precise: 5%."
+)
 @click.option(
     "--metric", default="fct.all.mean_us", show_default=True, help="A figure of the summary."
 )
@@ -313,13 +284,15 @@ def sweep(
 )
 @click.option(
     "--budget",
-    type=Minutes(),
+    type=options.Minutes(),
     default=30.0,
     show_default=True,
     metavar="MIN",
     help="Minutes of a core for runs that the store has not.",
 )
-@click.option("--delta", type=PERCENT, help="What counts as equal: 5% of a tail, 1% of a mean.")
+@click.option(
+    "--delta", type=options.Percent(), help="What counts as equal: 5% of a tail, 1% of a mean."
+)
 @click.option(
     "--seeds",
     type=options.Whole(1, 10**6),
@@ -768,15 +741,20 @@ def bench(json_to: str | None, only: str | None, repeat: int) -> None:
         printing.print_bench(found)
 
 
-cli.add_command(exchange.asic)
-cli.add_command(exchange.export)
-cli.add_command(exchange.import_)
-cli.add_command(exchange.headroom)
-cli.add_command(calibrate)
-cli.add_command(live)
-cli.add_command(plot)
-cli.add_command(theory)
-cli.add_command(topology)
+for command in (
+    exchange.asic,
+    exchange.export,
+    exchange.import_,
+    exchange.headroom,
+    calibrate,
+    completion.command,
+    doctor.doctor,
+    live,
+    plot,
+    theory,
+    topology,
+):
+    cli.add_command(command)
 
 
 def main() -> NoReturn:

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from switchbed import stats
@@ -103,19 +103,25 @@ def slowdown(over: str) -> str:
 
 def range_of(metric: str, over: str = "ideal") -> stats.Range:
     """The values that a figure can have, by its dotted name: no figure of a run is below 0."""
+    words = set(re.split(r"[.\[]", metric))
     # An FCT over the ideal one is 1 at least; over the flow alone it may be less by chance.
-    if metric.startswith("slowdown") and not metric.endswith(".n") and over == "ideal":
+    if "slowdown" in words and not metric.endswith(".n") and over == "ideal":
         return stats.SLOWDOWN
-    return stats.SHARE if set(SHARES) & set(re.split(r"[.\[]", metric)) else stats.POSITIVE
+    return stats.SHARE if set(SHARES) & words else stats.POSITIVE
 
 
 def over_seeds(
     values: Iterable[float | None], within: stats.Range = stats.POSITIVE
 ) -> stats.Interval | None:
     """The mean of the seeds that have a value, with the interval that tables, plots, reports and
-    stopping rules share; `None` where no seed has one."""
+    stopping rules share; `None` where no seed has one. It has no bounds where these would say
+    little (`Interval.tells`)."""
     known = [value for value in values if value is not None]
-    return stats.mean(known, within=within) if known else None
+    if not known:
+        return None
+    found = stats.mean(known, within=within)
+    # Bounds a factor of ten and more apart would be read as a result.
+    return found if found.tells else replace(found, low=None, high=None)
 
 
 def fct(run: Outcome, size_class: str, statistic: str) -> float | None:
@@ -214,6 +220,34 @@ def point(outcome: Outcome, by: str | None = None) -> Point:
         for key, value in outcome.settings.items()
         if not _is(key, by) and not is_seed(key)
     )
+
+
+def populations(outcomes: Sequence[Outcome]) -> list[str]:
+    """A line for each point and size class of which runs that are compared finished different
+    numbers of flows, so that their FCTs are not of the same flows."""
+    lines = []
+    points: dict[Point, list[Row]] = {}
+    for row in rows(outcomes):
+        points.setdefault(row.point, []).append(row)
+    for at, compared in points.items():
+        for size_class in ("small", "medium", "large"):
+            finished: dict[Any, set[int]] = {}
+            for row in compared:
+                for run in row.runs:
+                    n = run.summary["fct"][size_class]["n"]
+                    finished.setdefault(_seed(run), set()).add(n)
+            if all(len(numbers) == 1 for numbers in finished.values()):
+                continue
+            counts = ", ".join(
+                f"{row.scheme} {sum(run.summary['fct'][size_class]['n'] for run in row.runs):,}"
+                for row in compared
+            )
+            where = ", ".join(f"{key.rpartition('.')[2]} {text(value)}" for key, value in at)
+            lines.append(
+                f"{size_class} flows that finished{where and f' at {where}'}: {counts}; "
+                "their FCTs are not of the same flows"
+            )
+    return lines
 
 
 APART = ("seed", "warnings", "events")

@@ -45,9 +45,10 @@ class Flow:
 
 
 def flows_of(result: "Result") -> list[Flow]:
-    """A run's finished flows, in the order in which they finished."""
+    """A run's finished flows that count, as the summary has it, in the order in which they
+    finished."""
     table = result.flows
-    rows = table.filter(table["fct_s"].is_not_null()).with_row_index("place")
+    rows = table.filter(table["fct_s"].is_not_null() & table["counted"]).with_row_index("place")
     finished = sorted(rows.to_dicts(), key=lambda row: (row["start_s"] + row["fct_s"], row["row"]))
     return [
         Flow(

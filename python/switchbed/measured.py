@@ -271,12 +271,21 @@ def counted(run: "Result") -> "pl.DataFrame":
     return run.flows.filter(pl.col("size_bytes").is_not_null(), pl.col("counted"))
 
 
+def _since_warm(run: "Result", window: Window) -> Window:
+    """The window of series that was asked for, else that of the summary: from the warm-up on."""
+    since, until = window
+    if since is None and run.flows["counted"].any():
+        since = quantity.time(run.scenario["measure"]["warmup"])
+    return since, until
+
+
 def _lengths(metric: Metric, run: "Result", window: Window) -> list[float]:
     """Return the lengths of the sampled queues: of a port all together unless one is asked for."""
     import polars as pl
 
     if run.series.is_empty():
         raise Mistake(f"--metric {metric.text}: {run} has no series; it needs measure.series_every")
+    window = _since_warm(run, window)
     chosen = _within(_chosen(run.series, metric, run), "time_s", window)
     together = chosen.group_by("time_s", "port", maintain_order=True).agg(pl.col("bytes").sum())
     if metric.unit == "pkt":
@@ -291,7 +300,12 @@ def _rates(metric: Metric, run: "Result", window: Window) -> list[float]:
     if run.goodput.is_empty():
         why = "has no goodput over time; it needs measure.goodput_every"
         raise Mistake(f"--metric {metric.text}: {run} {why}")
-    chosen = _within(_chosen(run.goodput, metric, run), "time_s", window)
+    since, until = _since_warm(run, window)
+    chosen = _chosen(run.goodput, metric, run)
+    if since is not None:
+        # Rows name the ends of intervals: one that ends as the window begins lies before it.
+        chosen = chosen.filter(pl.col("time_s") > since)
+    chosen = _within(chosen, "time_s", (None, until))
     together = chosen.group_by("time_s", maintain_order=True).agg(pl.col("goodput_bps").sum())
     return list(together["goodput_bps"])
 
@@ -308,7 +322,10 @@ def _busy(metric: Metric, run: "Result", window: Window) -> list[float]:
     import polars as pl
 
     if window != (None, None):
-        raise Mistake(f"--metric {metric.text}: is of the whole run, without --from and --until")
+        raise Mistake(
+            f"--metric {metric.text}: is of all the time since the warm-up; "
+            "leave out --from and --until"
+        )
     ports = run.counters
     if not any(key == "port" for key, _, _ in metric.conditions):
         ports = ports.filter(pl.col("port").str.contains(":"))

@@ -48,6 +48,41 @@ class Real(click.FloatRange):
         return super().convert(found, param, ctx)
 
 
+class Percent(click.ParamType[float]):
+    """A fraction, as `5%` or `0.05`."""
+
+    name = "PERCENT"
+
+    def convert(self, value: str, param: object, ctx: object) -> float:
+        text = str(value)
+        try:
+            part = foreign.real(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+            if part > 0:
+                return part
+        except ValueError:
+            pass
+        option = getattr(param, "opts", ["it"])[0]
+        raise click.UsageError(f"{option} is {foreign.shown(text)}: such as 5% is needed, over 0")
+
+
+class Minutes(click.ParamType[float]):
+    """A finite number over 0."""
+
+    name = "MIN"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: object) -> float:
+        try:
+            found = foreign.real(str(value))
+            if found > 0:
+                return found
+        except ValueError:
+            pass
+        option = getattr(param, "opts", ["it"])[0]
+        raise click.UsageError(
+            f"{option} is {foreign.shown(value)}: a number of minutes over 0 is needed, as 30"
+        )
+
+
 def _remember(context: click.Context, _: click.Parameter, value: bool) -> None:
     context.meta[files.FORCE] = value
 

@@ -59,7 +59,7 @@ def headline(summary: dict[str, Any]) -> list[str]:
     lines = [_counters(summary)]
     classes = summary["classes"]
     if summary["endless"] and len(classes) > 1:
-        shares = (f"{c['goodput_bps'] / 1e6:.4g} Mbps of class {c['class']}" for c in classes)
+        shares = (f"{rates([c['goodput_bps']])} of class {c['class']}" for c in classes)
         lines.append(f"goodput: {', '.join(shares)}")
     lines += map(_transport, summary.get("by_transport", []))
     lines += map(_job, summary.get("jobs", []))
@@ -112,7 +112,10 @@ def print_sweep(outcomes: Sequence[Outcome], wall_s: float) -> None:
     columns = measured(rows)
     counters = ("marks", "drops", "timeouts")
     schemes = ["scheme"] if rows[0].scheme is not None else []
-    console, table = ruled(*schemes, *keys, "seeds", *columns, *counters)
+    # Means stand beside these: the heading says that they are sums.
+    several = any(len(row.runs) > 1 for row in rows)
+    headings = [f"{counter}, all seeds" if several else counter for counter in counters]
+    console, table = ruled(*schemes, *keys, "seeds", *columns, *headings)
     for row in rows:
         table.add_row(
             *([row.scheme] if row.scheme is not None else []),
@@ -126,7 +129,7 @@ def print_sweep(outcomes: Sequence[Outcome], wall_s: float) -> None:
     console.print(table)
     _print_loads(console, rows)
     _print_ratios(console, comparing.ratios(outcomes), keys)
-    for line in comparing.identical(outcomes):
+    for line in (*comparing.identical(outcomes), *comparing.populations(outcomes)):
         console.print(line)
     total = {key: sum(o.summary[key] for o in outcomes) for key in ("packet_hops", "events")}
     console.print(
@@ -192,7 +195,7 @@ def _job_cell(place: int, field: str, row: comparing.Row) -> str:
     if field == "time_us":
         return _estimate(comparing.over_seeds(found))
     mean = comparing.over_seeds(value / (1e9 if field == "busbw_bps" else 1) for value in found)
-    return "–" if mean is None else f"{mean.estimate:.4g}"
+    return "–" if mean is None else f"{mean.estimate:.4g}{_reaching(mean)}"
 
 
 def queries(summary: dict[str, Any]) -> dict[int, dict[str, Any]]:
@@ -214,24 +217,29 @@ def _share_cell(row: comparing.Row) -> str:
         for each in run.summary.get("by_transport", ()):
             shares.setdefault(each["transport"], []).append(each["share"])
     means = ((name, comparing.over_seeds(values, stats.SHARE)) for name, values in shares.items())
-    return ", ".join(f"{name} {mean.estimate:.1%}" for name, mean in means if mean is not None)
+    return ", ".join(
+        f"{name} {mean.estimate:.1%}{_reaching(mean)}" for name, mean in means if mean is not None
+    )
 
 
 def _goodput_cell(row: comparing.Row) -> str:
     """Each class's, mean over the seeds."""
     classes = sorted({c["class"] for run in row.runs for c in run.summary["classes"]})
-    means = (
-        sum(c["goodput_bps"] for run in row.runs for c in run.summary["classes"] if c["class"] == k)
-        / len(row.runs)
+    found = [
+        comparing.over_seeds(
+            sum(c["goodput_bps"] for c in run.summary["classes"] if c["class"] == k)
+            for run in row.runs
+        )
         for k in classes
-    )
-    return " + ".join(f"{mean / 1e6:.4g}" for mean in means) + " Mbps"
+    ]
+    means = [mean for mean in found if mean is not None]
+    return rates([mean.estimate for mean in means], list(map(_reaching, means)))
 
 
 def _queue_cell(row: comparing.Row) -> str:
     """The busiest port's, mean over time and the seeds."""
-    found = [run.summary["bottleneck"]["mean_bytes"] for run in row.runs]
-    return f"{sum(found) / len(found) / 1e3:.1f} KB"
+    mean = comparing.over_seeds(run.summary["bottleneck"]["mean_bytes"] for run in row.runs)
+    return "–" if mean is None else f"{mean.estimate / 1e3:.1f} KB{_reaching(mean)}"
 
 
 def _rtt_cell(probe: tuple[int, int, int], field: str, row: comparing.Row) -> str:
@@ -443,18 +451,34 @@ def duration(us: float | None) -> str:
     return f"{us:.4g} us"
 
 
+def rates(bps: Sequence[float], reaches: Sequence[str] = ()) -> str:
+    """Rates in one unit, four digits, each with how far its interval reaches: `12.3 ±1.2% +
+    9.87 ±0.4% Gbps`."""
+    scale, unit = (1e9, "Gbps") if max(bps, default=0) >= 10e9 else (1e6, "Mbps")
+    ends = reaches or [""] * len(bps)
+    each = (f"{one / scale:.4g}{end}" for one, end in zip(bps, ends, strict=True))
+    return " + ".join(each) + f" {unit}"
+
+
 def _estimate(mean: stats.Interval | None) -> str:
     """The mean over seeds, with how far its interval reaches where there are several."""
-    if mean is None or mean.n == 1:
-        return duration(None if mean is None else mean.estimate)
-    return f"{duration(mean.estimate)} {reach(mean)}"
+    if mean is None:
+        return duration(None)
+    return f"{duration(mean.estimate)}{_reaching(mean)}"
+
+
+def _reaching(mean: stats.Interval) -> str:
+    """The reach of an interval behind its estimate; nothing for one seed."""
+    return f" {reach(mean)}" if mean.n > 1 else ""
 
 
 def reach(mean: stats.Interval) -> str:
     """How far an interval reaches in percent of its estimate: `±3.1%` or, where it is not
     symmetric, `−24 to +31%`."""
-    if mean.low is None or mean.high is None or not mean.tells:
-        return f"({stats.FEW})" if mean.low != mean.high else "±0%"
+    if mean.low is None or mean.high is None:
+        return f"({stats.FEW})"
+    if mean.low == mean.high:
+        return "±0%"
     below, above = (100 * abs(end / mean.estimate - 1) for end in (mean.low, mean.high))
     if above <= 1.1 * below and below <= 1.1 * above:
         return f"±{_percent(max(below, above))}%"

@@ -144,6 +144,27 @@ def _print_stats(found: dict[str, Any], as_json: bool, prometheus: bool) -> None
 
 @live.command()
 @socket_option
+@click.option(
+    "--listen",
+    default="127.0.0.1:9464",
+    show_default=True,
+    metavar="ADDRESS",
+    help="HOST:PORT, or unix:PATH.",
+)
+@click.option("--dashboard", is_flag=True, help="Print a dashboard for Grafana, and end.")
+def metrics(socket: Path | None, listen: str, dashboard: bool) -> None:
+    """Answer Prometheus at http://ADDRESS/metrics, in OpenMetrics or its text format, until
+    Ctrl-C."""
+    from switchbed.live import exporter
+
+    if dashboard:
+        terminal.page((library.DATA / "grafana.json").read_text(encoding="utf-8"))
+        return
+    exporter.serve(listen, socket)
+
+
+@live.command()
+@socket_option
 def stop(socket: Path | None) -> None:
     """End a switch that runs."""
     control.ask(control.find(socket), "stop")

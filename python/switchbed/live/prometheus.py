@@ -1,25 +1,57 @@
-"""Statistics in Prometheus' text format, version 0.0.4."""
+"""Statistics as Prometheus reads them: its text format 0.0.4, or OpenMetrics 1.0.0."""
 
 from collections.abc import Iterator
 from typing import Any
 
 COUNTERS = ("_packets", "_errors", "_drops", "overruns", "received_bytes", "sent_bytes")
+TEXT = "text/plain; version=0.0.4; charset=utf-8"
+OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+HELP = {
+    "switchbed_time_seconds": "Time since the switch began.",
+    "switchbed_frames": "Frames in the switch, those on links included.",
+    "switchbed_flooded_total": "Frames that went to all ports.",
+    "switchbed_notified_total": "Congestion messages sent to sources (802.1Qau).",
+    "switchbed_refused_total": "Frames that reached no port, by reason.",
+    "switchbed_drops_total": "Packets that a port dropped, by reason.",
+    "switchbed_received_packets_total": "Frames that entered the switch by the port.",
+    "switchbed_received_bytes_total": "Bytes that entered the switch by the port.",
+    "switchbed_sent_packets_total": "Frames that the port sent.",
+    "switchbed_sent_bytes_total": "Bytes that the port sent.",
+    "switchbed_marked_packets_total": "Packets that left the port with CE by its scheme.",
+    "switchbed_overruns_total": "Frames lost before the switch read them.",
+    "switchbed_port_rate_bps": "Rate at which the port sends.",
+    "switchbed_port_gone": "1 if the port's interface no longer exists.",
+    "switchbed_queue_bytes": "Bytes in the queue.",
+    "switchbed_queue_packets": "Packets in the queue.",
+    "switchbed_queue_threshold_bytes": "Marking threshold of the queue.",
+    "switchbed_queue_mean_bytes": "Mean length of the queue since it was last set.",
+    "switchbed_queue_max_bytes": "Greatest length of the queue since it was last set.",
+}
+"""Descriptions of the families that most dashboards show; docs/live.md has every field."""
 
 
-def text(stats: dict[str, Any]) -> str:
+def text(stats: dict[str, Any], *, openmetrics: bool = False) -> str:
     """Every number of the statistics, with its port and queue as labels."""
     series: dict[str, list[str]] = {}
     for name, labels, value in _numbers(stats):
-        inside = ",".join(f'{key}="{label}"' for key, label in labels.items())
+        inside = ",".join(f'{key}="{_escaped(label)}"' for key, label in labels.items())
         series.setdefault(name, []).append(
             f"{name}{{{inside}}} {value}" if inside else f"{name} {value}"
         )
     lines: list[str] = []
     for name, samples in series.items():
-        kind = "counter" if name.endswith("_total") else "gauge"
+        counter = name.endswith("_total")
+        # OpenMetrics names a family of counters without the ending of its samples.
+        family = name.removesuffix("_total") if openmetrics else name
+        lines += [f"# HELP {family} {HELP[name]}"] if name in HELP else []
         # Samples of one name stand together: the format wants its TYPE once.
-        lines += [f"# TYPE {name} {kind}", *samples]
-    return "\n".join(lines) + "\n"
+        lines += [f"# TYPE {family} {'counter' if counter else 'gauge'}", *samples]
+    return "\n".join([*lines, *(["# EOF"] if openmetrics else [])]) + "\n"
+
+
+def _escaped(label: str) -> str:
+    """Names of interfaces may hold quotes and backslashes."""
+    return label.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
 
 
 def _numbers(stats: dict[str, Any]) -> Iterator[tuple[str, dict[str, str], float]]:

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import signal
+import socket as socketlib
 import threading
 import time
 from collections.abc import Iterator
@@ -62,6 +63,8 @@ def run(request: Request, text: str | None = None) -> int:
     if live["live"]["realtime"]:
         _be_punctual()
     with _stopped_by_signals(switch), _removed_by_root(socket) if user else nullcontext():
+        # Later no socket can be made any more.
+        _notify_systemd()
         # Before any thread is started: what those have is taken from them here.
         confined = _native.confine()
         ports, scheme = len(live["port"]), live["scheme"]["label"]
@@ -72,6 +75,20 @@ def run(request: Request, text: str | None = None) -> int:
         if out is not None:
             out.write(live, stats, series)
     return 0
+
+
+def _notify_systemd() -> None:
+    """Tells systemd that the devices are open, if it waits for that (Type=notify, sd_notify(3))."""
+    place = os.environ.get("NOTIFY_SOCKET")
+    if not place:
+        return
+    # An abstract socket's name begins with a null byte, written as an @.
+    address = "\0" + place[1:] if place.startswith("@") else place
+    with socketlib.socket(socketlib.AF_UNIX, socketlib.SOCK_DGRAM) as stream:
+        try:
+            stream.sendto(b"READY=1", address)
+        except OSError as error:
+            _say(f"NOTIFY_SOCKET {place}: {error.strerror or error}; systemd is not notified")
 
 
 def _traces(live: dict[str, Any]) -> list[Path]:

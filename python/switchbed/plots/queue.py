@@ -64,14 +64,20 @@ DOTTED: Any = {"linestyle": ":", "linewidth": 1.2}
 
 
 def _panel(axes: "Axes", port: Port) -> None:
+    # A line would hide an equal one: they are drawn as one, with all names.
+    equal: dict[tuple[float, ...], list[int]] = {}
     for number in port.used:
+        equal.setdefault(port.queues[number].kb, []).append(number)
+    for number, *others in equal.values():
         queue = port.queues[number]
+        name = ", ".join(port.queues[each].name for each in (number, *others))
         dashes = style.DASHES[number // len(style.COLOURS) % len(style.DASHES)]
         look = replace(style.numbered(number), dashes=dashes)
-        style.line(axes, port.times_ms, queue.kb, look, queue.name, 1)
-        if any(kb is not None for kb in queue.threshold_kb):
-            axes.plot(port.times_ms, style.gaps(queue.threshold_kb), color=look.colour, **DOTTED)
-            axes.plot([], [], color="black", label=THRESHOLDS[port.threshold_of], **DOTTED)
+        style.line(axes, port.times_ms, queue.kb, look, name, 1)
+        for thresholds in dict.fromkeys(port.queues[n].threshold_kb for n in (number, *others)):
+            if any(kb is not None for kb in thresholds):
+                axes.plot(port.times_ms, style.gaps(thresholds), color=look.colour, **DOTTED)
+                axes.plot([], [], color="black", label=THRESHOLDS[port.threshold_of], **DOTTED)
     if port.used:
         times = [time for time, _ in port.ticks()]
         axes.plot(

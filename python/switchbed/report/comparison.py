@@ -61,5 +61,6 @@ def _points(curve: Curve) -> Trace:
 
 def _told(mean: stats.Interval) -> str:
     if mean.low is None or mean.high is None:
-        return f"{mean.estimate:.4g} ({stats.seeds(mean.n)})"
+        few = f", {stats.FEW} for an interval" if mean.n > 1 else ""
+        return f"{mean.estimate:.4g} ({stats.seeds(mean.n)}{few})"
     return f"{mean.estimate:.4g} ({mean.low:.4g}–{mean.high:.4g}, {stats.seeds(mean.n)})"

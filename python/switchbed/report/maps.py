@@ -57,7 +57,10 @@ def fabric(drawn: Sequence[Line]) -> Chart:
                     | {"hovertemplate": "%{y} to %{x}: %{z:.4g} %<extra></extra>"}
                     | {"name": grid.told}
                 )
-    note = "Percent of the whole run that each switch port sent, its seeds averaged."
+    note = (
+        "Percent of the time since the warm-up, while its link was up, that each switch port sent; "
+        "its seeds averaged."
+    )
     yaxis = {"type": "category", "autorange": "reversed", "title": {"text": "switch"}}
     xaxis = {"type": "category", "title": {"text": maps.PORT}}
     made = layout(xaxis, yaxis)

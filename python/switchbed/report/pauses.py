@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from switchbed import quantity
 from switchbed.report.chart import LEGEND_BELOW, Chart, Trace, at, layout, rounded
 from switchbed.series import looks
 from switchbed.series.runs import Line
@@ -21,10 +22,18 @@ Held = list[tuple[Line, Any, "pl.DataFrame"]]
 
 def charts(drawn: Sequence[Line]) -> list[Chart]:
     """Both charts, where runs had flow control and it held anything."""
+    import polars as pl
+
     held: Held = []
     for line in drawn:
         for place, (run, *_) in line.by_place:
+            # Other figures of pauses are of the time since the warm-up, too.
+            warm = quantity.time(run.scenario["measure"]["warmup"])
             frame = run.table("pause_tree")
+            if not frame.is_empty():
+                frame = frame.filter(pl.col("end_s") > warm)
+                since = pl.max_horizontal("start_s", pl.lit(warm))
+                frame = frame.with_columns(since.alias("start_s"))
             if not frame.is_empty():
                 held.append((line, place, frame))
     return [_by_port(held), _over_time(held)]

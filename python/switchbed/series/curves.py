@@ -1,8 +1,9 @@
 """Any figure over any setting: each setting that was swept is the x axis, a colour, or a panel."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from switchbed import comparing, stats
@@ -150,28 +151,47 @@ def table(results: Sequence[Result], asked: Asked) -> list[dict[str, Any]]:
         groups.setdefault(json.dumps(settings(run), sort_keys=True), []).append(run)
     rows = []
     metrics = [Metric.read(text) for text in asked.metrics]
-    slowdowns = any(metric.quantity == "slowdown" for metric in metrics)
+    slowdowns = any(map(_is_slowdown, metrics))
     for metric in metrics:
         for seeds in groups.values():
             found = _estimate(metric, seeds, base, asked)
-            if found is None:
+            values = _values(metric, seeds, base, asked) if found is None else []
+            if found is None and not values:
                 continue
             row = {key: settings(seeds[0]).get(key) for key in varied}
             row |= {"metric": metric.text}
             if slowdowns:
-                row |= {"over": seeds[0].over if metric.quantity == "slowdown" else None}
-            row |= {"estimate": found.estimate}
-            row |= {"low": found.low, "high": found.high, "seeds": found.n}
-            rows.append(row | ({} if base is None else {"change": _change(found)}))
+                row |= {"over": seeds[0].over if _is_slowdown(metric) else None}
+            if found is None:
+                row |= {"estimate": None, "low": None, "high": None, "seeds": len(values)}
+            else:
+                row |= {"estimate": found.estimate}
+                row |= {"low": found.low, "high": found.high, "seeds": found.n}
+            if base is not None:
+                row |= {"change": _nought(values) if found is None else _change(found)}
+            rows.append(row)
     if not rows:
         raise _none(asked)
     return rows
+
+
+def _is_slowdown(metric: Metric) -> bool:
+    return "slowdown" in metric.text.split(".") or metric.of == "slowdown"
+
+
+def _nought(pairs: Sequence[tuple[float, float]]) -> str:
+    """Why there is no ratio: a run, or the one that it is divided by, has 0."""
+    noughts = sum(above == 0 or below == 0 for above, below in pairs)
+    of = f"{math.fsum(a for a, _ in pairs):g} to {math.fsum(b for _, b in pairs):g} in all"
+    return f"no ratio: 0 in {noughts} of {len(pairs)} pairs; {of}"
 
 
 def _change(ratio: stats.Interval) -> str:
     """`4.1 % lower (1.2–7.0)`; a dash where runs are compared with themselves."""
     if ratio.low == ratio.high == 1:
         return "–"
+    if ratio.low is None and ratio.n > 1:
+        return stats.FEW
     change = stats.Change(ratio)
     return change.words + (f" ({change.bounds})" if change.bounds else "")
 
@@ -188,20 +208,34 @@ def _is_interval(row: Mapping[str, Any]) -> bool:
     return row["low"] not in (None, row["high"]) and row.get("change") != stats.FEW
 
 
+def _values(
+    metric: Metric, seeds: Sequence[Result], base: "_Base | None", asked: Asked
+) -> list[tuple[float, float]]:
+    """The figure of each seed that has it, and that of the run that it is divided by (1 without
+    one)."""
+    found = []
+    for run in seeds:
+        other = None if base is None else base.of(run)
+        if base is not None and other is None:
+            continue
+        above = metric.value(run, asked.window)
+        below = 1.0 if other is None else metric.value(other, asked.window)
+        if above is not None and below is not None:
+            found.append((above, below))
+    return found
+
+
 def _estimate(
     metric: Metric, seeds: Sequence[Result], base: "_Base | None", asked: Asked
 ) -> stats.Interval | None:
+    """The mean, or the mean ratio; `None` where a ratio would leave out seeds that have 0."""
+    values = _values(metric, seeds, base, asked)
     if base is None:
-        values = (metric.value(run, asked.window) for run in seeds)
-        return comparing.over_seeds(values, metric.range(seeds[0].over))
-    pairs = [
-        (above, below)
-        for run in seeds
-        if (other := base.of(run)) is not None
-        and (above := metric.value(run, asked.window))
-        and (below := metric.value(other, asked.window))
-    ]
-    return stats.paired([a for a, _ in pairs], [b for _, b in pairs]).ratio if pairs else None
+        return comparing.over_seeds((above for above, _ in values), metric.range(seeds[0].over))
+    if not values or any(above <= 0 or below <= 0 for above, below in values):
+        return None
+    found = stats.paired([above for above, _ in values], [below for _, below in values]).ratio
+    return replace(found, low=None, high=None) if stats.Change(found).untold else found
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ RETRIES = 3
 """How often a run is started again whose worker died."""
 STORE_BYTES = 256 * 2**20
 """Where results wait, on a cluster of one's own, until they are written; more goes to disk."""
-MISSING = "--engine ray: Ray is not installed; pip install 'switchbed[ray]' installs it"
+MISSING = "--engine ray: Ray is not installed; pip install 'ray>=2.44' installs it"
 
 Files = dict[str, bytes]
 

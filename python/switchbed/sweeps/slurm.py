@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from submitit import Job as Submitted
     from submitit.helpers import DelayedSubmission
 
-MISSING = "--engine slurm: submitit is not installed; pip install 'switchbed[slurm]' installs it"
+MISSING = "--engine slurm: submitit is not installed; pip install 'submitit>=1.5' installs it"
 MAX_ARRAY = 1000
 """Jobs in an array: Slurm's own limit unless a cluster raises it (MaxArraySize is 1001)."""
 POLL_S = 1.0

@@ -82,9 +82,12 @@ def _one(
     if guard.of is None:
         return _absolute(guard, values, mean, error)
     pairs = [
-        # A ratio needs both, above 0.
-        (v, r) for v, r in zip(column, reference or (), strict=False) if v and r and v > 0 and r > 0
+        (v, r)
+        for v, r in zip(column, reference or (), strict=False)
+        if v is not None and r is not None
     ]
+    if any(v <= 0 or r <= 0 for v, r in pairs):
+        return _linear(guard, pairs, mean, error)
     # On the logarithm, where a bound times a factor is a difference.
     logs = [math.log(v / r) - math.log(guard.number) for v, r in pairs]
     if guard.sign == ">=":
@@ -93,6 +96,22 @@ def _one(
     if middle is None:
         return Verdict(mean, -math.inf, surely=False)
     return Verdict(mean, math.expm1(middle), _low(logs, error) > 0)
+
+
+def _linear(
+    guard: Guard, pairs: Sequence[tuple[float, float]], mean: float, error: float
+) -> Verdict:
+    """Counts may be nought, which has no ratio: each is compared with the bound of its own
+    block."""
+    bounds = [guard.number * r for _, r in pairs]
+    gaps = [v - bound for (v, _), bound in zip(pairs, bounds, strict=True)]
+    if guard.sign == ">=":
+        gaps = [-gap for gap in gaps]
+    over = math.fsum(gaps) / len(gaps)
+    scale = math.fsum(bounds) / len(bounds)
+    # Nothing may be more than a bound that is nought in every block.
+    surely = over > 0 if scale == 0 and guard.sign != ">=" else _low(gaps, error) > 0
+    return Verdict(mean, over / scale if scale else over, surely)
 
 
 def _absolute(guard: Guard, values: Sequence[float], mean: float, error: float) -> Verdict:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import SINGLE, Program
@@ -54,6 +55,23 @@ def test_a_lone_flow_has_slowdown_one_over_itself(size: str, kind: str, connecti
     assert found.flows["slowdown"].to_list() == pytest.approx([1.0], abs=1e-12)
     # The run itself stays as it was.
     assert run.summary()["slowdown"]["all"]["mean"] == over_ideal
+
+
+@pytest.mark.parametrize(
+    "transport",
+    ["cubic", {"kind": "cubic", "initial_window": "1pkt"}, {"kind": "reno", "ecn": False}],
+)
+def test_a_lone_flow_keeps_the_transport_of_its_entry(transport: str | dict[str, Any]) -> None:
+    import tomllib
+
+    given = tomllib.loads(LONE.format(size="100KB", kind="dctcp", connections="fresh"))
+    other = {"kind": "incast", "from": [2], "to": 3, "sizes": "100KB", "start": "1s"}
+    given["traffic"] = [given["traffic"][0] | {"transport": transport}, other]
+    found = alone.over(sb.Scenario(given).run(), "alone")
+    assert found.flows["slowdown"].to_list() == pytest.approx([1.0, 1.0], abs=1e-12)
+    summary = found.summary()
+    for each in (*summary["by_traffic"], *summary["by_transport"]):
+        assert each["slowdown"]["mean"] == pytest.approx(1.0, abs=1e-12)
 
 
 @pytest.mark.parametrize(("size", "ideal"), [("1KB", 2.0), ("100KB", 2.64)])

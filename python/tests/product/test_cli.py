@@ -20,6 +20,45 @@ def test_version_names_the_build(switchbed: Program) -> None:
     assert "(build " in switchbed("--version").stdout
 
 
+def test_the_version_is_json_too(switchbed: Program) -> None:
+    found = json.loads(switchbed("--version", "--json").stdout)
+    assert switchbed("-V").stdout == f"switchbed {found['version']} (build {found['build']})\n"
+    assert Path(found["package"]).samefile(Path(package.__file__).parent)
+    assert "beside --version" in switchbed("--json", code=2).stderr
+
+
+def test_the_doctor_names_what_is_missing_and_how_to_get_it(switchbed: Program) -> None:
+    found = json.loads(switchbed("doctor", "--json").stdout)
+    by_name = {each["what"]: each for each in found["findings"]}
+    # Tests see no program that they do not name (support/needs.py).
+    assert by_name["tshark"]["found"] is False
+    assert by_name["tshark"]["detail"] == "apt-get install tshark"
+    assert int(by_name["cores"]["detail"]) >= 1
+    said = switchbed("doctor").stdout.splitlines()
+    assert said[0].startswith(switchbed("-V").stdout.strip())
+    assert len(said) == 1 + len(by_name)
+    assert any(line.split()[0] == "no" and "install iperf3" in line for line in said)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_completion_is_installed_by_one_command(
+    switchbed: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shell: str
+) -> None:
+    for variable in ("XDG_DATA_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("SHELL", f"/bin/{shell}")
+    script = switchbed("completion", shell).stdout
+    assert "_SWITCHBED_COMPLETE" in script
+    said = switchbed("completion", "--install").stdout
+    (written,) = (path for path in tmp_path.rglob("*switchbed*") if path.is_file())
+    assert str(written) in said
+    assert written.read_text() == script
+    assert "is there already" in switchbed("completion", "--install", code=2).stderr
+    monkeypatch.setenv("SHELL", "/bin/tcsh")
+    assert "name one of bash, zsh, fish" in switchbed("completion", code=2).stderr
+
+
 def test_short_options_are_the_long_ones(switchbed: Program) -> None:
     assert switchbed("-V").stdout == switchbed("--version").stdout
     for words in ([], ["run"], ["scenario", "check"], ["live", "lab", "run"], ["theory"]):

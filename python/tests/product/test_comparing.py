@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from switchbed import comparing
+from switchbed import comparing, stats
 from switchbed.plots.style import styles
 from switchbed.runner import Outcome
 
@@ -32,6 +32,32 @@ def test_ratios_pair_the_same_seeds() -> None:
 
 def test_a_class_without_flows_has_no_ratio() -> None:
     assert comparing.ratios([outcome("A", 1, None), outcome("B", 1, 1.0)]) == []
+
+
+def test_fcts_of_different_flows_are_said() -> None:
+    def finished(label: str, seed: int, n: int) -> Outcome:
+        made = outcome(label, seed, 1.0)
+        made.summary["fct"]["small"]["n"] = n
+        return made
+
+    same = [finished(label, seed, 5) for label in "AB" for seed in (1, 2)]
+    assert comparing.populations(same) == []
+    fewer = [*same[:3], finished("B", 2, 4)]
+    assert comparing.populations(fewer) == [
+        "small flows that finished at load 0.5: A 10, B 9; their FCTs are not of the same flows"
+    ]
+
+
+def test_an_interval_that_says_nothing_has_no_bounds() -> None:
+    wide = comparing.over_seeds([1.0, 100.0, 5.0])
+    assert wide is not None
+    assert (wide.low, wide.high, wide.n) == (None, None, 3)
+    narrow = comparing.over_seeds([10.0, 11.0, 10.5])
+    assert narrow is not None
+    assert narrow.low is not None
+    assert comparing.range_of("by_traffic.0.slowdown.p99") == stats.SLOWDOWN
+    assert comparing.range_of("by_traffic.0.slowdown.n") == stats.POSITIVE
+    assert comparing.range_of("by_transport.cubic.share") == stats.SHARE
 
 
 def test_without_schemes_there_are_no_ratios() -> None:

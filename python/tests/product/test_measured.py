@@ -4,6 +4,7 @@ curve, its table and its data show."""
 import csv
 import math
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -202,6 +203,63 @@ def test_any_two_settings_are_paired_by_seed(results: list[sb.Result]) -> None:
         curves.table(results, curves.Asked(("fct.all.mean_us",), against="seed=1"))
 
 
+def test_a_ratio_leaves_out_no_seed_that_has_nought(results: list[sb.Result]) -> None:
+    drops = {("per-queue", 1): 292, ("per-queue", 2): 0, ("MQ-ECN", 1): 675, ("MQ-ECN", 2): 704}
+    given = []
+    for run in results:
+        if run.settings["load"] == 0.4:
+            summary = run.summary() | {"drops": drops[run.label, run.seed]}
+            given.append(run.with_flows(replace(run.outcome, summary=summary), run.flows, run.over))
+    rows = curves.table(given, curves.Asked(("drops",), against="scheme=per-queue"))
+    (ours,) = (row for row in rows if row["scheme"] == "MQ-ECN")
+    assert (ours["estimate"], ours["low"], ours["high"], ours["seeds"]) == (None, None, None, 2)
+    assert ours["change"] == "no ratio: 0 in 1 of 2 pairs; 1379 to 292 in all"
+
+
+def test_series_are_looked_at_from_the_warm_up_on(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(SINGLE_SERIES)
+    run = sb.Scenario.from_file(tmp_path / "s.toml").run()
+    warm = [row for row in run.goodput.rows(named=True) if row["time_s"] > 2e-3]
+    mean = sum(row["goodput_bps"] for row in warm) / len({row["time_s"] for row in warm})
+    assert Metric.read("goodput.mean_bps").value(run) == pytest.approx(mean)
+    assert mean == pytest.approx(run.summary()["goodput_bps"], rel=1e-3)
+    whole = Metric.read("goodput.mean_bps").value(run, (0.0, None))
+    assert whole is not None
+    assert whole < 0.9 * mean, "the flows begin at 1 ms"
+    lengths = run.series.filter(pl.col("time_s") >= 2e-3, pl.col("port") == "switch:2")
+    least = lengths.group_by("time_s").agg(pl.col("bytes").sum())["bytes"].cast(pl.Float64).min()
+    assert Metric.read("queue[port=switch:2].min").value(run) == least
+
+
+SINGLE_SERIES = """
+[topology]
+kind = "star"
+hosts = 3
+rate = "10Gbps"
+delay = "5us"
+[switch]
+buffer = "300KB"
+[scheme]
+name = "per-queue"
+params.threshold = "30KB"
+[host]
+profile = "linux-6.x"
+[transport]
+kind = "dctcp"
+[[traffic]]
+kind = "long-lived"
+from = [0, 1]
+to = 2
+start = "1ms"
+[measure]
+warmup = "2ms"
+series_every = "20us"
+goodput_every = "100us"
+[run]
+until = "6ms"
+"""
+
+
 def test_axes_colours_and_panels_are_what_was_asked(results: list[sb.Result]) -> None:
     plots = sb.Plots(results)
     usual = plots.curve().axes
@@ -225,8 +283,13 @@ def test_data_beside_a_figure_are_its_table(results: list[sb.Result], tmp_path: 
     assert len(drawn) == len(rows) == 4
     for row in rows:
         point = drawn[row["scheme"], 100 * row["load"]]
-        for column, name in (("y", "estimate"), ("low", "low"), ("high", "high")):
-            assert float(point[column]) == pytest.approx(row[name])
+        assert float(point["y"]) == pytest.approx(row["estimate"])
+        for bound in ("low", "high"):
+            if row[bound] is None:
+                assert point[bound] == "", "too wide to say anything"
+            else:
+                assert float(point[bound]) == pytest.approx(row[bound])
+    assert any(row["low"] is not None for row in rows)
 
 
 def test_rows_have_the_same_columns_and_intervals_that_can_miss_are_counted(

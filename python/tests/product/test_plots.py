@@ -17,7 +17,7 @@ from switchbed.cli import cli
 from switchbed.plots import cdf, fct, heatmap, output, queue, shares, sizes, style, utilisation
 from switchbed.plots.methods import Plots
 from switchbed.run import Request, execute
-from switchbed.series import looks, maps, runs
+from switchbed.series import looks, maps, queues, runs
 
 
 @pytest.fixture(scope="module")
@@ -168,6 +168,26 @@ def test_a_queue_has_its_length_threshold_and_marks() -> None:
     windowed = queue.figure(runs.lines([run]), port, (0.1, 0.2), "")
     xs, _ = line_of(windowed.axes[0], "queue 0")
     assert 0.1 <= min(xs) < max(xs) <= 0.2
+
+
+def test_equal_queues_are_one_line_with_both_names() -> None:
+    times, marked = (0.0, 1.0, 2.0), (0, 0, 0)
+    lengths = {
+        number: queues.Length(f"queue {number}", kb, (threshold,) * 3)
+        for number, kb, threshold in (
+            (0, (0.0, 3.0, 1.0), 5.0),
+            (1, (0.0, 1.0, 1.0), 5.0),
+            (2, (0.0, 3.0, 1.0), 7.0),
+        )
+    }
+    port = queues.Port("switch:0", times, lengths, lengths[0], marked, "queue")
+    axes = style.figure(4, 3, "").subplots()
+    queue._panel(axes, port)
+    assert line_of(axes, "queue 0, queue 2")[1] == [0.0, 3.0, 1.0]
+    assert line_of(axes, "queue 1")[1] == [0.0, 1.0, 1.0]
+    dotted = [line for line in axes.get_lines() if line.get_linestyle() == ":"]
+    heights = {y for line in dotted for _, y in output._points(line)}
+    assert heights == {5.0, 7.0}
 
 
 def test_shares_sum_to_all(results: list[sb.Result]) -> None:

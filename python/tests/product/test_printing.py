@@ -52,6 +52,7 @@ def test_a_comparison_has_columns_for_what_was_measured_alone(
     scenario.write_text(text + '[compare]\nscheme.params.threshold = ["20pkt", "40pkt"]\n')
     said = switchbed("run", scenario).stdout
     assert "goodput by class" in said
+    assert re.search(r"[\d.]+ \+ [\d.]+ Mbps", said)
     assert re.search(r"busiest queue .*\n.*\n +20pkt .* \d+\.\d KB ", said)
     assert "scheme " not in said
     assert "RTT mean" in said
@@ -62,6 +63,12 @@ def test_a_comparison_has_columns_for_what_was_measured_alone(
     assert "goodput by class" not in said
     assert "busiest queue" not in said
     assert "RTT" not in said
+
+
+def test_rates_are_readable_from_megabits_to_terabits() -> None:
+    assert printing.rates([9733e6, 1e6]) == "9733 + 1 Mbps"
+    assert printing.rates([24.27e9, 0.5e9]) == "24.27 + 0.5 Gbps"
+    assert printing.rates([3.2e12]) == "3200 Gbps"
 
 
 def test_warnings_of_one_kind_take_one_line() -> None:

@@ -158,6 +158,22 @@ def test_a_count_that_must_be_nought_is_broken_by_one() -> None:
     assert [v.surely for v in found] == [False, True]
 
 
+def test_a_guard_over_nought_is_missed_by_anything() -> None:
+    own, worse, best = ([[0.0] * 3], [[1000.0, 0.0, 900.0]], [[0.0, 0.0, 0.0]])
+    guard = Guard.parse("drops<=1.05*own")
+    kept_, missed, same = guards.judge(guard, [own, worse, best], 0, 0.05)
+    assert (kept_.over, kept_.surely) == (0, False)
+    assert missed.surely
+    assert missed.over == pytest.approx(1900 / 3)
+    assert (same.over, same.surely) == (0, False)
+    # Nought in one block alone: each block has its own bound.
+    some = [[10.0, 0.0, 20.0]]
+    assert guards.judge(guard, [some, [[10.0, 0.0, 21.0]]], 0, 0.05)[1].over == pytest.approx(
+        (31 - 1.05 * 30) / (1.05 * 30)
+    )
+    assert guards.judge(guard, [some, [[100.0, 90.0, 110.0]]], 0, 0.05)[1].surely
+
+
 def test_the_middle_is_geometric() -> None:
     assert middle([10.0, 20.0, 40.0, 160.0]) == 2
     assert middle([10.0, 11.0, 1000.0]) == 1
