@@ -104,6 +104,7 @@ def slowdown(over: str) -> str:
 def range_of(metric: str, over: str = "ideal") -> stats.Range:
     """The values that a figure can have, by its dotted name: no figure of a run is below 0."""
     words = set(re.split(r"[.\[]", metric))
+    # An FCT over the ideal one is 1 at least; over the flow alone it may be less by chance.
     if "slowdown" in words and not metric.endswith(".n") and over == "ideal":
         return stats.SLOWDOWN
     return stats.SHARE if set(SHARES) & words else stats.POSITIVE
@@ -132,6 +133,7 @@ def fct(run: Outcome, size_class: str, statistic: str) -> float | None:
 def rows(outcomes: Iterable[Outcome], by: str | None = None) -> list[Row]:
     """Gathers the seeds of each scheme and point, in the order of the runs; `by` is a setting in
     the scheme's place."""
+    # Runs of one group keep their order: seeds of several schemes stand alike.
     groups: dict[tuple[str | None, Point], list[Outcome]] = {}
     for outcome in outcomes:
         groups.setdefault((label(outcome, by), point(outcome, by)), []).append(outcome)
@@ -172,6 +174,7 @@ def _ratio(
         other = base.get(_seed(run))
         above = fct(run, size_class, statistic)
         below = other and fct(other, size_class, statistic)
+        # A seed counts where both schemes have the figure, and the base's is not 0.
         if above is not None and below:
             pairs.append((above, below))
     if not pairs or row.scheme is None:
@@ -212,6 +215,7 @@ def _seed(outcome: Outcome) -> Any:
 def point(outcome: Outcome, by: str | None = None) -> Point:
     """The settings other than scheme, or `by`, and seed."""
     return tuple(
+        # Lists and tables cannot be keys of a dict.
         (key, json.dumps(value) if isinstance(value, list | dict) else value)
         for key, value in outcome.settings.items()
         if not _is(key, by) and not is_seed(key)
@@ -255,6 +259,7 @@ def identical(outcomes: Iterable[Outcome]) -> list[str]:
     setting had no effect there, or a mistake kept it from having one."""
     runs: dict[tuple[tuple[str, str], ...], str] = {}
     for outcome in outcomes:
+        # Events and warnings name settings or internals, not results.
         rest = {k: v for k, v in outcome.summary.items() if k not in APART}
         place = tuple((key, text(value)) for key, value in outcome.settings.items())
         runs[place] = json.dumps(rest, sort_keys=True)
@@ -269,6 +274,7 @@ def _identical(key: str, runs: Mapping[tuple[tuple[str, str], ...], str]) -> Ite
     for place, results in runs.items():
         mine = dict(place)
         value = mine.pop(key, None)
+        # Seeds belong together: values are alike where all of their seeds are.
         others = {k: v for k, v in mine.items() if not is_seed(k)}
         if value is not None:
             by_value = points.setdefault(tuple(others.items()), {})

@@ -42,14 +42,17 @@ class Range:
         if math.isinf(below) and math.isinf(above):
             return middle - reach, middle + reach
         if math.isinf(above):
+            # The delta method: the error of log x is that of x over x.
             share = reach / below
             return self.low + below * math.exp(-share), self.low + below * _exp(share)
         if math.isinf(below):
             share = reach / above
             return self.high - above * _exp(share), self.high - above * math.exp(-share)
+        # On the logit the slope is 1 / below + 1 / above.
         odds, share = below / above, reach * (1 / below + 1 / above)
         low, high = odds * math.exp(-share), odds * _exp(share)
         width = self.high - self.low
+        # From the odds back to the value; the upper end by its own distance, exact near the end.
         return self.low + width * low / (1 + low), self.high - width / (1 + high)
 
     def holds(self, value: float) -> bool:
@@ -93,6 +96,7 @@ class Interval:
         """Whether a positive quantity's interval is narrow enough to say how large it is."""
         if self.low is None or self.high is None:
             return False
+        # A factor between the ends, as positive quantities differ by factors.
         return self.high <= WIDEST * self.low
 
 
@@ -126,6 +130,7 @@ class Change:
             return None
         sign = 1 if self._lower(self.ratio.estimate) >= 0 else -1
         ends = (sign * self._lower(end) for end in (self.ratio.low, self.ratio.high))
+        # Adding 0.0 makes -0.0 a plain 0.
         low, high = sorted(round(end, 1) + 0.0 for end in ends)
         if low >= 0:
             return f"{low:.1f}–{high:.1f}"
@@ -167,10 +172,13 @@ def mean(values: Sequence[float], level: float = LEVEL, within: Range = ANY) -> 
     standard error is carried over to the logarithm (or logit) and back. One value has no interval,
     nor have values outside the range."""
     n = _some(values)
+    # `fsum` rounds once, whatever the order of runs.
     middle = math.fsum(values) / n
     if n == 1 or not all(map(within.holds, values)):
         return Interval(middle, None, None, n, level)
+    # `n - 1`, as the mean is taken from the same values.
     error = math.sqrt(math.fsum((v - middle) ** 2 for v in values) / (n - 1) / n)
+    # Equal values, or a mean at an end of the range, where logarithm and logit are infinite.
     if not error or not within.low < middle < within.high:
         return Interval(middle, middle, middle, n, level)
     low, high = within.ends(middle, student(n - 1, (1 + level) / 2) * error)
@@ -185,6 +193,7 @@ def paired(values: Sequence[float], base: Sequence[float], level: float = LEVEL)
 
     Raises `ValueError` for values that are not positive or lists of different lengths.
     """
+    # `not v > 0` refuses not-a-number, too.
     if any(not v > 0 for v in (*values, *base)):
         raise ValueError("ratios need positive values")
     logs = [math.log(v / b) for v, b in zip(values, base, strict=True)]
@@ -196,6 +205,7 @@ def paired(values: Sequence[float], base: Sequence[float], level: float = LEVEL)
 def percentile(values: Sequence[float], p: float) -> float:
     """The sorted list's element ⌊p·n⌋, as summaries have it."""
     n = _some(values)
+    # 0.29 · 100 is 28.999… in floating point: rounded first.
     return sorted(values)[min(math.floor(round(p * n, 9)), n - 1)]
 
 
@@ -205,8 +215,10 @@ def tail(values: Sequence[float], p: float, level: float = LEVEL) -> Interval:
     too few values beyond the percentile a bound does not exist: a 95 % interval of a 99th
     percentile needs 368 values."""
     n = _some(values)
+    # The count of values below the percentile is binomial, whatever their distribution.
     below, above = binomial(n, p, (1 - level) / 2)
     ordered = sorted(values)
+    # Rank 0: no value lies low enough for this level.
     low = ordered[below - 1] if below else None
     high = ordered[above] if above < n else None
     return Interval(percentile(values, p), low, high, n, level)
@@ -227,6 +239,7 @@ def bootstrap(
     middle = float(statistic(data))
     if n == 1:
         return Interval(middle, None, None, 1, level)
+    # Equal values resample to themselves, and BCa's acceleration divides by their spread.
     if np.ptp(data) == 0:
         return Interval(middle, middle, middle, n, level)
     low, high = resampled(data, statistic, level, resamples) or (None, None)
@@ -238,6 +251,7 @@ def jain(values: Sequence[float]) -> float:
     nobody got anything they share it evenly."""
     n = _some(values)
     squares = math.fsum(v * v for v in values)
+    # All zero: an even share of nothing.
     return math.fsum(values) ** 2 / (n * squares) if squares else 1.0
 
 
@@ -250,6 +264,7 @@ def settling_time(
     settled = None
     for time, value in zip(times, values, strict=True):
         inside = abs(value - target) <= tolerance * abs(target)
+        # One value outside begins anew.
         settled = (time if settled is None else settled) if inside else None
     return settled
 
@@ -284,6 +299,7 @@ def _needed(values: Sequence[float], goal: float, level: float) -> int:
     def enough(count: int) -> bool:
         return student(count - 1, (1 + level) / 2) * spread <= goal * math.sqrt(count)
 
+    # `t(n - 1) / √n` falls with n: once enough, always enough, and halving finds the first.
     high = 2
     while not enough(high):
         high *= 2
@@ -296,6 +312,7 @@ def _needed(values: Sequence[float], goal: float, level: float) -> int:
 
 def _exp(power: float) -> float:
     """Infinite where it is over every number."""
+    # The largest double is about e^709.
     return math.exp(power) if power < 700 else math.inf
 
 

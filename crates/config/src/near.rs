@@ -8,6 +8,7 @@ pub fn near<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option
     let close = candidates
         .iter()
         .map(|&candidate| (strsim::osa_distance(&word, &plain(candidate)), candidate))
+        // Up to a third of the letters may be wrong.
         .filter(|&(distance, candidate)| distance <= (candidate.len() / 3).max(1))
         .min_by_key(|&(distance, _)| distance)
         .map(|(_, candidate)| candidate);

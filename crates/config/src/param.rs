@@ -94,6 +94,7 @@ pub struct Named {
 pub type Reader = fn(&crate::section::Section<'_>, &str, &Node) -> Result<Option<Value>, Mistake>;
 
 impl PartialEq for Named {
+    // Pointers to functions do not compare reliably: the name stands for the reader.
     fn eq(&self, other: &Named) -> bool {
         self.name == other.name
     }
@@ -168,6 +169,7 @@ impl SectionSpec {
     /// assert_eq!(QUEUE, "queue");
     /// ```
     pub const fn key(&self, name: &'static str) -> &'static str {
+        // A `const fn` has no iterators and compares no texts, here and below.
         let mut i = 0;
         while i < self.keys.len() {
             if same(self.keys[i].name, name) {
@@ -175,6 +177,7 @@ impl SectionSpec {
             }
             i += 1;
         }
+        // In a `const` this ends the build: a key that is misspelt does not compile.
         panic!("the section has no such key")
     }
 }
@@ -259,6 +262,7 @@ impl ParamKind {
     /// A description of what would be right.
     pub fn holds(&self, value: &Value) -> Result<(), String> {
         match (*self, value) {
+            // `nan` and `inf` are numbers to `parse`, and none of a scenario.
             (ParamKind::Number { .. }, &Value::Number(x)) if !x.is_finite() => {
                 Err("it must be finite".to_owned())
             }
@@ -295,6 +299,7 @@ impl ParamKind {
 
     /// Reads a value from text without checking its range.
     fn parse_any(&self, text: &str) -> Result<Value, String> {
+        // `50%` is a number as well.
         let number = |text: &str| text.parse().or_else(|_| quantity::percent(text));
         match *self {
             ParamKind::Size | ParamKind::Threshold => quantity::size(text, None).map(Value::Bytes),
@@ -324,6 +329,7 @@ impl ParamKind {
                     .map(Value::List)
             }
             ParamKind::Either(kinds) => {
+                // The first kind that takes the text, in the order of the list.
                 let first = kinds.iter().find_map(|kind| kind.parse(text).ok());
                 first.ok_or_else(|| "it cannot be written so".to_owned())
             }
@@ -474,6 +480,7 @@ impl<P: Params> Field for P {
         Some(Value::Table(self.entries()))
     }
     fn take(values: &mut Values, _: &str) -> Self {
+        // Flat: a struct's keys stand among those of the one it is in.
         P::from_values(values)
     }
     fn put(&self, entries: &mut Entries, _: &'static str) {
@@ -516,6 +523,7 @@ pub const fn len(parts: &[&[Param]]) -> usize {
 /// A key that is left out is as another.
 #[doc(hidden)]
 pub fn follow(values: &mut Values, key: &str, other: &str) {
+    // A key that was written does not follow.
     if let (false, Some(value)) = (values.contains_key(key), values.get(other)) {
         values.insert(key.to_owned(), value.clone());
     }
@@ -533,7 +541,9 @@ const fn fits(own: &ParamKind, kind: &ParamKind) -> bool {
     match (own, kind) {
         (Size, Size | Threshold) | (Time, Time | Wait) | (Rate, Rate) => true,
         (Number { .. }, Number { .. }) => true,
+        // A value that fits the range said must fit the type read.
         (Count { max: most, .. }, Count { max, .. }) => *max <= *most,
+        // A number of packets is read as a u32.
         (Count { max, .. }, Packets) => *max >= u32::MAX as u64,
         (Text, Text) => true,
         (List(own), List(kind)) => fits(own, kind),

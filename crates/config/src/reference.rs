@@ -38,6 +38,7 @@ fn write_rows(
             (None, false) => String::new(),
         };
         let name = format!("{within}{name}");
+        // A bar would end the table's cell.
         let (takes, doc) = (takes(kind).replace('|', "\\|"), row.doc().replace('|', "\\|"));
         let _ = writeln!(text, "| `{name}` | {takes} | {default} | {doc} |");
         if let ParamKind::Table(inner) | ParamKind::Tables(inner) = kind {

@@ -62,6 +62,7 @@ impl<'a> Section<'a> {
         let (under, contexts) = (None, [None; 2]);
         let section = Section { origin, path, at, keys, table, under, packet, contexts, asked };
         for entry in table.iter().flat_map(|table| &table.entries) {
+            // Misspelt keys are found at once; those that do not apply, by `close`.
             if keys.iter().all(|param| param.name != entry.key) {
                 let key = section.key(&entry.key);
                 return Err(origin.mistake(entry.at, &key, section.unknown(&entry.key)));
@@ -73,6 +74,7 @@ impl<'a> Section<'a> {
     /// The same where keys of kinds that a crate above has look things up in this, too.
     pub fn on(self, context: &'a dyn Any) -> Self {
         let [first, _] = self.contexts;
+        // Two contexts at most: the newest first.
         Section { contexts: [Some(context), first], ..self }
     }
 
@@ -90,9 +92,11 @@ impl<'a> Section<'a> {
     /// chooses what stands there.
     pub fn overrides(&self, chooser: &str) -> Result<Vec<String>, Mistake> {
         let asked = RefCell::default();
+        // The same section without what was written, to compare with.
         let under = Section { table: None, path: self.path.clone(), asked, ..*self }.values()?;
         let values = self.values()?;
         let given = self.table.iter().flat_map(|table| &table.entries);
+        // Written and equal to what holds anyway is no override.
         let changed = |entry: &&Entry| under.get(&entry.key) != values.get(&entry.key);
         let chooses = |entry: &&Entry| entry.key == chooser;
         let given = given.filter(|entry| changed(entry) && !chooses(entry));
@@ -144,8 +148,11 @@ impl<'a> Section<'a> {
 
     fn param(&self, name: &str) -> &'static Param {
         let named = || self.keys.iter().filter(|param| param.name == name);
+        // Kinds may share a key's name, with defaults of their own.
+        // Several kinds may have a key of this name: the one that applies, else any.
         let param = named().find(|param| self.applies(param)).or_else(|| named().next());
         let param = param.unwrap_or_else(|| unreachable!("{} is no key of {}", name, self.path));
+        // Asked for, and so in use: `close` goes by that.
         self.asked.borrow_mut().push(param.name);
         param
     }
@@ -163,6 +170,7 @@ impl<'a> Section<'a> {
             Some(parse_value(default, At::Unwritten).unwrap_or_else(|_| Node::text(default)))
         };
         let under = || self.under?.get(name).cloned();
+        // Written first, then the profile's, then the default.
         self.given(name).cloned().or_else(under).or_else(default)
     }
 
@@ -244,6 +252,7 @@ impl<'a> Section<'a> {
 
     fn entries(&self) -> Result<Entries, Mistake> {
         let mut entries = Entries::new();
+        // Keys of other kinds are left out, or their defaults would be read.
         for &Param { name, kind, required, .. } in self.keys.iter().filter(|key| self.applies(key))
         {
             let value = match self.node(name) {
@@ -272,6 +281,7 @@ impl<'a> Section<'a> {
     fn applies(&self, key: &Param) -> bool {
         key.only.is_none_or(|(chooser, words)| {
             let chosen = self.node(chooser);
+            // The chooser's own default counts too.
             chosen.is_some_and(|node| node.as_text().is_some_and(|word| words.contains(&word)))
         })
     }
@@ -279,6 +289,7 @@ impl<'a> Section<'a> {
     /// The mistake that a value is which does not fit the others; `a.b` is of the table `a`.
     pub fn unfit(&self, unfit: Unfit) -> Mistake {
         match unfit.param.split_once('.') {
+            // A value that is missing has no line: the section's.
             None if self.node(unfit.param).is_none() && !unfit.why.is_empty() => {
                 let message = format!("is missing: {}", unfit.why);
                 self.origin.mistake(self.at, &self.key(unfit.param), message)
@@ -321,6 +332,7 @@ impl<'a> Section<'a> {
 
     /// The mistake that a value of the section is.
     pub fn wrong(&self, name: &str, node: &Node, why: &str) -> Mistake {
+        // A default has no line either.
         let at = if node.at == At::Unwritten { self.at } else { node.at };
         self.origin.mistake(at, &self.key(name), format!("is {node}: {why}"))
     }
@@ -343,6 +355,7 @@ impl<'a> Section<'a> {
         for entry in self.table.iter().flat_map(|table| &table.entries) {
             if !asked.contains(&entry.key.as_str()) {
                 let applies = self.keys.iter();
+                // Of those that were asked for: they are what this kind reads.
                 let applies = applies.filter(|key| asked.contains(&key.name) && self.applies(key));
                 let applies: Vec<&str> = applies.map(|param| param.name).collect();
                 let message = match applies.len() {

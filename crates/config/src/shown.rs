@@ -15,6 +15,7 @@ impl Row {
         let (kinds, doc) = (self.kinds.join(", "), self.key.doc);
         match (doc.chars().next(), doc.chars().nth(1)) {
             _ if kinds.is_empty() => doc.to_owned(),
+            // A word in capitals, such as ECN, stays as it is.
             (Some(first), Some('a'..='z' | ' ')) => {
                 format!("{kinds}: {}{}", first.to_lowercase(), &doc[first.len_utf8()..])
             }

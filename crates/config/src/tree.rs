@@ -87,6 +87,7 @@ impl Table {
 
     /// Puts `value` in the place of what `key` had.
     pub fn insert(&mut self, key: &str, value: Node) {
+        // Last wins, and stands last.
         self.remove(key);
         self.entries.push(Entry { key: key.to_owned(), at: value.at, value });
     }
@@ -129,6 +130,7 @@ impl Node {
 
     /// Lets it have been written at `at`, with all it contains.
     pub fn move_to(&mut self, at: At) {
+        // All of it, as messages name the innermost.
         self.at = at;
         match &mut self.data {
             Data::List(list) => list.iter_mut().for_each(|node| node.move_to(at)),
@@ -146,6 +148,7 @@ impl Node {
     pub fn to_json(&self) -> Json {
         match &self.data {
             Data::Flag(flag) => Json::from(*flag),
+            // JSON's numbers are read as doubles by most: so are those beyond 64 bits.
             Data::Whole(n) => i64::try_from(*n).map_or(Json::from(*n as f64), Json::from),
             Data::Number(x) => Json::from(*x),
             Data::Text(text) => Json::from(text.as_str()),
@@ -162,6 +165,7 @@ impl fmt::Display for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match &self.data {
             Data::Whole(n) => n.to_string(),
+            // `{:?}` keeps the point of `1.0`.
             Data::Number(x) => format!("{x:?}"),
             Data::Table(_) => "a table".to_owned(),
             _ => self.to_json().to_string(),
@@ -195,6 +199,7 @@ pub fn parse_value(text: &str, at: At) -> Result<Node, String> {
             node.move_to(at);
             Ok(node)
         }
+        // A text that begins so means TOML: a bare word would hide the mistake.
         Err(error) if text.starts_with(['{', '"', '\'']) => {
             Err(format!("is no TOML value: {}", error.message().replace('\n', " ")))
         }
@@ -216,11 +221,13 @@ struct Lines(Vec<usize>);
 impl Lines {
     fn of(text: &str) -> Lines {
         let ends = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n');
+        // The byte behind each newline begins a line.
         Lines(std::iter::once(0).chain(ends.map(|(i, _)| i + 1)).collect())
     }
 
     /// The number of the line, from 1, that the byte is on.
     fn number(&self, byte: usize) -> u32 {
+        // The first line begins at byte 0, so the count of beginnings is the line's number.
         self.0.partition_point(|&start| start <= byte) as u32
     }
 
@@ -236,6 +243,7 @@ impl Lines {
     fn node(&self, value: &DeValue<'_>, start: usize) -> Node {
         let data = match value {
             DeValue::Boolean(flag) => Data::Flag(*flag),
+            // 128 bits, so that any u64 and its negative fit.
             DeValue::Integer(n) => match i128::from_str_radix(n.as_str(), n.radix()) {
                 Ok(n) => Data::Whole(n),
                 Err(_) => Data::Number(n.as_str().parse().unwrap_or(f64::INFINITY)),

@@ -194,6 +194,7 @@ impl Curve {
             self.elapsed += now.since(self.counted);
         }
         self.counted = now;
+        // RFC 9438, section 4.3: once W_est is back at the window before the cut, α is Reno's 1.
         let alpha =
             if self.w_est >= self.cwnd_prior { 1.0 } else { 3.0 * (1.0 - beta) / (1.0 + beta) };
         self.w_est += alpha * packets / cwnd;
@@ -205,6 +206,7 @@ impl Curve {
         if reno_friendly && w_cubic(t_s) < self.w_est {
             return self.w_est.max(cwnd);
         }
+        // Section 4.2: the target is at least the window, and at most 1.5 times it.
         let target = w_cubic(t_s + srtt.as_secs_f64()).clamp(cwnd, 1.5 * cwnd);
         // An ACK of several packets counts for as many ACKs.
         cwnd + (target - cwnd) * (packets / cwnd).min(1.0)

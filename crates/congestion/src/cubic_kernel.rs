@@ -59,6 +59,7 @@ impl Curve {
         let (cwnd, acked) = (cwnd.floor().max(1.0) as u64, packets.ceil() as u64);
         self.update(params, cwnd, acked, ms(now));
         let mut grown = cwnd;
+        // `tcp_cong_avoid_ai`: credits that were counted for a larger `cnt` are applied gently.
         if self.snd_cwnd_cnt >= self.cnt {
             self.snd_cwnd_cnt = 0;
             grown += 1;
@@ -75,6 +76,7 @@ impl Curve {
         if self.last_cwnd == cwnd && now - self.last_time <= PATIENCE_MS {
             return;
         }
+        // At most one evaluation a jiffy (1 ms), unless a cut has set the epoch to 0.
         if self.epoch_start == 0 || now != self.last_time {
             (self.last_cwnd, self.last_time) = (cwnd, now);
             self.cnt = self.by_curve(params, cwnd, acked, now);
@@ -113,7 +115,9 @@ impl Curve {
             true => self.origin_point.saturating_sub(delta),
             false => self.origin_point + delta,
         };
+        // At or above the target the window hardly grows: a packet in 100 windows.
         let cnt = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
+        // Without a cut the bandwidth is unknown: at least a twentieth of the window a round trip.
         if self.last_max_cwnd == 0 { cnt.min(20) } else { cnt }
     }
 
@@ -134,6 +138,7 @@ impl Curve {
     pub(crate) fn resumed(&mut self, idle: Span, now: Time) {
         if self.epoch_start > 0 {
             let idle = idle.as_ps() / 1_000_000_000;
+            // The epoch must not begin in the future.
             self.epoch_start = (self.epoch_start + idle).min(ms(now));
         }
     }

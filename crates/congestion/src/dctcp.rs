@@ -80,6 +80,7 @@ impl Control for Dctcp {
             Arithmetic::Exact => Mark::Leaves(1.0 - self.alpha / 2.0),
             Arithmetic::Kernel => {
                 let cwnd = window as u64;
+                // α in 1/1024, and half of it: hence a shift by 11.
                 let cut = (cwnd * (self.alpha * WHOLE) as u64) >> 11;
                 Mark::To((cwnd - cut).max(2) as f64)
             }
@@ -102,6 +103,7 @@ impl Dctcp {
             let shift = ((1.0 / g) as u32).ilog2();
             let alpha = (self.alpha * WHOLE) as u64;
             let decay = alpha >> shift;
+            // `min_not_zero`: an α too small to be shifted falls to 0 at once.
             let rest = alpha - if decay > 0 { decay } else { alpha };
             let sample = (u64::from(self.marked) << (10 - shift)) / u64::from(self.acked).max(1);
             self.alpha = (rest + sample).min(WHOLE as u64) as f64 / WHOLE;

@@ -42,6 +42,7 @@ pub enum Next {
 
 /// How much a round's least RTT must exceed another for the queue to have grown.
 fn growth(rtt: Span) -> Span {
+    // HYSTART_DELAY_THRESH of tcp_cubic.c: an eighth, from 4 to 16 ms.
     (rtt / 8).clamp(Span::from_ms(4), Span::from_ms(16))
 }
 
@@ -83,6 +84,7 @@ impl Detectors {
 
     /// Evaluates an ACK and decides how slow start goes on.
     pub fn acked(&mut self, ack: &Ack) -> Next {
+        // Also after the end was found, as the least round trip is the connection's.
         self.least = self.least.min(ack.rtt);
         if self.found {
             return Next::On;
@@ -94,9 +96,11 @@ impl Detectors {
         if ack.cwnd < Self::LEAST_WINDOW {
             return Next::On;
         }
+        // An ACK that comes later than this ends the train.
         if ack.now.since(self.last) <= Self::GAP {
             self.last = ack.now;
             let whole = self.least + ack.slack;
+            // `hystart_update` halves the limit only where no pacing spreads the train.
             let longest = if ack.paced { whole } else { whole / 2 };
             self.found = ack.now.since(self.round_start) > longest;
         }
@@ -104,6 +108,7 @@ impl Detectors {
         if self.samples < SAMPLES {
             self.samples += 1;
         } else {
+            // From the ninth sample of a round on, as `hystart_update` counts them.
             self.found |= self.round_least > self.least + growth(self.least);
         }
         if self.found { Next::Ends } else { Next::On }
@@ -141,10 +146,12 @@ impl PlusPlus {
     pub fn acked(&mut self, ack: &Ack) -> Next {
         if ack.end > self.round_end {
             self.round_end = ack.sent;
+            // RFC 9406, section 4.2: a round is compared with the one before, not with the least.
             self.last_least = std::mem::replace(&mut self.round_least, Span::MAX);
             self.samples = 0;
             if let Some((rounds, _)) = &mut self.slowly {
                 *rounds += 1;
+                // CSS_ROUNDS: the rise has lasted, so that it is the queue's.
                 if *rounds == Self::ROUNDS {
                     return Next::Ends;
                 }

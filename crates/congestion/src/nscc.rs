@@ -228,9 +228,11 @@ impl Nscc {
         }
         let NsccConstants { target_s, most, least, .. } = self.constants;
         let hindered = self.armed || lost || delay_s > 4.0 * target_s;
+        // The first call only begins a period.
         let fires = self.quick_until != Time::ZERO && hindered && self.achieved < most * QUICK_PART;
         if fires {
             self.window = self.achieved.max(least);
+            // Marks of what is in flight now belong to the window before the cut.
             (self.to_ignore, self.ignored) = (in_flight as f64, 0.0);
             self.armed = false;
         }
@@ -260,6 +262,7 @@ impl Nscc {
                 let due = self.decreased.is_none_or(|last| now.since(last) >= self.base_rtt);
                 if due && self.average_s > target_s {
                     let part = (self.average_s - target_s) / self.average_s;
+                    // No more than half of the window at a time.
                     self.window *= (1.0 - GAMMA * part).max(0.5);
                     self.decreased = Some(now);
                 }

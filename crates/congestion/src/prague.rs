@@ -96,17 +96,20 @@ impl Control for Prague {
         let state = &mut *self.0;
         state.acked += u64::from(ack.bytes);
         state.marked += u64::from(ack.marked);
+        // Of what is acknowledged only the unmarked part lets the window grow.
         state.unmarked = 1.0 - f64::from(ack.marked) / f64::from(ack.bytes.max(1));
         state.alpha_before = state.alpha;
         if ack.end < state.round_end || state.waits(&params, state.sampled, ack.now) {
             return;
         }
+        // Before the first mark there is no fraction to average: alpha begins with it.
         if state.halved || state.marked > 0 {
             let fraction = (state.marked as f64 / state.acked as f64).min(1.0);
             state.alpha += G * (fraction - state.alpha);
             state.sampled = ack.now;
         }
         (state.round_end, state.acked, state.marked) = (ack.sent, 0, 0);
+        // Rounds of slow start do not count towards the transition.
         state.rounds += u32::from(state.avoiding);
     }
 
@@ -123,6 +126,8 @@ impl Control for Prague {
         state.avoiding = true;
         let part = match srtt {
             Some(srtt) if state.rounds >= TRANSITION && srtt < LONGEST => {
+                // Short round trips grow by the square of their part of the virtual one: as fast a
+                // second as it.
                 (srtt.as_secs_f64() / params.rtt_virtual.as_secs_f64()).min(1.0)
             }
             _ => 1.0,
@@ -141,6 +146,7 @@ impl Control for Prague {
         let leaves = match state.halved {
             // The first mark ends slow start.
             false => 0.5,
+            // One cut a virtual round trip, however short the real one.
             true if state.waits(&params, state.cut, now) => return Mark::Ignored,
             true => 1.0 - state.alpha_before / 2.0,
         };

@@ -102,6 +102,7 @@ mod real {
                 Err(error) => return Err(error.into()),
             }
             ready.clear();
+            // Flags that nix does not know count as ready: the read will tell.
             ready.extend(polled.iter().map(|fd| fd.any().unwrap_or(true)));
             Ok(())
         }

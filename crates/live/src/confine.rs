@@ -60,6 +60,7 @@ impl fmt::Display for Confined {
 pub fn confine(user: Option<&User>) -> io::Result<Confined> {
     leave_none_to_heirs()?;
     if let Some(user) = user {
+        // In this order: without user 0 neither groups nor the group may be changed.
         setgroups(&[])?;
         setresgid(user.gid, user.gid, user.gid)?;
         setresuid(user.uid, user.uid, user.uid)?;
@@ -67,6 +68,8 @@ pub fn confine(user: Option<&User>) -> io::Result<Confined> {
     drop_capabilities()?;
     set_no_new_privs()?;
     let user = user.map(|user| user.name.clone()).ok_or_else(geteuid);
+    // This filter first, since the second forbids to install another; a call gets the stricter
+    // answer.
     let filtered = without_clone3().and_then(|()| allow(&[CALLS, OLD_CALLS], ARGUED));
     Ok(Confined { user, unfiltered: filtered.err().map(|error| error.to_string()) })
 }
@@ -276,6 +279,7 @@ fn allow(plain: &[&[libc::c_long]], argued: &[Argued]) -> Result<(), seccompiler
     let plain = plain.iter().copied().flatten().map(|&call| (call, vec![]));
     let argued = argued.iter().map(|&(call, place, mask, values)| {
         let rule = |&value: &u64| {
+            // The low 32 bits decide: flags and numbers of these calls lie there.
             let must_be = SeccompCmpOp::MaskedEq(mask);
             SeccompRule::new(vec![SeccompCondition::new(place, Dword, must_be, value)?])
         };

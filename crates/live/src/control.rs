@@ -301,6 +301,7 @@ impl Talk<'_> {
                 if self.asked(set).is_none() {
                     return ended();
                 }
+                // Notes are of all settings since the start; the client has had the earlier ones.
                 let mut said = notes[self.notes..].to_vec();
                 said.extend(names.map(|name| format!("port.{name}: {GONE}")));
                 (self.sets, self.notes, self.live) = (all, notes.len(), live);

@@ -212,9 +212,11 @@ impl Egress {
         for queue in 0..state.queues() as QueueId {
             queued.extend(view.slots(queue).map(|slot| (arena.arrived(slot), slot)));
         }
+        // A stable sort: of one instant's frames those of the lower queue go first.
         queued.sort_by_key(|&(arrived, _)| arrived);
 
         shared.pool.used -= state.bytes();
+        // Frames that are queued arrive once more, at the new port.
         self.past = total(&self.past, &state.counters());
         self.past.arrived -= u64::from(state.packets());
         self.past.arrived_bytes -= state.bytes().get();

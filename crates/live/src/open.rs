@@ -30,6 +30,7 @@ pub fn device(live: &Live, port: usize) -> io::Result<AnyDevice> {
             Box::new(opened.map_err(|error| named(&format!("interface {name}"), error))?)
         }
     };
+    // From the host outwards: its card, its line, the trace, and then faults, which are on the way.
     if let Some(reaction) = live.reaction.filter(|_| port.reaction) {
         let line = port.host_rate.unwrap_or(port.rate);
         device = Box::new(Reacting::new(device, reaction, live.live.classes, line, stream(1)));

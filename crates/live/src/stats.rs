@@ -137,6 +137,7 @@ impl Lateness {
     /// Counts a wake-up that was `late` after its time.
     pub fn count(&mut self, late: Span) {
         let ns = late.as_ps() / 1000;
+        // Bin n holds times below 2ⁿ ns.
         self.bins[(u64::BITS - ns.leading_zeros()).min(63) as usize] += 1;
         self.max_ns = self.max_ns.max(ns);
     }
@@ -144,12 +145,14 @@ impl Lateness {
     pub fn wakes(&self) -> Wakes {
         let count: u64 = self.bins.iter().sum();
         let percentile = |part: f64| {
+            // Rounded up: the bin in which so many of them have passed.
             let target = (part * count as f64).ceil() as u64;
             let mut passed = 0;
             let bin = self.bins.iter().position(|&n| {
                 passed += n;
                 passed >= target && n > 0
             });
+            // A bin's upper bound, but never over the longest seen.
             bin.map_or(0, |bin| ((1u64 << bin) - 1).min(self.max_ns))
         };
         Wakes {
@@ -179,6 +182,7 @@ struct Length {
 
 impl Length {
     fn pass(&mut self, now: Time) {
+        // 128 bits: bytes times picoseconds pass 2⁶⁴ within seconds.
         self.area_byte_ps += u128::from(self.bytes) * u128::from(now.since(self.since).as_ps());
         self.since = self.since.max(now);
     }
@@ -202,6 +206,7 @@ impl Lengths {
     }
     fn begin(&mut self, now: Time) {
         if self.began.is_none() {
+            // Time before the first change would count as empty.
             self.began = Some(now);
             self.queues.iter_mut().chain([&mut self.port]).for_each(|length| length.since = now);
         }
@@ -213,6 +218,7 @@ impl Lengths {
         }
     }
     fn of(&self, length: &Length, now: Time) -> (f64, u64) {
+        // A copy: asking must not change what is measured.
         let mut length = *length;
         length.pass(now);
         let ps = self.began.map_or(0, |began| now.since(began).as_ps());

@@ -67,6 +67,7 @@ impl Switch {
     pub fn set(&mut self, now: Time, live: Live) {
         assert_eq!(live.port.len(), self.ports.len(), "ports cannot come or go");
         self.shared.pool.capacity = live.switch.pool.unwrap_or(Bytes::MAX);
+        // Replaced in place: what is stored in a port goes on by the new rules.
         for ((egress, port), place) in self.ports.iter_mut().zip(&live.port).zip(places(&live)) {
             egress.replace(&mut self.shared, now, qdisc(&live, port, place), pace(&live, port));
         }
@@ -95,6 +96,7 @@ impl Switch {
             self.refused.reserved += 1;
             return;
         }
+        // Before the destination is looked up, as bridges learn (IEEE 802.1Q).
         self.stations.heard(now, frame.source, ingress);
         let packet = self.packet(&frame, ingress, bytes.len());
         let known = match frame.destination.is_group() {
@@ -102,6 +104,7 @@ impl Switch {
             false => self.stations.port(now, frame.destination),
         };
         match known {
+            // Whoever it is for has heard it on its own segment.
             Some(port) if port == ingress => self.refused.here += 1,
             Some(port) => self.enqueue(now, port, packet, bytes, &frame),
             None => {
@@ -124,6 +127,7 @@ impl Switch {
             Some(ip) => (self.live.live.classes[ip.dscp() as usize], ip.ecn()),
             None => (0, 0),
         };
+        // In the order of the field's values, 00 to 11.
         let ecn = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][ecn as usize];
         Packet { flow: FlowId(frame.flow), len_bytes: length as u32, ingress, class, ecn }
     }
@@ -139,6 +143,8 @@ impl Switch {
         }
         self.ports[port as usize].enqueue(&mut self.shared, slot, now);
         if self.reads_pool {
+            // Room for a packet is made after it was stored: occupancy is over its threshold only
+            // then.
             while let Some(Expulsion { of, end }) =
                 self.ports[port as usize].expels(&mut self.shared, now)
             {
@@ -253,6 +259,7 @@ impl Switch {
 
 /// Whether no bridge forwards frames to this address (IEEE 802.1D, table 7-10).
 fn reserved(destination: Mac) -> bool {
+    // 01-80-C2-00-00-00 to 0F: frames that no bridge forwards (IEEE 802.1Q, table 8-1).
     matches!(destination.0, [0x01, 0x80, 0xc2, 0, 0, last] if last < 0x10)
 }
 
@@ -287,6 +294,7 @@ fn qdisc(live: &Live, port: &LivePort, place: Place) -> Box<dyn switchbed_qdisc:
     let mut switch = Cow::Borrowed(&live.switch);
     if live.switch.trimming.is_some()
         && let Some(trimming) = &mut switch.to_mut().trimming
+    // Ports know classes and no DSCPs.
     {
         trimming.dscp = live.live.classes[usize::from(trimming.dscp)];
     }

@@ -39,6 +39,7 @@ pub(crate) fn detached<T: Send + 'static>(
 ) -> PyResult<Option<T>> {
     let (tell, told) = channel();
     let work = move || drop(tell.send(work()));
+    // A thread of its own, so that this one can look for signals while the work goes on.
     let worker = Builder::new().name("detached".into()).stack_size(STACK_BYTES).spawn(work);
     let worker = worker.map_err(|error| PyOSError::new_err(error.to_string()))?;
     // Only this thread receives; the lock says so to the compiler.
@@ -47,12 +48,16 @@ pub(crate) fn detached<T: Send + 'static>(
     loop {
         match py.detach(|| told.lock().expect("no holder panics").recv_timeout(TICK)) {
             Ok(done) => return Ok(Some(done)),
+            // Python's signal handlers run on its main thread alone, and only when it is asked.
             Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            // The sender is gone without a message: the worker panicked, and the panic goes on
+            // here.
             Err(RecvTimeoutError::Disconnected) => match py.detach(|| worker.join()) {
                 Ok(()) => return Ok(None),
                 Err(panic) => resume_unwind(panic),
             },
         }
+        // Work that was asked to stop gets some time to do so; then it is left to itself.
         if stopped() && asked.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
             return Ok(None);
         }

@@ -198,6 +198,7 @@ fn size_bytes(text: &str, packet_bytes: Option<u64>) -> PyResult<u64> {
 }
 
 fn json(value: &impl serde::Serialize) -> String {
+    // JSON has texts for keys: a map by anything compound would fail.
     serde_json::to_string(value).expect("resolved values have string keys")
 }
 

@@ -138,11 +138,13 @@ impl LiveSwitch {
                 let all: Vec<String> = sets.iter().chain(more).cloned().collect();
                 let mut found =
                     scenario::live_of(name, text, &all).map_err(|mistake| mistake.to_string())?;
+                // Notes of the file's own settings were said at the start.
                 found.1.drain(..self.said);
                 Ok(found)
             };
             let keep = |forwarder: &mut Forwarder<Monotonic>| {
                 self.series.lock().expect("no holder panics").append(&mut forwarder.take_samples());
+                // All of them: Python says those that it has not said yet.
                 *self.gone.lock().expect("no holder panics") = forwarder.gone();
             };
             serve(&mut forwarder, &control, &resolve, &self.stop, keep)?;
@@ -169,6 +171,7 @@ impl LiveSwitch {
             port: &self.names[sample.port as usize],
             queue: u32::from(sample.queue),
             bytes: sample.bytes,
+            // A quantity that the scheme has not is null in the table.
             threshold_bytes: sample.threshold_bytes.unwrap_or(f64::NAN),
             round_time_s: sample.round_time.map_or(0.0, |time| time.as_secs_f64()),
             port_marked: sample.port_marked,

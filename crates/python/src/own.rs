@@ -75,6 +75,7 @@ impl<'a> Own<'a> {
                 "scheduler" => {
                     taken.scheduler = Some(Box::new(OwnScheduler::new(methods, shared)?));
                 }
+                // Without hosts that react a notifier's frames would go unheard.
                 "notifier" if self.reacts => {
                     taken.notifier = Some(Box::new(OwnNotifier::new(methods, shared)?));
                 }
@@ -92,6 +93,7 @@ impl<'a> Own<'a> {
 
 impl Outside for Own<'_> {
     fn take(&self, scheme: &SchemeChoice, switch: &Switch, port: &PortState) -> Taken {
+        // One error is enough: what follows runs on defaults until the run notices.
         if self.shared.failure.happened() {
             return Taken::default();
         }
@@ -109,12 +111,14 @@ impl Outside for Own<'_> {
 
     fn look(&self) {
         let found = Python::attach(|py| {
+            // The run holds the main thread: nobody else could see Ctrl-C.
             py.check_signals()?;
             self.look.as_ref().map_or(Ok(()), |look| look.call0(py).map(drop))
         });
         if let Err(error) = found {
             self.shared.failure.set(error);
         }
+        // A hook cannot end a run: it ends at its next look.
         if self.shared.failure.happened() {
             self.progress.cancel();
         }

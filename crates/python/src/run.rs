@@ -47,6 +47,7 @@ impl Plan {
 
 /// A mistake as its user can find it.
 fn told(mut mistake: scenario::Mistake, source: &scenario::Source, lines: bool) -> PyErr {
+    // The text was made by a program: its lines would tell the user nothing.
     if !lines && mistake.file == source.file {
         mistake.line = None;
     }
@@ -145,6 +146,7 @@ impl Plan {
         any_memory: bool,
     ) -> PyResult<Option<Results>> {
         let done = if !self.python() {
+            // Without the check nothing is expected, and the watchdog lets all pass.
             if !any_memory {
                 let parts = switchbed_sim::memory(&self.plan.scenario, self.plan.listed);
                 let bytes = parts.iter().map(|part| part.count.saturating_mul(part.each));
@@ -161,12 +163,14 @@ impl Plan {
             // Whoever left the wait by a signal wants nothing more of it.
             done.inspect_err(|_| progress.cancel())?
         } else if let Some(make) = make {
+            // Python's classes are called on this thread, which holds the interpreter.
             let own = {
                 let reacts = self.plan.scenario.reaction.is_some();
                 Own::new(py, make, look, &progress.0, reacts)?
             };
             let results =
                 switchbed_sim::run_with(&self.plan.scenario, &progress.0, &own, Division::ALONE);
+            // An exception of a hook comes before what the run made of it.
             match own.failure() {
                 Some(error) => return Err(error),
                 None => Some(results.map(Columns::of)),
@@ -185,6 +189,7 @@ impl Plan {
     }
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Recipe)> {
         let Plan { source, lines, index, .. } = slf.get();
+        // Planned anew from its text: plans hold what no pickle can carry.
         let scenario::Source { file, text, folder, overrides } = (**source).clone();
         let restore = slf.py().get_type::<Plan>().getattr("_restore")?;
         Ok((restore, (file, text, folder.into_os_string(), overrides, *lines, *index)))

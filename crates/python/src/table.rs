@@ -93,6 +93,7 @@ fn arrow(name: &str, unit: &str, meaning: &str, values: Values) -> (Field, Array
     };
     let notes = [("unit", unit), ("meaning", meaning)];
     let notes: HashMap<_, _> = notes.map(|(k, v)| (k.to_string(), v.to_string())).into();
+    // Columns without a null are declared so: readers need no bitmap.
     let field = Field::new(name, array.data_type().clone(), array.is_nullable());
     (field.with_metadata(notes), array)
 }
@@ -111,6 +112,7 @@ fn cells(py: Python<'_>, array: &ArrayRef) -> PyResult<(String, Py<PyAny>)> {
     } else if let Some(a) = any.downcast_ref::<UInt64Array>() {
         ("u64", bytes(a.values(), u64::to_le_bytes))
     } else if let Some(a) = any.downcast_ref::<Float64Array>() {
+        // A null is not-a-number on the way, and becomes null again.
         let or_nan = a.iter().map(|x| x.unwrap_or(f64::NAN)).collect::<Vec<_>>();
         ("f64", bytes(&or_nan, f64::to_le_bytes))
     } else if let Some(a) = any.downcast_ref::<BooleanArray>() {
@@ -128,6 +130,7 @@ fn cells(py: Python<'_>, array: &ArrayRef) -> PyResult<(String, Py<PyAny>)> {
 /// A column's values from its type and cells.
 fn values(kind: &str, cells: &Bound<'_, PyAny>) -> PyResult<Values> {
     fn numbers<T, const N: usize>(bytes: &[u8], of: impl Fn([u8; N]) -> T) -> Vec<T> {
+        // Whole chunks only: bytes were written by `cells`.
         bytes.as_chunks().0.iter().map(|chunk| of(*chunk)).collect()
     }
     if kind == "text" {
@@ -145,6 +148,7 @@ fn values(kind: &str, cells: &Bound<'_, PyAny>) -> PyResult<Values> {
 /// Texts that share what they have in common.
 fn names(names: &Names) -> StringViewArray {
     let each = StringViewArray::from_iter_values(&names.names);
+    // Each name is stored once; rows are views into it.
     let views: Vec<u128> = names.rows.iter().map(|&row| each.views()[row as usize]).collect();
     StringViewArray::new(views.into(), each.data_buffers().to_vec(), None)
 }
@@ -152,6 +156,7 @@ fn names(names: &Names) -> StringViewArray {
 /// NaN is a value that does not exist: null.
 fn doubles(values: Vec<f64>) -> Float64Array {
     let exists = |&x: &f64| !x.is_nan();
+    // No bitmap where all are there.
     let nulls = (!values.iter().all(exists)).then(|| values.iter().map(exists).collect());
     Float64Array::new(values.into(), nulls)
 }

@@ -58,10 +58,12 @@ impl Classifier for ByHash {
 /// One of `n` by a hash of the flow under a key.
 #[inline]
 pub(crate) fn hashed(flow: FlowId, key: u32, n: usize) -> usize {
+    // XOR with a constant is a bijection: without a key the hash is `fmix32` itself.
     let mut h = flow.0 ^ key;
     h = (h ^ (h >> 16)).wrapping_mul(0x85eb_ca6b);
     h = (h ^ (h >> 13)).wrapping_mul(0xc2b2_ae35);
     h ^= h >> 16;
+    // The high half of h·n is uniform below n (Lemire's reduction): no division.
     ((h as u64 * n as u64) >> 32) as usize
 }
 

@@ -73,6 +73,8 @@ impl FairQueue {
     pub fn new(rate: Rate, mtu: Bytes, terms: fn(&Cargo) -> Terms) -> FairQueue {
         let mtu = mtu.get() as i64;
         FairQueue {
+            // One queue whose quantum nobody reads: rounds are among flows, which the port's books
+            // do not know.
             state: PortState::new(rate, &[Bytes::new(1)]),
             terms,
             quantum: 2 * mtu,
@@ -95,6 +97,8 @@ impl FairQueue {
             && now.since(since) >= FORGOTTEN
         {
             self.away.pop_front();
+            // An older entry of a flow that has come back since; its newer entry follows if it left
+            // again.
             if self.flows[place].away == Some(since) {
                 self.places.remove(&self.flows[place].id);
                 self.flows[place].away = None;
@@ -112,6 +116,7 @@ impl FairQueue {
             id,
             packets: List::EMPTY,
             segments: 0,
+            // `initial_quantum` of sch_fq: ten packets, the initial window of RFC 6928.
             credit: self.initial,
             away: Some(now),
             refused: false,
@@ -132,6 +137,7 @@ impl FairQueue {
 
     /// The next packet that may go now, and its flow; or when to ask again.
     fn next(&mut self, arena: &Arena, now: Time) -> Result<(usize, SlotId), Dequeued> {
+        // A segment that the card split (TSO) leaves in one piece, whatever the turns.
         if let Some(place) = self.last
             && let head = self.flows[place].packets.head
             && !head.is_none()
@@ -143,6 +149,8 @@ impl FairQueue {
             && at <= now
         {
             self.later.pop();
+            // At the end of the old flows, as `fq_flow_unset_throttled` does; `old` keeps no order
+            // of due times.
             self.old.push_back(place);
         }
         loop {
@@ -153,6 +161,8 @@ impl FairQueue {
                 return Err(due.map_or(Dequeued::Empty, Dequeued::NotBefore));
             };
             let flow = &mut self.flows[place];
+            // The debt of a turn that ended within a packet is paid from the next one
+            // (`fq_dequeue`).
             if flow.credit <= 0 {
                 flow.credit += self.quantum;
                 turns.pop_front();
@@ -175,6 +185,8 @@ impl FairQueue {
             if due <= now {
                 return Ok((place, head));
             }
+            // Out of the turns until it is due, as Linux's `delayed` tree has it: it blocks no
+            // other flow.
             turns.pop_front();
             self.later.push(Reverse((due, place)));
         }
@@ -189,6 +201,7 @@ impl Qdisc for FairQueue {
         let Terms { joined, .. } = (self.terms)(cx.arena.cargo(slot));
         let place = self.place(packet.flow, cx.now);
         let flow = &mut self.flows[place];
+        // Decided by the first packet: a segment is queued as a whole or not at all.
         if !joined {
             flow.refused = self.segments >= LIMIT || flow.segments >= FLOW_LIMIT;
         }
@@ -198,6 +211,7 @@ impl Qdisc for FairQueue {
             return Enqueued::Dropped(0, DropReason::Full);
         }
         if let Some(since) = flow.away.take() {
+            // `flow_refill_delay`: a flow that pauses for less cannot gain by it.
             if cx.now.since(since) > REFILL {
                 flow.credit = flow.credit.max(self.quantum);
             }
@@ -246,6 +260,7 @@ impl Qdisc for FairQueue {
     }
 
     fn pass(&mut self, slot: SlotId, cx: &mut Cx) -> Passed {
+        // Always stored: pacing may hold a packet back even where the line is free.
         match self.enqueue(slot, cx) {
             Enqueued::In(queue) => Passed::Stored(queue),
             Enqueued::Dropped(queue, why) => Passed::Dropped(queue, why),

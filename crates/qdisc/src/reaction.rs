@@ -88,6 +88,8 @@ impl<R: Random> ReactionPoint<R> {
     /// A notification of so many steps, 1 to 63.
     pub fn on_notification(&mut self, settings: &ReactionSettings, steps: u8, now: Time) {
         self.advance(settings, now);
+        // 802.1Qau: in the first byte cycle after a notification the target stays where it was, so
+        // that several messages of one congestion event do not lower it repeatedly.
         if self.byte_cycles != 0 {
             self.target_bps = self.rate_bps;
             self.byte_cycles = 0;
@@ -112,6 +114,8 @@ impl<R: Random> ReactionPoint<R> {
 
     /// The timer's cycles that have ended by now.
     pub fn advance(&mut self, settings: &ReactionSettings, now: Time) {
+        // An expiry needs no event: nothing reads the rate in between, and a recovered limiter has
+        // no timer.
         while self.timer <= now && !self.recovered() {
             self.timer_cycles += 1;
             self.restart_timer(settings, self.timer);
@@ -142,6 +146,7 @@ impl<R: Random> ReactionPoint<R> {
     /// The time from the start of one packet to that of the next.
     #[inline]
     pub fn gap(&self, len_bytes: u32) -> Span {
+        // 8·10¹² turns bytes over bit/s into picoseconds.
         Span::from_ps((len_bytes as f64 * 8e12 / self.rate_bps) as u64)
     }
 
@@ -151,6 +156,8 @@ impl<R: Random> ReactionPoint<R> {
         if first && self.target_bps > 10.0 * self.rate_bps {
             self.target_bps /= settings.target_division;
         } else if bytes > most && timer > most {
+            // The lesser of the counters, less the cycles of fast recovery: Hyper-Active Increase's
+            // i − 5.
             let cycle = (bytes.min(timer) - most) as f64;
             self.target_bps += settings.hyper_increase.as_bps() as f64 * cycle;
         } else if bytes > most || timer > most {
@@ -164,6 +171,7 @@ impl<R: Random> ReactionPoint<R> {
     }
 
     fn set_rate(&mut self, settings: &ReactionSettings, rate_bps: f64) {
+        // A line slower than the least rate is never limited below itself.
         let least = (settings.min_rate.as_bps() as f64).min(self.line_bps);
         self.rate_bps = rate_bps.clamp(least, self.line_bps);
     }
@@ -176,6 +184,7 @@ impl<R: Random> ReactionPoint<R> {
     fn restart_timer(&mut self, settings: &ReactionSettings, from: Time) {
         let cycle =
             settings.timer_cycle.as_ps() as f64 * self.shortened(settings, self.timer_cycles);
+        // One picosecond at least, or `advance` would never end.
         self.timer = from + Span::from_ps((cycle * self.jitter(settings)).max(1.0) as u64);
     }
 
@@ -185,6 +194,7 @@ impl<R: Random> ReactionPoint<R> {
     }
 
     fn jitter(&mut self, settings: &ReactionSettings) -> f64 {
+        // Without jitter nothing is drawn, so that its stream stays the same for other settings.
         if settings.jitter == 0.0 {
             1.0
         } else {

@@ -125,6 +125,8 @@ impl Clock {
         if self.next > now {
             return None;
         }
+        // By division, so that a long pause costs no loop: the interval that is due, and whole ones
+        // since.
         let n = (now - self.next).as_ps() / self.period.as_ps() + 1;
         let last = self.next + self.period * (n - 1);
         self.next = last + self.period;
@@ -246,6 +248,7 @@ where
         rng: &mut dyn Random,
     ) -> Stored {
         let packet = view.arena.packet(slot);
+        // In this order, since marker and notifier draw from the same stream.
         self.buffer.stored(view, q, packet);
         let mark = self.marker.stored(view, q, slot, intent, rng);
         let feedback = self.notifier.stored(view, q, packet, rng);
@@ -256,6 +259,7 @@ where
         self.scheduler.enqueued(view, q, packet);
     }
     fn refused(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason) {
+        // Before `refused`, which may change the buffer's state.
         let full = why == DropReason::NotEcnCapable && self.buffer.full(view, q, packet);
         self.buffer.refused(view, q, packet, why);
         if full {

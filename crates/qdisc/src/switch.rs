@@ -243,6 +243,7 @@ pub const SECTION: SectionSpec = SectionSpec {
 impl Switch {
     /// The packet memory of a port of a switch of so many ports.
     pub fn port_memory(&self, ports: u32) -> Bytes {
+        // Rounded down: the ports together never have more than the switch.
         self.memory.map_or(self.buffer, |memory| Bytes::new(memory.get() / u64::from(ports)))
     }
 
@@ -257,6 +258,7 @@ impl Switch {
             Classify::Single => Box::new(Single),
             Classify::Class => Box::new(ByClass),
             Classify::Ingress => Box::new(ByIngress),
+            // A constant key: flows hash alike at every port, as with hardware of one kind.
             Classify::Hash => Box::new(ByHash { key: 0 }),
         }
     }
@@ -267,6 +269,7 @@ impl Switch {
     /// # Errors
     /// The headroom of its lossless groups leaves no memory for anything else.
     pub fn place(&self, ports: u32, queues: usize, inputs: Inputs) -> Result<Place, AllHeadroom> {
+        // A place for each port only where ports look at each other.
         let known = if self.policy.knows_others() { ports } else { 1 };
         let place = Place::first(known, queues);
         let Some(pfc) = &self.pfc else { return Ok(place) };
@@ -297,11 +300,13 @@ impl Switch {
         if let Some(buffer) = self.trimming_buffer() {
             return buffer;
         }
+        // α where the scenario gives none; DT's is 1 (Choudhury and Hahne 1998).
         let alphas = self.alphas(match self.policy {
             BufferPolicy::Abm => 0.5,
             BufferPolicy::Occamy => 8.0,
             _ => 1.0,
         });
+        // One number for all queues saves the hot path the look-up of each one's.
         let buffer = match alphas.iter().all(|alpha| *alpha == alphas[0]) {
             true => self.sharing_by(alphas[0], place, packet),
             false => self.sharing_by(alphas, place, packet),
@@ -323,6 +328,7 @@ impl Switch {
         let Sharing { young, alpha_young, saturation, drain_interval, expulsion, .. } =
             self.sharing;
         let alpha_young = alpha_young.unwrap_or(64.0);
+        // Rounded down: parts together never pass the whole.
         let part = Bytes::new(self.buffer.get() / u64::from(self.queues));
         match self.policy {
             BufferPolicy::Shared => Box::new(Shared { limit: self.buffer }),
@@ -369,6 +375,8 @@ impl Switch {
         match (self.strict_queues(), self.strict_order) {
             (QueueSet::EMPTY, _) => base,
             (strict, StrictOrder::Highest) => Box::new(Strict::new(HighestFirst(strict), base)),
+            // Without rules of queues the first `strict` numbers: one comparison instead of a
+            // bitmap.
             (_, StrictOrder::Lowest) if self.queue.is_empty() => {
                 Box::new(Strict::new(self.strict as QueueId, base))
             }

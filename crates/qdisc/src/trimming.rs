@@ -82,6 +82,7 @@ impl Switch {
     pub fn facing_host(&self) -> Switch {
         let mut switch = self.clone();
         if let Some(trimming) = &mut switch.trimming {
+            // Cloned for ports that face a host: only the DSCP of what is cut there differs.
             trimming.dscp = trimming.host_dscp.unwrap_or(trimming.dscp);
         }
         switch
@@ -91,6 +92,7 @@ impl Switch {
     pub(crate) fn trimming_buffer(&self) -> Option<Box<dyn Buffer + Send>> {
         let rules = self.trim().filter(|rules| rules.swaps)?;
         let limit = |queue: u16| {
+            // htsim's compositequeue gives trimmed packets twice the memory of the full ones.
             let twice = if queue == u16::from(rules.queue) { 2 } else { 1 };
             Some(Bytes::new(twice * self.buffer.get()))
         };

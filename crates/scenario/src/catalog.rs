@@ -60,6 +60,7 @@ pub struct Asked {
 
 /// The bytes that still come in on a link after a pause, by term, and the cells that they may fill.
 pub fn headroom(asked: &Asked) -> Json {
+    // The defaults of all other keys; priorities have none, and play no part in headroom.
     let mut values = defaults(Pfc::TABLE);
     values.insert(Pfc::KEY.priorities.to_owned(), Value::List(Vec::new()));
     let pfc = Pfc {

@@ -113,8 +113,10 @@ impl Context<'_> {
     fn entry(&self, section: &Section<'_>) -> Result<Deploy, Mistake> {
         let (mut switches, ports) = self.switches(section)?;
         let fraction: f64 = section.get(key!(fraction))?;
+        // Names stand in the order of the tier: neighbours, as the CQRD paper deploys.
         switches.truncate((switches.len() as f64 * fraction).round() as usize);
         let memory: Option<Bytes> = section.maybe(key!(memory))?;
+        // Memory is dealt among ports: the switch with the most has the smallest parts.
         let most = ports.iter().copied().max().unwrap_or(1);
         if let Some(memory) = memory
             && memory.get() / u64::from(most) < self.mtu.get()
@@ -188,6 +190,7 @@ impl Context<'_> {
                 }
                 names.push(name);
                 let count = self.graph.ports(graph::Node::Switch(switch));
+                // Schemes are checked once for each count of ports.
                 if !ports.contains(&count) {
                     ports.push(count);
                 }
@@ -208,12 +211,15 @@ fn found(graph: &Graph, text: &str) -> Option<Vec<SwitchId>> {
     if let Some(switch) = graph.switch(text) {
         return Some(vec![switch]);
     }
+    // The last hyphen: names have some themselves.
     let (first, last) = text.rsplit_once('-').map_or((text, None), |(of, last)| (of, Some(last)));
     let name = first.trim_end_matches(|c: char| c.is_ascii_digit());
+    // A name without digits is neither switch nor range.
     let first: u32 = first[name.len()..].parse().ok()?;
     let last: u32 = last.map_or(Ok(first), str::parse).ok()?;
     // A range that is longer than all names something that there is not.
     let fits = first <= last && (last - first) < graph.switches.len() as u32;
+    // One that is missing makes the whole range wrong.
     let all = (first..=last).map(|nth| graph.switch(&format!("{name}{nth}")));
     fits.then(|| all.collect()).flatten()
 }

@@ -93,6 +93,7 @@ pub fn plans_of(
 
 /// `--set` and `--seed` as (`key=value`, what messages call it).
 fn overrides(sets: &[String], seed: Option<u64>) -> Vec<(String, String)> {
+    // Last of all, so that it wins over `--set seed`.
     let seed = seed.map(|seed| (format!("seed={seed}"), format!("--seed {seed}")));
     let sets = sets.iter().map(|set| (set.clone(), format!("--set {set}")));
     sets.chain(seed).collect()
@@ -222,6 +223,7 @@ impl<'a> Expansion<'a> {
     fn put(&mut self, key: &str, value: Node, at: At) -> Result<(), Mistake> {
         let wrong = |message: String| self.origin.mistake(at, key, message);
         let compared = key.strip_prefix("compare.");
+        // Compared by the places they stand for: `load` and `traffic.0.load` are one axis.
         let targets = places(&self.root, compared.unwrap_or(key)).map_err(wrong)?;
         let same = |axis: &Axis| places(&self.root, &axis.key).is_ok_and(|other| other == targets);
         let axis = self.axes.iter().position(same);
@@ -249,8 +251,10 @@ impl<'a> Expansion<'a> {
                 )));
             }
             (None, Some(axis), value) => {
+                // A value of the comparison may be called by its name or label.
                 let chosen = self.axes[axis].values.iter();
                 let chosen: Vec<Node> = chosen.filter(|v| is_called(v, &value)).cloned().collect();
+                // Known to the axis, it keeps its label and parameters.
                 let values = if chosen.is_empty() { vec![value] } else { chosen };
                 self.axes[axis].values = values;
             }
@@ -287,6 +291,7 @@ impl<'a> Expansion<'a> {
                 }
             }
         }
+        // Counted with care: a product of many axes may pass any integer.
         let runs = self.axes.iter().try_fold(1_usize, |n, axis| n.checked_mul(axis.values.len()));
         match (runs, self.axes.first()) {
             (Some(runs), _) if runs <= MAX_PLANS => Ok(()),
@@ -315,6 +320,7 @@ impl<'a> Expansion<'a> {
 
     fn plan(&self, mut run: usize) -> Result<Plan, Mistake> {
         let mut chosen: Vec<(&Axis, &Node)> = Vec::new();
+        // Mixed radix, the last axis fastest.
         for axis in self.axes.iter().rev() {
             chosen.push((axis, &axis.values[run % axis.values.len()]));
             run /= axis.values.len();
@@ -325,6 +331,7 @@ impl<'a> Expansion<'a> {
         for (axis, value) in &chosen {
             set(&mut root, &axis.key, value).map_err(|why| wrong(&axis.key, value, why))?;
         }
+        // Overrides come last: they hold whatever is compared.
         for (key, value) in &self.fixed {
             set(&mut root, key, value).map_err(|why| wrong(key, value, why))?;
         }
@@ -382,6 +389,7 @@ fn scheme_name(node: &Node) -> Option<&str> {
 /// Returns the name of a compared value in tables and plots.
 fn setting(axis: &Axis, value: &Node) -> Json {
     let label = || value.as_table()?.get("label")?.as_text();
+    // Schemes go by their labels; else two tables of one scheme would look the same.
     match label().or_else(|| scheme_name(value)) {
         Some(name) if is_scheme(&axis.key) => Json::from(name),
         _ => value.to_json(),

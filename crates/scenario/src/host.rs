@@ -191,6 +191,7 @@ pub(crate) fn resolve(section: Section<'_>, mtu: Bytes) -> Result<Host, Mistake>
     if host.lso.beta == 0.0 {
         return Err(section.refuse(Lso::KEY.beta, "a share is greater than 0"));
     }
+    // The timer is off at 0: frames below the count would never be delivered.
     if host.coalesce.frames > 0 && host.coalesce.time == Span::ZERO {
         let why = "fewer frames would wait for ever: give coalesce_time, too";
         return Err(section.refuse(Coalesce::KEY.frames, why));

@@ -20,6 +20,7 @@ pub(crate) fn check<'a>(
             Classify::Class => scenario.switch.queues,
             _ => u16::MAX,
         };
+        // Captured packets carry the class as a DSCP, six bits of the IP header.
         let dscps = if scenario.measure.capture.is_empty() { u16::MAX } else { DSCPS };
         let (classes, queues) = (classes.min(dscps), classes);
         let protocols = Protocols::of(scenario);
@@ -47,6 +48,7 @@ pub(crate) fn check<'a>(
             let Traffic::List(list) = &traffic.source else { continue };
             let hosts = Hosts::of(scenario, &protocols, entry as u32);
             let key = (list.file.clone(), hosts.count, classes);
+            // Lists may be long and comparisons many: each is read once.
             if let Some((_, known)) = read.iter().find(|(other, _)| *other == key) {
                 add(listed, *known);
                 continue;
@@ -57,6 +59,7 @@ pub(crate) fn check<'a>(
             let mut endless = None;
             let mut at_once = (Time::ZERO, 0);
             let note = |flow: &FlowStart| {
+                // Rows are sorted by start: those that begin together stand together.
                 let before = if flow.start == at_once.0 { at_once.1 } else { 0 };
                 at_once = (flow.start, before + 1);
                 held.together = held.together.max(at_once.1);

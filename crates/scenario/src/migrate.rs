@@ -40,13 +40,16 @@ pub fn migrated(file: &str, text: &str) -> Result<Option<String>, Mistake> {
 fn name_profile(root: &mut Table) -> bool {
     if !root.contains_key("host") {
         let mut host = Table::new();
+        // Behind the last of these sections, where a reader looks for hosts.
         host.set_position(BEFORE_IT.iter().find_map(|section| last(root.get(section)?)));
         root.insert("host", Item::Table(host));
     }
     let later = |name: &str| name != Host::KEY.profile;
     match root.get_mut("host") {
+        // The default profile has changed since: a file without one means the old.
         Some(Item::Table(host)) if !host.contains_key(Host::KEY.profile) => {
             host.insert(Host::KEY.profile, value(BEFORE));
+            // `false` before `true`: the profile comes first, the rest as it was.
             host.sort_values_by(|a, _, b, _| later(a).cmp(&later(b)));
             true
         }
@@ -64,6 +67,7 @@ fn rename(root: &mut Table) -> bool {
     let (old, new) = RENAMED;
     let transport = root.get_mut("transport").and_then(Item::as_table_like_mut);
     let Some(transport) = transport.filter(|table| table.contains_key(old)) else { return false };
+    // All keys are taken out and put back, as toml_edit appends: the order of the file stays.
     let keys: Vec<String> = transport.iter().map(|(key, _)| key.to_owned()).collect();
     for key in keys {
         let formatted = transport.key(&key).cloned();
@@ -71,6 +75,7 @@ fn rename(root: &mut Table) -> bool {
         let decorated = |name: &str| Key::new(name).with_leaf_decor(formatted.leaf_decor().clone());
         let names = if key == old { new.map(decorated).to_vec() } else { vec![formatted.clone()] };
         for name in names {
+            // A file may have one of the new keys already: that one is kept.
             transport.entry_format(&name).or_insert(item.clone());
         }
     }
@@ -80,6 +85,7 @@ fn rename(root: &mut Table) -> bool {
 /// Where the last table of a section is.
 fn last(section: &Item) -> Option<isize> {
     let table = section.as_table()?;
+    // Tables inside count, too: positions are those of headers in the file.
     table.iter().filter_map(|(_, inner)| last(inner)).chain(table.position()).max()
 }
 

@@ -38,6 +38,7 @@ impl Numbered<'_> {
                 _ => section.wrong(name, item, why),
             };
             let form = format!("{one}s are written as \"all\", 3, \"0-7\" or a list of these");
+            // Names first: one may look like a range.
             let named = item.as_text().and_then(named).map(|number| (number, number));
             let range = named.or_else(|| range(item, total));
             let (first, last) = range.ok_or_else(|| wrong(&form))?;

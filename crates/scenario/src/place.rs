@@ -97,12 +97,15 @@ fn choose_scheme(root: &mut Table, value: &Node) -> Result<(), String> {
     let Data::Table(scheme) = &mut root.get_or_insert("scheme", value.at).data else {
         return Ok(()); // refused when the section is read
     };
+    // The label was that of the scheme before.
     scheme.remove("label");
     match &value.data {
         Data::Text(_) => scheme.insert("name", value.clone()),
         Data::Table(entries) if entries.get("name").is_some() => {
             for entry in &entries.entries {
                 match (entry.key.as_str(), &entry.value.data) {
+                    // Parameters in the file hold for all compared schemes, unless a table has its
+                    // own.
                     ("params", Data::Table(params)) => {
                         let shared = scheme.get_or_insert("params", entry.at);
                         if let Data::Table(shared) = &mut shared.data {

@@ -73,6 +73,7 @@ impl Protocols {
         };
         let sends = |entry: &&Entry| !matches!(entry.source, Traffic::Probe(_));
         let mut senders = scenario.traffic.iter().filter(sends).peekable();
+        // No entry sends, or one has no transport of its own: then the sections' are in use.
         if senders.peek().is_none() || senders.any(|entry| entry.transport.is_none()) {
             let pairs = scenario.roce.as_ref();
             let queue_pairs = |roce: &Roce| Protocol::QueuePairs(Box::new(roce.clone()));
@@ -84,6 +85,8 @@ impl Protocols {
             if let Some(roce) = pairs
                 && let Some(classes) = &roce.classes
             {
+                // Without the classes it can equal an entry's own queue pairs, and shares its
+                // place.
                 let bare = Roce { classes: None, ..roce.clone() };
                 of.pairs = Some((classes.clone(), of.add_all(&queue_pairs(&bare))));
             }
@@ -148,6 +151,7 @@ impl Protocols {
             self.ends.push(ends);
             self.all.len() - 1
         });
+        // Too many are refused later (`MOST`), with a message: here it must only not wrap.
         place.min(usize::from(u8::MAX)) as u8
     }
 

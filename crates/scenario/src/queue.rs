@@ -119,6 +119,7 @@ pub(crate) fn rules(
 ) -> Result<Vec<QueueRules>, Mistake> {
     let queues = usize::from(switch.queues);
     let usual: Vec<QueueRules> = (0..queues).map(|queue| switch.rules(queue)).collect();
+    // Read on top of the usual rules, so that an entry equal to them leaves nothing behind.
     let mut rules = usual.clone();
     for Entry { queues, section } in entries {
         let own = own_rules(section, switch, mtu)?;
@@ -149,9 +150,11 @@ pub(crate) fn rules(
             };
         }
     }
+    // Reserves are every port's, and come out of what all share.
     let reserved: u64 = rules.iter().filter_map(|own| own.reserve).map(Bytes::get).sum();
     let all = Bytes::new(reserved.saturating_mul(ports.into()));
     let reserves = entries.iter().find(|entry| entry.section.given(key!(reserve)).is_some());
+    // Two packets: one that is sent and one that waits.
     if let Some(entry) = reserves.filter(|_| all + mtu + mtu > switch.buffer) {
         let why = format!(
             "{ports} ports have {all} for their queues alone: two packets must be left of {}",
@@ -258,6 +261,7 @@ impl Context<'_> {
             let table = self.over_default(named(node));
             let inner = Section::open(self.origin, &path, keys, Some(&table), self.packet)?;
             let limit: Option<Bytes> = section.maybe(key!(limit))?;
+            // Thresholds are checked against what the queue can hold.
             let buffer = limit.map_or(self.switch.buffer, |limit| limit.min(self.switch.buffer));
             let here = Switch { buffer, ..self.switch.clone() };
             let choice = resolve(inner, &here, self.ports, self.packet, &[])?;

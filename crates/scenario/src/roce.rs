@@ -195,6 +195,7 @@ impl Roce {
             true => self.control_bytes().min(self.ack_bytes()),
             false => self.cnp_bytes(),
         };
+        // The least payload is a byte; answers may still be shorter.
         (self.overhead() + Bytes::new(1)).min(Bytes::new(answer.into()))
     }
 
@@ -207,6 +208,7 @@ impl Roce {
     pub fn ack_bytes(&self) -> u32 {
         match self.control.about().unordered() {
             true => self.control_len.map_or(SACK_BYTES, |bytes| bytes.get() as u32),
+            // RoCEv2's ACK has an AETH of 4 bytes.
             false => self.wire_bytes(4),
         }
     }
@@ -218,6 +220,7 @@ impl Roce {
 
     /// Returns the length of a CNP.
     pub fn cnp_bytes(&self) -> u32 {
+        // A CNP has 16 reserved bytes where others have payload (RoCEv2 annex A17).
         self.header.get() as u32 + 16
     }
 }
@@ -248,6 +251,7 @@ pub(crate) fn resolve(
         // Shared, it may be, with others of a comparison which have queue pairs.
         return Ok(None);
     }
+    // Entries with transports of their own may look to the section without classes.
     if !about.roce && shared && section.given(key.classes).is_none() {
         return Ok(None);
     }
@@ -321,9 +325,11 @@ pub fn longest_way(graph: &Graph, roce: &Roce) -> (Span, u32) {
             cables.fold((Span::ZERO, 0), |(span, cables), took| (span + took, cables + 1))
         };
         let (there, cables) = way(src, dst, data);
+        // Links between host and host: one less is switches.
         (there + way(dst, src, roce.ack_bytes()).0, cables - 1)
     };
     if graph.is_free() {
+        // Of a switch's hosts the two slowest: the longest way may be between them.
         let mut slowest: BTreeMap<graph::Node, Vec<(Span, HostId)>> = BTreeMap::new();
         for (host, cable) in graph.hosts.iter().enumerate() {
             let took = cable.rate.tx_time(data) + cable.delay;
@@ -337,6 +343,8 @@ pub fn longest_way(graph: &Graph, roce: &Roce) -> (Span, u32) {
         let pairs = pairs.filter(|(src, dst)| src != dst).map(|(src, dst)| round_trip(src, dst));
         return pairs.max().unwrap_or((Span::ZERO, 0));
     }
+    // Farthest from any host, then farthest from that: the diameter, where the fabric is like a
+    // tree.
     let farthest = |from: HostId| {
         let others = (0..graph.hosts.len()).map(HostId::at).filter(|&host| host != from);
         others

@@ -59,6 +59,7 @@ impl Ecmp {
         };
         match self.buckets {
             None => hashed(key, salt, ports),
+            // Fewer buckets than ports would leave some unused.
             Some(buckets) => hashed(key, salt, buckets.max(ports)) % ports,
         }
     }
@@ -157,6 +158,7 @@ struct ByHash {
 
 impl Route for ByHash {
     fn route(&self, hop: Hop, switch: SwitchId) -> PortId {
+        // A pinned path names its ports itself: no hash.
         if hop.key & Hop::PINNED != 0 {
             return self.sets.route(hop, switch);
         }
@@ -296,6 +298,7 @@ fn check_paths(
     let mut keys = key.split('.');
     let mut node = root.get(keys.next().unwrap_or(key));
     for key in keys {
+        // The deepest node that is written has the line to show.
         node = node.and_then(Node::as_table).and_then(|table| table.get(key)).or(node);
     }
     let at = node.map_or(At::Unwritten, |node| node.at);

@@ -23,6 +23,7 @@ pub const SECTION: SectionSpec = SectionSpec {
 
 /// `ports` are those of every kind of switch.
 pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result<Switch, Mistake> {
+    // The most ports: a shared memory's parts are smallest there.
     let ports = ports.iter().copied().max().unwrap_or(1);
     let queues = section.get(key!(queues))?;
     let classify: Classify = section.get(key!(classify))?;
@@ -42,6 +43,7 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
             entry.queues.iter().for_each(|&queue| strict_queues[queue] = own);
         }
     }
+    // Strict queues alone would leave the scheduler below them nothing to share.
     if strict_queues.iter().all(|strict| *strict) {
         let why = format!("of {queues} queues at least one must be below the strict ones");
         let entry = entries.iter().find(|entry| entry.section.given(STRICT).is_some());
@@ -52,6 +54,7 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
         let own = entries.iter().find(|entry| entry.queues.contains(&i)).map(|e| &e.section);
         let section = own.filter(|own| own.given(QUANTUM).is_some()).unwrap_or(&section);
         let least = match discipline {
+            // WRR counts whole packets: less than one would never let it send.
             Discipline::Wrr if !strict_queues[i] => mtu,
             _ => Bytes::new(1),
         };
@@ -62,6 +65,7 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
             };
             return Err(section.refuse(QUANTUM, why));
         }
+        // Quanta are 32 bits in the schedulers.
         let most = Bytes::new(u32::MAX.into());
         if bytes > most {
             return Err(section.refuse(QUANTUM, format!("it must be at most {most}")));
@@ -70,6 +74,7 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
     let pfc = pfc(&section, &entries, queues, classify, mtu)?;
     let asic: Option<Asic> = section.maybe(key!(asic))?;
     let given_policy: BufferPolicy = section.get(key!(policy))?;
+    // Read where it applies alone: elsewhere `close` refuses it as unknown to the choice.
     let egress_pool: Option<Bytes> =
         if asic.is_some() || pfc.is_some() || given_policy == BufferPolicy::Asic {
             section.maybe(key!(egress_pool))?
@@ -90,6 +95,7 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
     };
     let given = if memory.is_some() { "memory" } else { "buffer" };
     let policy = policy(&section, asic, given_policy, pfc.is_some())?;
+    // Static parts divide a port's buffer among its queues.
     let parts = if policy == BufferPolicy::Static { u64::from(queues) } else { 1 };
     if buffer.get() / parts < mtu.get() {
         let whose = if parts > 1 { "each queue's part" } else { "it" };
@@ -126,6 +132,7 @@ pub(crate) fn resolve(section: Section<'_>, ports: &[u32], mtu: Bytes) -> Result
         trimming: None,
         queue: Vec::new(),
     };
+    // Last, as both look at the whole switch.
     switch.trimming = crate::trimming::resolve(&section, &entries, &switch, mtu)?;
     switch.queue = queue::rules(&entries, &switch, (ports, mtu))?;
     section.close("this switch")?;
@@ -169,7 +176,9 @@ fn pfc(
         let why = "switch.pfc.priorities lists the lossless classes: leave one of the two away";
         return Err(entry.refuse(queue::LOSSLESS, why));
     }
+    // The mistake's line is the queue's that made it lossless.
     let at = written.map_or(section.at, |entry| entry.at);
+    // As if the table listed them: one path for both ways to write it.
     let mut table = table.unwrap_or_default();
     let classes = lossless.iter().map(|&class| Node { at, data: Data::Whole(class as i128) });
     table.insert(Pfc::KEY.priorities, Node { at, data: Data::List(classes.collect()) });
@@ -203,6 +212,7 @@ fn pfc(
         }
     }
     let share = pfc.pauses_share();
+    // Frames sent again at half of each pause would alone fill the line.
     if share >= 1.0 && !pfc.priorities.is_empty() {
         let why = format!(
             "pause frames of {} classes, each sent again after half of its quanta, would take {share:.3} times \
@@ -247,6 +257,7 @@ fn chips(
     Asic(chip): Asic,
     egress_pool: Option<Bytes>,
 ) -> Result<Bytes, Mistake> {
+    // Egress limits are in cells on the chip.
     let Some(cells) = egress_pool.map(|pool| chip.cells(pool.get())).or(chip.lossy_cells()) else {
         let why = "how it shares its memory is not known: write switch.egress_pool, or another chip \
                    (switchbed asic list)";

@@ -393,6 +393,7 @@ impl Transport {
     /// The key that does not fit the rest.
     pub fn of(mut values: Values, mtu: Bytes) -> Result<Transport, Unfit> {
         let key = Transport::KEY;
+        // From a copy, since `take` removes, and all are read from `values` below.
         let read = &mut values.clone();
         let header: Bytes = Field::take(read, key.header);
         let receive_window: u32 = Field::take(read, key.receive_window);
@@ -414,6 +415,7 @@ impl Transport {
             follows(kind, Value::Flag(control.about().ecn_throughout));
         }
         if !values.contains_key(key.initial_receive_window) {
+            // After `mss` has its own default.
             let mss: Bytes = Field::take(&mut values.clone(), key.mss);
             let most = mss.get().saturating_mul(receive_window.into());
             values.insert(key.initial_receive_window.to_owned(), Value::Bytes(Bytes::new(most)));

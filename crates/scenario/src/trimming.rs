@@ -49,6 +49,7 @@ pub(crate) fn resolve(
         let why = format!("there is no queue {queue}: switch.queues is {queues}");
         return Err(inner.refuse(key.queue, why));
     }
+    // Each has its queue by class, unless one queue is named for all.
     let at_hosts = |class: u8| trimming.queue.unwrap_or(class);
     let taken = [Some(queue), trimming.host_dscp.map(at_hosts)];
     let lossless = |queue: u8| switch.pfc.as_ref().is_some_and(|pfc| pfc.lossless(queue));
@@ -57,8 +58,10 @@ pub(crate) fn resolve(
         return Err(inner.refuse(key.queue, why));
     }
     let given = trimming.queues.is_some();
+    // By default all that can be trimmed: not where trimmed packets go, nor lossless ones.
     let all = (0..queues as u8).filter(|queue| !taken.contains(&Some(*queue)) && !lossless(*queue));
     let mut eligible = trimming.queues.take().unwrap_or_else(|| all.collect());
+    // Entries have the last word.
     for &(queue, trims) in &own {
         eligible.retain(|other| *other != queue);
         if trims {

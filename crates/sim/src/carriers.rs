@@ -25,6 +25,8 @@ pub(crate) fn carrier(
                 .as_ref()
                 .map(|trimming| trimming.host_dscp.filter(|class| *class != trimming.dscp));
             let bits = 8.0 * switch.pool.unwrap_or(switch.buffer).as_f64();
+            // The slowest host's line takes longest to drain a full buffer: a timeout has to
+            // outlast that, up to a second.
             let line = graph.hosts.iter().map(|cable| cable.rate).min();
             let drain = line
                 .map_or(rtt, |line| Span::from_secs_f64((bits / line.as_bps() as f64).min(1.0)));

@@ -83,6 +83,8 @@ impl Course {
         self.left = self.missing.len() as u32;
         for (number, nth) in (self.first..).zip(0..self.missing.len()) {
             let operation = program.operation(number);
+            // Peers may be a repetition ahead: `arrived` counts all of a message's arrivals,
+            // `begun` those used.
             let comes = operation.work == Work::Receive && self.arrived[nth] <= self.begun;
             self.missing[nth] = operation.waits_for + u32::from(comes);
             if self.missing[nth] == 0 {
@@ -91,6 +93,7 @@ impl Course {
         }
         (self.begun, self.began) = (self.begun + 1, now);
         for (number, nth) in (self.first..).zip(0..self.missing.len()) {
+            // A receive from anybody is posted once all but its message is there.
             if self.missing[nth] == 1 && program.operation(number).work == Work::Receive {
                 self.post(program, number);
             }
@@ -104,6 +107,7 @@ impl Course {
             return self.take(program, message.received_by, nth);
         }
         let takes = |&number: &u32| program.pattern(number).is_some_and(|of| of.takes(message));
+        // MPI matches in the order of posting: the earliest receive that fits takes the message.
         match self.posted.iter().position(takes) {
             Some(at) => {
                 let number = self.posted.remove(at);

@@ -155,6 +155,7 @@ impl Deadlocks {
         let mut waits: BTreeMap<Queue, Vec<Queue>> =
             held.into_iter().map(|queue| (queue, behind(&queue))).collect();
         loop {
+            // Free is a queue that waits for none, or for one that is free: no cycle holds it.
             let stuck = |next: &[Queue]| {
                 !next.is_empty() && next.iter().all(|queue| waits.contains_key(queue))
             };
@@ -231,6 +232,8 @@ fn cycles(waits: &BTreeMap<Queue, Vec<Queue>>) -> Vec<Vec<Queue>> {
     let mut seen = BTreeSet::new();
     for &first in waits.keys() {
         let (mut way, mut at) = (Vec::new(), first);
+        // One way ahead is enough: each queue left waits for such as are left, so any way ends in a
+        // cycle.
         while seen.insert(at) {
             way.push(at);
             let Some(&next) = waits.get(&at).and_then(|next| next.first()) else { break };
@@ -238,6 +241,8 @@ fn cycles(waits: &BTreeMap<Queue, Vec<Queue>>) -> Vec<Vec<Queue>> {
         }
         if let Some(start) = way.iter().position(|&queue| queue == at) {
             let mut cycle = way.split_off(start);
+            // Begins at its least queue, so that the same cycle compares equal wherever the search
+            // entered it.
             let least =
                 cycle.iter().enumerate().min_by_key(|&(_, queue)| queue).map_or(0, |(nth, _)| nth);
             cycle.rotate_left(least);

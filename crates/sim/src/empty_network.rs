@@ -83,11 +83,13 @@ impl Paths {
     /// The paths from one host to another that may take different times.
     fn paths(&self, src: HostId, dst: HostId) -> Vec<Vec<Cable>> {
         let graph = &self.graph;
+        // Fixed topologies are built alike: every equal-cost path takes the same time.
         if !graph.is_free() {
             return vec![graph.path(src, Hop { dst, key: 0 })];
         }
         let [first, last] = [src, dst].map(|host| graph.hosts[host.index()]);
         let (Node::Switch(from), Node::Switch(to)) = (first.to, last.to) else { return Vec::new() };
+        // A poisoned lock is as good as any: the map only remembers what can be computed again.
         let mut known = self.between.lock().unwrap_or_else(PoisonError::into_inner);
         let between = known.entry((from, to)).or_insert_with(|| graph.distinct(from, dst).into());
         let down = Cable { from: last.to, to: last.from, ..last };
@@ -113,7 +115,10 @@ fn arrival(path: &[Cable], (full, last, packets): (u32, u32, u64)) -> Arrival {
         let tx = cable.rate.tx_time(full);
         slowest = slowest.max(tx);
         first += tx;
+        // Back to back, packets leave at the pace of the slowest line so far, whatever comes before
+        // it.
         let before = if packets > 1 { first + slowest * (packets - 2) } else { Span::ZERO };
+        // The last packet may be short, and then has to wait for the longer one ahead of it.
         at = before.max(at) + cable.rate.tx_time(last) + cable.delay;
         first += cable.delay;
         ahead = before + cable.delay;
@@ -127,6 +132,8 @@ fn acked(path: &[Cable], Arrival { before, last }: Arrival, ack: u32) -> Span {
     for cable in path {
         let tx = cable.rate.tx_time(ack);
         ahead = ahead.map(|ahead| ahead + tx);
+        // All ACKs are alike, but the last data packet may be short: its ACK can catch up with the
+        // one ahead.
         at = ahead.map_or(at, |ahead| ahead.max(at)) + tx + cable.delay;
         ahead = ahead.map(|ahead| ahead + cable.delay);
     }

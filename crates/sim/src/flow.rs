@@ -6,6 +6,7 @@ use switchbed_scenario::traffic::FlowStart;
 use switchbed_units::{Bytes, Time};
 
 /// Endless flows write so much.
+// More than any run sends, and far enough from 2⁶⁴ that offsets beyond it do not overflow.
 pub(crate) const ENDLESS: u64 = 1 << 60;
 
 /// A flow's record.

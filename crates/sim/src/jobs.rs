@@ -148,8 +148,11 @@ impl Jobs {
                     (source.word(), "", Bytes::new(bytes), f64::NAN)
                 }
             };
+            // Keys are (entry, repetition): the range ends before the next entry's first.
             let measured = self.done.range((entry, program.warmup)..(entry + 1, 0));
             let done: Vec<_> =
+                // Ranks run ahead of each other: from the first repetition that some have not
+                // ended, none counts.
                 measured.map(|(_, of)| of).take_while(|of| of.ranks == ranks).collect();
             let (start, end) = (done.first().map(|of| of.began), done.last().map(|of| of.ended));
             let repetitions = program.repeats - program.warmup;

@@ -50,6 +50,8 @@ impl Lookahead {
         let mut each: Vec<Span> = cables().map(|cable| ahead(cable, cable.rate)).collect();
         for (link, Least { delay, rate }) in least_of_events(scenario, graph, ports) {
             let cable = ports[link.index()].cable;
+            // The least that any event will ever set: the window must not grow too large in
+            // mid-run.
             let delay = delay.unwrap_or(cable.delay).min(cable.delay);
             let rate = rate.unwrap_or(cable.rate).max(cable.rate);
             each[link.index()] = ahead(&Cable { delay, ..cable }, rate);
@@ -60,6 +62,8 @@ impl Lookahead {
         let down = cables().zip(&each).filter(|(cable, _)| matches!(cable.to, Node::Host(_)));
         let down = down.map(|(_, &span)| span).min().unwrap_or(least);
         let word = hosts.iter().copied().min().unwrap_or(least) + down;
+        // Words go between shards at the ends of windows: a whole number of them, rounded down to
+        // be safe.
         let word = least * (word.as_ps() / least.as_ps());
         let beats = beats(graph, least, word, (hosts, switches));
         Lookahead { least, word, reach: reach.unwrap_or(least), beats }
@@ -153,6 +157,7 @@ fn colours(graph: &Graph) -> Option<(Vec<u64>, Vec<u64>)> {
             next.push(first);
         }
         while let Some(switch) = next.pop() {
+            // Two colours, 0 and 1.
             let other = switches[switch].map(|colour| colour ^ 1);
             for cable in &graph.switches[switch].1 {
                 let Node::Switch(to) = cable.to else { continue };

@@ -98,6 +98,8 @@ pub(crate) struct Network {
 /// The shard of each host, then of each switch: hosts that follow each other together, a switch
 /// with its neighbours where they are all in one, the rest in turn.
 fn deal_out(graph: &Graph, shards: usize) -> (Vec<ShardId>, Vec<ShardId>) {
+    // Neighbours in number are neighbours in the network: runs of hosts keep most traffic in a
+    // shard.
     let of = |nth: usize, count: usize| ShardId::at(nth * shards / count.max(1));
     let hosts: Vec<ShardId> =
         (0..graph.hosts.len()).map(|host| of(host, graph.hosts.len())).collect();
@@ -107,6 +109,7 @@ fn deal_out(graph: &Graph, shards: usize) -> (Vec<ShardId>, Vec<ShardId>) {
             switches[switch.index()].get_or_insert(hosts[host]);
         }
     }
+    // As it is now: a switch placed below must not pull others after it.
     let edge = switches.clone();
     for (switch, (_, cables)) in graph.switches.iter().enumerate() {
         if switches[switch].is_some() {
@@ -332,6 +335,7 @@ impl Network {
         let worlds = self.engine.shards.iter_mut().map(|shard| &mut shard.world);
         let mut finished: Vec<_> =
             worlds.flat_map(|world| std::mem::take(&mut world.log.finished)).collect();
+        // Shards hand theirs over one after another: sorted, their number does not show in results.
         finished.sort_by_key(|&(number, record)| (record.end.or(record.failed), number));
         finished
     }
@@ -372,6 +376,7 @@ impl Network {
         let worlds = self.engine.shards.iter_mut().map(|shard| &mut shard.world);
         let mut unsent: Vec<_> =
             worlds.flat_map(|world| std::mem::take(&mut world.log.unsent)).collect();
+        // Stable: where a sender ends and begins at one instant, the end stays before.
         unsent.sort_by_key(|change| change.at);
         unsent
     }
@@ -399,6 +404,7 @@ impl Network {
             (number, FlowRecord { received, ..record })
         };
         let mut records: Vec<_> = self.hosts().flat_map(Host::unfinished).map(of).collect();
+        // By row and number, since which shard holds a host must not show.
         records.sort_by_key(|&(number, record)| (record.row, number));
         records
     }
@@ -409,6 +415,7 @@ impl Network {
             samples.iter().map(move |sample| (sample.sent, source, *sample)).collect::<Vec<_>>()
         };
         let mut samples: Vec<_> = self.hosts().flat_map(Host::probed).flat_map(of).collect();
+        // Sources first by time, then by number: ties come out alike for any number of shards.
         samples.sort_by_key(|&(sent, source, _)| (sent, source));
         samples.into_iter().map(|(.., sample)| sample).collect()
     }

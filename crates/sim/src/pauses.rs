@@ -102,7 +102,9 @@ pub(crate) fn pauses(
         let cable = ports[back.index()].cable;
         let least = pfc.pipeline + cable.rate.tx_time(FRAME_BYTES) + cable.delay;
         let least = least + pfc.response(cable.rate);
+        // A line carries remainders: a frame may take a picosecond less.
         let slack = Span::from_ps(1);
+        // The last frame sent early enough to have had its effect by then.
         let asked = asked
             .partition_point(|&(at, _)| at + least <= from + slack)
             .checked_sub(1)
@@ -110,9 +112,13 @@ pub(crate) fn pauses(
         match asked {
             Some((_, Some((by, false)))) => pauses[nth].root = by,
             Some((at, Some((by, true)))) => {
+                // A pause passed on by that switch: the cause is its own hold that had begun when
+                // it asked.
                 let held = before.get(&(by, class)).map_or(&[][..], Vec::as_slice);
                 let cause = held.iter().rev().copied().find(|&nth| pauses[nth].from <= at);
                 pauses[nth].root = cause.map_or(by, |nth| pauses[nth].root);
+                // Causes begin earlier, and pauses are in the order of their beginnings: its root
+                // is known.
                 pauses[nth].cause = cause;
             }
             Some((_, None)) | None => {}
@@ -138,10 +144,13 @@ pub(crate) fn waited(
         let mut held: Vec<(Time, Time, bool)> = Vec::new();
         for link in &way {
             let Some(pauses) = by_queue.get(&(*link, flow.class)) else { continue };
+            // Pauses of a queue do not overlap: sorted by beginning they are sorted by end as well.
             let first = pauses.partition_point(|pause| pause.until <= flow.start);
             let during = pauses[first..].iter().take_while(|pause| pause.from < end);
             held.extend(during.map(|pause| {
                 let times = (pause.from.max(flow.start), pause.until.min(end));
+                // The root lies elsewhere: the flow waits for congestion that it takes no part in
+                // (a victim).
                 (times.0, times.1, !way.contains(&pause.root))
             }));
         }
@@ -160,6 +169,8 @@ pub(crate) fn waited(
 fn union(times: impl Iterator<Item = (Time, Time)>) -> Span {
     let (mut total, mut end) = (Span::ZERO, Time::ZERO);
     for (from, until) in times {
+        // Only what the intervals before have not covered; none of it where this one ends before
+        // them.
         total += until.since(from.max(end).min(until));
         end = end.max(until);
     }

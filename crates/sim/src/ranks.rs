@@ -36,10 +36,12 @@ pub(crate) fn of(graph: &Graph, seed: u64) -> Vec<Rank> {
     };
     let mut taken = HashSet::new();
     let mut rank = |cable: &Cable, nth: u64| {
+        // From names, not numbers: a switch added elsewhere leaves the order at this one as it was.
         let mut stream =
             Stream::new(seed, "ranks", joined(name(cable.from), [name(cable.to), nth]));
         loop {
             let rank = stream.next_u64() as u32;
+            // 32 of 64 bits may collide, and two equal ranks would leave a tie open.
             if taken.insert(rank) {
                 return Rank(rank);
             }
@@ -47,6 +49,7 @@ pub(crate) fn of(graph: &Graph, seed: u64) -> Vec<Rank> {
     };
     let mut ranks: Vec<Rank> = graph.hosts.iter().map(|cable| rank(cable, 0)).collect();
     for (_, cables) in &graph.switches {
+        // Parallel links have the same names at both ends: a count tells them apart.
         let mut alike: BTreeMap<Node, u64> = BTreeMap::new();
         ranks.extend(cables.iter().map(|cable| {
             let nth = alike.entry(cable.to).or_default();

@@ -40,6 +40,8 @@ impl Rerouting {
         let used = |link: LinkId| {
             [Why::Down, Why::Drained].iter().all(|&why| !self.round.contains(&(link, why)))
         };
+        // Nothing out: the topology's own tables, which may be closed formulas, cheaper than sets
+        // of ports.
         if self.round.is_empty() {
             return graph.route.clone();
         }

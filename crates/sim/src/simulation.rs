@@ -358,11 +358,13 @@ impl Simulation {
     fn stretch(&mut self, events: u64) -> Status {
         let unknown = self.hand_out();
         let change = self.timeline.next();
+        // A look comes after all events of its time: an interval's end belongs to the interval.
         let look = after(self.observers.next().min(self.warmup));
         let last = self.upcoming.is_none();
         if last && self.ending == Time::NEVER && self.network.running() == 0 {
             self.ending = self.phases.over(self.network.last_end());
         }
+        // Events at `until` itself still happen.
         let end = after(self.until).min(self.ending);
         let check = self.deadlocks.as_ref().map_or(Time::NEVER, Deadlocks::next);
         let stall = self.stalls.as_ref().map_or(Time::NEVER, Stalls::next);
@@ -381,10 +383,12 @@ impl Simulation {
             && nothing_comes
             && self.network.idle();
         if still {
+            // A run ends when the last bit is out, which may be after the last event.
             self.now = self.phases.over(self.network.last_event()).max(self.network.busy_until());
             return Status::Finished;
         }
         self.short |= limit == unknown;
+        // Limits may fall together: each of these `if`s is for its own.
         if limit == check
             && let Some(deadlocks) = &mut self.deadlocks
         {
@@ -408,13 +412,16 @@ impl Simulation {
         }
         if limit == change {
             self.now = change;
+            // First told: observers reckon what has passed by the rates from before the change.
             self.collect();
             self.change(change);
         } else if limit == look {
+            // A picosecond back: `after` put it behind all events of that time.
             self.now = Time::from_ps(look.as_ps() - 1);
             self.collect();
             self.look();
         }
+        // A change of that time comes first, and the next stretch ends the run.
         if limit == end && limit != change {
             self.now = end.min(self.until);
             return Status::Finished;
@@ -425,6 +432,7 @@ impl Simulation {
     /// Tells the network of the next flows once those that it knows have started; when the first
     /// starts that it does not know.
     fn hand_out(&mut self) -> Time {
+        // Only as those handed out run short: memory holds a few thousand flows, not all to come.
         let mut left = if std::mem::take(&mut self.short) { AHEAD } else { 0 };
         let until = self.until;
         let comes = |flow: &mut FlowStart| flow.start <= until && flow.start < Time::NEVER;
@@ -516,6 +524,8 @@ impl Simulation {
                     self.network.pause_peer(link, class, now);
                     let rate = self.network.port(link).state().rate();
                     let lasts = self.network.pfc().map_or(Span::ZERO, |pfc| pfc.lasts(rate));
+                    // Half way, before the peer's pause runs out: a storm has no gaps (IEEE
+                    // 802.1Qbb's timers count down).
                     let again = now + (lasts / 2).max(Span::from_ps(1));
                     if again < until {
                         self.timeline.put(again, Action::Pause(link, class, until));
@@ -571,6 +581,7 @@ impl Simulation {
     fn look(&mut self) {
         let now = self.now;
         self.others += 1;
+        // A look takes as long as some arrivals: batches stay about as long by the clock.
         self.work += 10;
         if self.warmup <= now {
             self.work += self.network.links().len() as u64;

@@ -67,6 +67,7 @@ const PACKETS: u64 = 64;
 /// How long a sender of a scenario keeps trying without an answer.
 fn patience(scenario: &Scenario) -> Span {
     let backoff = |t: &Transport, first: Span, times: u32| {
+        // Linux doubles the timeout with each retry, up to TCP_RTO_MAX.
         let each = (0..=times).map(|nth| (first * (1 << nth)).min(t.rto_max));
         each.fold(Span::ZERO, |sum, wait| sum + wait)
     };
@@ -94,6 +95,7 @@ impl Stalls {
         });
         let slowest = ports.iter().map(|port| port.cable.rate).chain(changed).min()?;
         let packet = slowest.tx_time(scenario.host.mtu.get() as u32);
+        // On a very slow line one packet can take longer than all the retries.
         let every = patience(scenario).max(packet * PACKETS);
         scenario.run.until.is_none().then(|| Stalls {
             every,
@@ -129,11 +131,13 @@ impl Stalls {
         changes: bool,
     ) -> bool {
         let now = self.next;
+        // Where a change or a flow is still to come, silence is no stall.
         let idle = !changes && last_start + self.every <= now;
         self.next = now + self.every;
         let arrived = network.arriving().values().map(|bytes| bytes.get()).sum();
         let probes = network.probes().iter().filter(|probe| probe.rtt.is_some()).count();
         let progress = Progress { started, ended, arrived, probes };
+        // Probes beyond the table's end are not counted: their number stands still without a stall.
         let full = network.probes_full_at().is_some();
         if idle && !full && network.running() > 0 && progress == self.before {
             let by = refuses(network, &self.dropped, now);

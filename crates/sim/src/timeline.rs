@@ -90,6 +90,8 @@ impl Timeline {
                 Change::Share { .. } if !has_shares => continue,
                 &Change::Share { class, weight, max } => {
                     let before = shares.of(class);
+                    // Keys left out keep what was set before; the events are in the order of time
+                    // here.
                     let weight = weight.unwrap_or(before.weight);
                     let share = Share { weight, cap: max.or(before.cap) };
                     shares.set(class, share);
@@ -100,6 +102,7 @@ impl Timeline {
         }
         // Actions that an event brings later are sorted in among others; actions of one time keep their order.
         actions.sort_by_key(|&(at, _)| at);
+        // Reversed, as the next action is popped from the end.
         actions.reverse();
         Ok(Timeline { actions, rates: Vec::new() })
     }
@@ -125,6 +128,7 @@ impl Timeline {
 
     /// A change more, after those of its time.
     pub(crate) fn put(&mut self, at: Time, action: Action) {
+        // The list runs backwards: in front of its equals is after them in time.
         let later = self.actions.partition_point(|&(time, _)| time > at);
         self.actions.insert(later, (at, action));
     }
@@ -163,7 +167,9 @@ fn of_link(
     match *what {
         LinkChange::Up { up, detect, converge, queue } => vec![
             (Span::ZERO, Action::Carry(both, up)),
+            // Until the ends notice, ports go on sending into the dead link, and lose all of it.
             (detect, Action::End(both, up, queue == Some(Held::Drop))),
+            // Routes lead around it only once routing has converged.
             (converge, Action::Round(both, Why::Down, !up)),
         ],
         LinkChange::Drain { drain, converge } => {

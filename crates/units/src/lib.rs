@@ -58,6 +58,7 @@ impl Time {
     }
     /// How long after `earlier` this is; zero if it is not after it.
     #[inline]
+    // Not below 0: an earlier time is asked for where the order of two is open.
     pub const fn since(self, earlier: Time) -> Span {
         Span(self.0.saturating_sub(earlier.0))
     }
@@ -92,6 +93,7 @@ impl Span {
     /// `s` seconds, rounded to the nearest picosecond; negative counts as zero.
     #[inline]
     pub fn from_secs_f64(s: f64) -> Self {
+        // A cast truncates and saturates: hence the half, and negative numbers come to 0.
         Span((s * PS_PER_S as f64 + 0.5) as u64)
     }
     /// Picoseconds.
@@ -141,6 +143,7 @@ impl Rate {
     /// the exact long run).
     #[inline]
     pub const fn tx_time(self, bytes: u32) -> Span {
+        // Overflows from 2.3 MB on, which no packet is long.
         Span(8 * PS_PER_S * bytes as u64 / self.0)
     }
 }
@@ -188,6 +191,8 @@ impl Line {
     /// A line of the given rate. A rate of zero is refused before it gets here.
     #[inline]
     pub const fn new(rate: Rate) -> Self {
+        // Rates that divide 8·10¹² have whole picoseconds a byte: no division, and nothing left
+        // over.
         let whole = (8 * PS_PER_S).is_multiple_of(rate.0);
         Line { rate, ps_per_byte: if whole { 8 * PS_PER_S / rate.0 } else { 0 }, rest: 0 }
     }
@@ -202,6 +207,7 @@ impl Line {
         if self.ps_per_byte != 0 {
             return Span(self.ps_per_byte * bytes as u64);
         }
+        // The rest of a picosecond goes to the next packet: in the long run the rate is exact.
         let work = 8 * PS_PER_S * bytes as u64 + self.rest;
         self.rest = work % self.rate.0;
         Span(work / self.rate.0)
@@ -272,6 +278,7 @@ impl SubAssign for Bytes {
 fn scaled(f: &mut fmt::Formatter<'_>, value: u64, units: &[(u64, &str)]) -> fmt::Result {
     for &(size, name) in units {
         let thousandth = (size / 1000).max(1);
+        // Only units that print with three decimals at most, or digits would be lost.
         if value >= size && value.is_multiple_of(thousandth) {
             let decimals = format!(".{:03}", value % size / thousandth);
             let decimals = decimals.trim_end_matches('0').trim_end_matches('.');

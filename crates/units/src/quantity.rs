@@ -26,6 +26,7 @@ const UNITS: &[(&str, Dimension, u64)] = &[
     ("ps", Dimension::Time, 1),
     ("ns", Dimension::Time, 1_000),
     ("us", Dimension::Time, 1_000_000),
+    // With the micro sign of keyboards, U+00B5.
     ("µs", Dimension::Time, 1_000_000),
     ("ms", Dimension::Time, 1_000_000_000),
     ("s", Dimension::Time, 1_000_000_000_000),
@@ -42,6 +43,7 @@ const UNITS: &[(&str, Dimension, u64)] = &[
     ("KiB", Dimension::Size, 1 << 10),
     ("MiB", Dimension::Size, 1 << 20),
     ("GiB", Dimension::Size, 1 << 30),
+    // A packet's length is the scenario's: 0 stands for it.
     ("pkt", Dimension::Size, 0),
 ];
 
@@ -111,14 +113,17 @@ impl Decimal {
         if whole.is_empty() || part.is_empty() || part.contains('.') {
             return Err("it must begin with a number, such as 10 or 85.2".to_owned());
         }
+        // Zeros at the end say nothing, and would count against the digits.
         let part = part.trim_end_matches('0');
         let digits = format!("{whole}{part}").parse();
+        // Thirty decimals: more would overflow the scale.
         let digits = digits.ok().filter(|_| part.len() <= 30).ok_or("it has too many digits")?;
         Ok((Decimal { digits, decimals: part.len() as u32 }, unit.trim_start()))
     }
 
     /// The number times `unit`, if that is whole and not too large.
     fn times(&self, unit: u64, of: Dimension) -> Result<u64, String> {
+        // A product that saturates is over the largest value, and is refused below.
         let product = self.digits.saturating_mul(unit.into());
         let scale = 10_u128.pow(self.decimals);
         if product / scale > of.largest().into() {
@@ -132,6 +137,7 @@ impl Decimal {
 
     /// The nearest double to the number divided by 10^`places`.
     fn as_f64(&self, places: u32) -> f64 {
+        // By the parser, which rounds once: a division would round a second time.
         let text = format!("{}e-{}", self.digits, self.decimals + places);
         text.parse().unwrap_or(f64::INFINITY)
     }
@@ -150,6 +156,7 @@ fn unit(name: &str, wanted: Dimension) -> Result<u64, String> {
     if let Some((_, dimension, _)) = known {
         return Err(format!("that is {}, {needs}", dimension.name()));
     }
+    // `kb` or `gbps`: only the case is wrong.
     if let Some(near) = wanted.units().find(|unit| unit.eq_ignore_ascii_case(&name)) {
         return Err(format!("there is no unit \"{name}\", did you mean \"{near}\"?"));
     }

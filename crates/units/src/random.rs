@@ -61,6 +61,7 @@ impl Stream {
 
     /// A double exponentially distributed with mean 1.
     pub fn exponential(&mut self) -> f64 {
+        // 1 − u is never 0, so the logarithm is finite.
         -libm::log(1.0 - self.unit())
     }
 

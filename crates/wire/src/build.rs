@@ -22,6 +22,7 @@ impl End {
     /// Station `number` of a simulation: 02:00 and the number, 10.0.0.1 and up.
     pub fn of(number: u32, port: u16) -> End {
         let [a, b, c, d] = number.to_be_bytes();
+        // 10.0.0.0/8 has 24 bits for hosts, and .0 is the network itself.
         let ip = (10 << 24 | (number + 1) & 0xff_ffff).to_be_bytes();
         End { mac: Mac([2, 0, a, b, c, d]), ip, port }
     }
@@ -139,6 +140,7 @@ pub enum Operation {
 /// to 4 bytes and has a checksum of 4 behind it, which is left at zero. It is written, too: Wireshark takes a
 /// packet whose end is missing to be malformed.
 pub fn roce(way: &Way, head: &Roce, payload: u32) -> Headers {
+    // SEND first, middle, last and only of a reliable connection, then ACK and CNP (annex A17).
     let opcode = match head.operation {
         Operation::Send { first: true, last: false } => 0x00,
         Operation::Send { first: false, last: false } => 0x01,
@@ -147,6 +149,7 @@ pub fn roce(way: &Way, head: &Roce, payload: u32) -> Headers {
         Operation::Ack | Operation::Nack => 0x11,
         Operation::Cnp => 0x81,
     };
+    // Up to the next multiple of 4.
     let pad = payload.wrapping_neg() & 3;
     let [_, qp @ ..] = head.queue_pair.to_be_bytes();
     let [_, psn @ ..] = head.psn.to_be_bytes();
@@ -158,6 +161,7 @@ pub fn roce(way: &Way, head: &Roce, payload: u32) -> Headers {
     transport.extend(psn);
     match head.operation {
         // The syndrome, and the number of messages, which is not reported.
+        // A syndrome of 0x1f is an ACK without a credit count, 0x60 a NAK for a PSN sequence error.
         Operation::Ack => transport.extend([0x1f, 0, 0, 0]),
         Operation::Nack => transport.extend([0x60, 0, 0, 0]),
         Operation::Cnp => transport.extend([0; 16]),

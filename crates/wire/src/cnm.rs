@@ -47,6 +47,7 @@ pub fn build(from: Mac, message: &Notification, sampled: &[u8]) -> Option<Vec<u8
     frame.extend_from_slice(&message.point.to_be_bytes());
     frame.extend_from_slice(&unit(message.offset_bytes).to_be_bytes());
     frame.extend_from_slice(&unit(message.delta_bytes).to_be_bytes());
+    // Encapsulated priority: the word's highest 3 bits.
     frame.extend_from_slice(&(u16::from(priority) << 13).to_be_bytes());
     frame.extend_from_slice(to);
     frame.extend_from_slice(&(data.len() as u16).to_be_bytes());

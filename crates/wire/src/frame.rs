@@ -24,6 +24,7 @@ impl Mac {
         let mut parts = text.split(':');
         for byte in &mut bytes {
             let part = parts.next().filter(|part| part.len() == 2)?;
+            // `from_str_radix` alone would take a sign.
             *byte = u8::from_str_radix(part, 16).ok().filter(|_| !part.starts_with('+'))?;
         }
         parts.next().is_none().then_some(Mac(bytes))

@@ -22,6 +22,7 @@ fn v4(header: &mut [u8]) -> bool {
         0b11 => return true,
         _ => {}
     }
+    // Checksums are of 16-bit words: the TOS byte shares its word with version and header length.
     let old = u16::from_be_bytes([header[0], header[1]]);
     header[1] |= 0b11;
     let new = u16::from_be_bytes([header[0], header[1]]);
@@ -32,6 +33,7 @@ fn v4(header: &mut [u8]) -> bool {
 
 fn v6(header: &mut [u8]) -> bool {
     let Some(header) = header.first_chunk_mut::<40>() else { return false };
+    // IPv6's traffic class lies across bytes 0 and 1, with ECN in bits 4 and 5 of byte 1.
     match header[1] >> 4 & 0b11 {
         0b00 => return false,
         0b11 => return true,
@@ -46,6 +48,7 @@ fn v6(header: &mut [u8]) -> bool {
 fn updated(sum: u16, old: u16, new: u16) -> u16 {
     let total = u32::from(!sum) + u32::from(!old) + u32::from(new);
     let folded = (total & 0xffff) + (total >> 16);
+    // Adding the carry may carry once more.
     let folded = (folded & 0xffff) + (folded >> 16);
     !(folded as u16)
 }

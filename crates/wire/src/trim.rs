@@ -35,6 +35,7 @@ fn network(header: &[u8], version: Version) -> Option<(u8, usize)> {
     match version {
         Version::V4 => {
             let fixed = header.first_chunk::<IPV4>()?;
+            // More-fragments and the offset; the bit above them is don't-fragment.
             let fragment = u16::from_be_bytes([fixed[6], fixed[7]]) & 0x3fff != 0;
             let len = 4 * usize::from(fixed[0] & 15);
             (!fragment && len >= IPV4).then_some((fixed[9], len))
@@ -111,6 +112,7 @@ fn transport(packet: &mut [u8], protocol: u8, at: usize, (old, new): (usize, usi
     }
     // The field itself is in both sums, so that it cancels out.
     let now = !add(add(!is, !before), after);
+    // RFC 768: a checksum of 0 is sent as all ones, since 0 says that there is none.
     let now = if now == 0 && protocol == UDP { 0xffff } else { now };
     packet[at + checksum..at + checksum + 2].copy_from_slice(&now.to_be_bytes());
 }

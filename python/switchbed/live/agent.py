@@ -98,9 +98,11 @@ class Server:
             threading.Thread(target=self._serve, args=(stream,), daemon=True).start()
 
     def _serve(self, stream: socket.socket) -> None:
+        # The answer's single byte must not wait for more (Nagle).
         stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         with stream:
             try:
+                # A connection carries one flow after another: each begins with a header.
                 while header := _exactly(stream, HEADER.size):
                     size, flow, request, dscp = HEADER.unpack(header)
                     if request:
@@ -109,6 +111,7 @@ class Server:
                         _send(stream, size)
                     else:
                         self._received.take(stream, size, flow, HEADER.size)
+                        # The byte tells the sender that all of its bytes were read: the flow's end.
                         stream.sendall(b"\0")
             except OSError:
                 return
@@ -182,6 +185,7 @@ class Client:
         key = (order["to"], order["dscp"])
         number, stream = self._connection(key, order["dscp"], fresh=order["fresh"])
         size = order["size"]
+        # 2^64 - 1 stands for no end: the server reads on until the sender closes.
         stream.sendall(HEADER.pack(ENDLESS if size is None else size, order["flow"], 0, 0))
         if size is None:
             _send_until(stream, order["until"])
@@ -195,8 +199,10 @@ class Client:
     def _ask(self, order: dict[str, Any], result: dict[str, Any]) -> None:
         """One request, on any connection to that host that is idle or on a new one, and its
         answer."""
+        # Answers have their own DSCP, set by the server: one pool serves all classes.
         key = (order["from"], None)
         number, stream = self._connection(key, order["dscp"], fresh=order["fresh"])
+        # A request carries a header, which is its least.
         request = max(order["request"], HEADER.size)
         header = HEADER.pack(order["size"], order["flow"], request, order["dscp"])
         stream.sendall(header.ljust(request, b"\0"))
@@ -210,6 +216,7 @@ class Client:
         with self._lock:
             idle = self._idle.get(key)
             if idle and not fresh:
+                # The lowest number first: connections go by age, as the simulator's pool does.
                 number, stream = heappop(idle)
                 _set_dscp(stream, dscp)
                 return number, stream
@@ -217,6 +224,7 @@ class Client:
         stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         _set_dscp(stream, dscp)
         number = next(self._numbers)
+        # Outside of the lock: a handshake may take an RTO.
         stream.connect((key[0], PORT))
         return number, stream
 
@@ -226,6 +234,7 @@ class Client:
 
 
 def _send_until(stream: socket.socket, until: float) -> None:
+    # A full buffer must not hold the flow beyond its end.
     stream.settimeout(0.1)
     while time.monotonic() < until:
         try:
@@ -233,6 +242,7 @@ def _send_until(stream: socket.socket, until: float) -> None:
         except TimeoutError:
             continue
     # Data queued behind a full link would otherwise outlive the run.
+    # A linger of 0: `close` sends a RST and drops the queue.
     stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     stream.close()
 
@@ -268,6 +278,7 @@ class Iperf3:
         self._run([*words.split(), "-i", "0"])
 
     def _serve(self, order: dict[str, Any]) -> None:
+        # `-1`: one test, then it ends.
         found = self._run(["-s", "-1", "-p", str(order["port"]), "-i", str(INTERVAL_S)])
         bins = self._received.bins.setdefault(order["flow"], {})
         for interval in found.get("intervals", []):
@@ -302,7 +313,9 @@ class Prober:
     def ping(self, order: dict[str, Any]) -> None:
         """Echo requests at an interval until a time."""
         raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+        # The ECN field is the lowest two bits: 10 is ECT(0).
         raw.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, order["dscp"] << 2 | 0b10)
+        # Replies of all raw sockets come to each: the identifier tells whose they are.
         identifier = threading.get_native_id() & 0xFFFF
         sent: dict[int, float] = {}
         due, number = order["from"], 0
@@ -311,11 +324,13 @@ class Prober:
             if now >= due and now < order["until"]:
                 sent[number] = now
                 raw.sendto(_echo(identifier, number, order["size"]), (order["to"], 0))
+                # 16 bits in an echo's header.
                 number, due = (number + 1) & 0xFFFF, due + order["every"]
                 continue
             left = due - now if due < order["until"] else order["until"] + LATE_S - now
             if select.select([raw], [], [], max(left, 0))[0]:
                 packet, now = raw.recv(2048), time.monotonic()
+                # The reply begins with its IP header of 20 bytes.
                 kind, _, _, identity, seq = struct.unpack_from("!BBHHH", packet, 20)
                 if (kind, identity) == (0, identifier) and seq in sent:
                     begin = sent.pop(seq)
@@ -329,8 +344,10 @@ ECHO_HEADERS = 28
 def _echo(identifier: int, number: int, size: int) -> bytes:
     """An echo request (RFC 792) with its checksum, a packet of `size` bytes; the payload is
     zero."""
+    # The type and code, 8 and 0, are the first word.
     words = (0x0800, identifier, number)
     total = sum(words)
+    # One fold is enough: three words carry at most 2.
     total = (total & 0xFFFF) + (total >> 16)
     return struct.pack("!BBHHH", 8, 0, ~total & 0xFFFF, identifier, number) + bytes(
         max(size - ECHO_HEADERS, 0)
@@ -349,6 +366,7 @@ class Watcher:
         path = Path("/sys/class/net", order["interface"], "statistics/rx_bytes")
         with path.open(encoding="ascii") as counter:
             while (before := time.monotonic()) < order["until"]:
+                # From the start again: sysfs makes the text anew at each read from 0.
                 counter.seek(0)
                 received = int(counter.read())
                 self.readings.append((before, received, time.monotonic()))
@@ -370,6 +388,7 @@ def _sleep_until(when: float) -> None:
 def _counters() -> dict[str, int]:
     """The namespace's own: TCP's and IP's, as `nstat` names them."""
     found: dict[str, int] = {}
+    # Both files have lines in pairs: names, then values.
     for path in ("/proc/net/netstat", "/proc/net/snmp"):
         with Path(path).open(encoding="ascii") as lines:
             rows = [line.split() for line in lines]
@@ -423,4 +442,5 @@ if __name__ == "__main__":
     try:
         main()
     except BrokenPipeError:
+        # `_exit` without flushing: the pipe is gone.
         os._exit(0)  # its lab was killed

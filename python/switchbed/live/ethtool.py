@@ -21,7 +21,9 @@ def offloads(interface: str) -> dict[str, bool]:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
 
         def value(command: int) -> int:
+            # `struct ethtool_value`: command and data.
             answer = ctypes.create_string_buffer(struct.pack("=II", command, 0))
+            # `struct ifreq`: 16 bytes of name, then a pointer; 40 bytes in all.
             request = struct.pack("16sP", interface.encode(), ctypes.addressof(answer))
             try:
                 fcntl.ioctl(asked, SIOCETHTOOL, request.ljust(40, b"\0"))

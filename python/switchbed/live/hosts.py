@@ -15,11 +15,13 @@ NETWORK = "10.77"
 
 def address(host: int) -> str:
     """A host's address; all are in one /16."""
+    # From .1, as .0 of a /24 and .255 are often special.
     return f"{NETWORK}.{host // 250}.{host % 250 + 1}"
 
 
 def station(host: int) -> str:
     """Return the MAC address of a host."""
+    # 02: locally administered, unicast.
     return f"02:5b:00:00:{host >> 8:02x}:{host & 255:02x}"
 
 
@@ -66,6 +68,7 @@ def configure(namespaces: Sequence[str], interfaces: Sequence[str], tcp: Tcp) ->
             f"nud permanent"
             for other in others
         ]
+        # GSO of one segment: TCP hands down packets as the simulator's hosts send them.
         if not tcp.bursts:
             lines.append(f"link set dev {interface} gso_max_segs 1")
         system.ip_batch(lines, netns=netns)
@@ -89,12 +92,14 @@ def _sysctls(tcp: Tcp) -> str:
     values = {
         "net/ipv4/tcp_congestion_control": tcp.congestion_control,
         "net/ipv4/tcp_ecn": int(tcp.ecn),
+        # Else a destination's last ssthresh would begin the next connection.
         "net/ipv4/tcp_no_metrics_save": 1,
         "net/ipv4/tcp_slow_start_after_idle": int(tcp.restart_after_idle),
         "net/ipv4/tcp_timestamps": int(tcp.timestamps),
         "net/ipv4/tcp_sack": int(tcp.sack),
         "net/ipv4/tcp_rmem": f"4096 {at_first} {received}",
         "net/ipv4/tcp_wmem": f"4096 16384 {4 * window}",
+        # Router solicitations and MLD would be measured as traffic.
         "net/ipv6/conf/all/disable_ipv6": 1,
     }
     return "".join(f"echo '{value}' > /proc/sys/{key}\n" for key, value in values.items())
@@ -104,6 +109,7 @@ class Agent:
     """The agent of one host."""
 
     def __init__(self, netns: str, environment: Mapping[str, str]) -> None:
+        # `setpriv`: what it starts can gain no rights.
         command = ["ip", "netns", "exec", netns, "setpriv", "--no-new-privs"]
         command += [sys.executable, "-S", str(Path(agent.__file__))]
         # In a session of its own: Ctrl-C ends the lab, which ends its hosts.

@@ -21,6 +21,7 @@ def check(live: dict[str, Any]) -> None:
     links = {link["ifname"]: link for link in system.ip_json("address", "show")}
     found = [
         Mistake(f"port.{i}{why}")
+        # All faults at once, to be mended in one go.
         for i, port in enumerate(live["port"])
         for why in _refusals(port, links.get(port["name"]), known, live["live"]["mtu"])
     ]
@@ -58,6 +59,7 @@ def _of_interface(link: dict[str, Any], mtu: str) -> Iterator[str]:
     name = link["ifname"]
     if "UP" not in link["flags"]:
         yield f"{name} is down: ip link set dev {name} up"
+    # A bridge or bond takes the frames before the switch sees them.
     if "master" in link:
         yield (
             f"{name} is in {link['master']}, which would forward its frames a second time: "
@@ -72,9 +74,11 @@ def _of_interface(link: dict[str, Any], mtu: str) -> Iterator[str]:
     on = [offload for offload in SWITCH_OFFLOADS if ethtool.offloads(name)[offload]]
     if on:
         yield (
+            # A frame over the MTU could not be sent on.
             f"{name} joins packets to frames over the MTU ({', '.join(on)}): "
             f"ethtool -K {name} {' '.join(f'{offload} off' for offload in on)}"
         )
+    # A veth filters nothing; a card drops what is for other stations, unless promiscuous.
     veth = link.get("linkinfo", {}).get("info_kind") == "veth"
     if veth:
         yield from _of_peer(link, mtu)
@@ -89,6 +93,7 @@ def _addresses(link: dict[str, Any]) -> Iterator[str]:
         found = [
             address["local"]
             for address in link["addr_info"]
+            # Link-local addresses of IPv6 come with the interface.
             if address["family"] == family and (family == "inet" or address["scope"] == "global")
         ]
         if found:

@@ -111,6 +111,7 @@ def run(request: Request) -> list[dict[str, Any]]:
         system.need(program)
     if os.geteuid() != 0:
         raise Mistake("a lab makes network namespaces and interfaces: run it with sudo")
+    # Before the simulations, which may take long.
     netns.check_free(name, max(_hosts(plan) for plan in plans))
     setups = [_setup(request, plan) for plan in plans]
     rows: list[picture.Row] = []
@@ -147,6 +148,7 @@ def _check(request: Request, scenario: dict[str, Any]) -> None:
         raise Mistake(f'{file}: host.delay: a lab\'s hosts have one delay, such as "2us"')
     if sources.schemes(scenario):
         raise Mistake(f"{file}: scheme.name is 'python': it runs in the simulator alone")
+    # A list's times are absolute: slower links would meet them all the same.
     if request.scale != 1 and any(source["kind"] == "list" for source in scenario["traffic"]):
         raise Mistake(f"{file}: --scale {request.scale:g}: the times of a flow list do not scale")
     kind = scenario["transport"]["kind"]
@@ -196,6 +198,7 @@ def _of_user(complaint: str, made: str, file: Path) -> str:
 
 def _is_fault(event: dict[str, Any]) -> bool:
     """Return whether a live switch's port can carry out the event."""
+    # The live switch counts packets of a port from its start.
     whole = "flow" not in event and _native.time_ps(event["at"]) == 0
     return whole and event.keys() - {"at", "port"} <= FAULTS and event["port"].startswith("host")
 
@@ -205,12 +208,14 @@ def _setup(request: Request, plan: Plan) -> Setup:
     file = request.file
     scenario["measure"] |= {"queues": "all"}
     scenario["measure"].setdefault("series_every", SERIES)
+    # Simulated with the timer that the lab's kernel has: a lost SYN waits as long.
     scenario["transport"]["rto_initial"] = LINUX_RTO_INITIAL
     # A TAP interface joins no packets on their way up.
     scenario["host"]["merge_packets"] = 1
     # A resolved scenario names files from here.
     result = Scenario(scenario, name=str(file)).run()
     summary = result.summary()
+    # Without an end the simulation's own length says how long to wait.
     until = result.scenario["run"].get("until")
     until_s = seconds(until) if until else LINGER * summary["simulated_s"] + 1.0
     control, notes = _congestion_control(result.scenario["transport"])
@@ -306,6 +311,7 @@ def _switch_file(
         # would fill the port.
         "fraction": 1.0,
         "delay": f"{delay_ps}ps",
+        # Stations are known: nothing is flooded while addresses are learnt.
         "learn": False,
         "realtime": _may_be_punctual(),
         "routes": [f"{hosts.station(i)}={name}" for i, name in enumerate(interfaces)],
@@ -367,6 +373,7 @@ def _wait_for(switch: "subprocess.Popen[str]", made: Path, file: Path) -> None:
     """Until it forwards; what it complains of is the lab's mistake."""
     assert switch.stderr is not None
     line = system.line_of(switch, switch.stderr, "the lab's switch")
+    # The first line says that it forwards; any other is a complaint.
     if " ports, " not in line:
         complaint = _of_user(line.strip().removeprefix("switchbed: "), str(made), file)
         raise Mistake(complaint or "the switch did not start")
@@ -385,6 +392,7 @@ def _interrupted_by_signals() -> Iterator[None]:
     signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
     def interrupt(_number: int, _frame: object) -> None:
+        # A second signal must not interrupt the removal.
         for each in signals:
             signal.signal(each, signal.SIG_IGN)
         raise KeyboardInterrupt
@@ -406,6 +414,7 @@ def _measure(
     out: Path,
 ) -> measured.Measured:
     """Sends the instructions, waits, and gathers the measurements."""
+    # All hosts share the monotonic clock: one start for all.
     start = time.monotonic() + START_S
     end = start + setup.until_s
     for host, name, order in _orders(setup, start, end):
@@ -435,6 +444,7 @@ def _measure(
 def _began(socket: Path) -> float:
     """When the switch did, from which it counts time. It answers within its slice, and then at
     once: the earliest that answers allow is the best."""
+    # An answer can only be late: the least difference is the nearest.
     began: float = min(time.monotonic() - control.stats(socket)["time_s"] for _ in range(5))
     return began
 
@@ -450,6 +460,7 @@ def _wait_for_flows(
 
 def _orders(setup: Setup, start: float, end: float) -> Iterator[orders.Order]:
     traffic = setup.scenario["traffic"]
+    # Agents take orders in the order of time.
     for row in setup.flows.sort("start_s").iter_rows(named=True):
         if setup.iperf3 and row["size_bytes"] is None:
             yield from orders.iperf3(row, setup.congestion_control, start, end)

@@ -84,6 +84,7 @@ def _flows(setup: "Setup", reports: list[dict[str, Any]], start: float) -> "pl.D
     received: dict[int, int] = {}
     for report in reports:
         for row, bins in report["received"].items():
+            # Bins are of the monotonic clock, as `warm` is.
             inside = sum(n for at, n in bins if warm <= at * agent.BIN_S < start + setup.until_s)
             received[int(row)] = received.get(int(row), 0) + inside
     rows = setup.flows["row"].to_list()
@@ -138,6 +139,7 @@ def count(
         for name, value in port.items()
         if name.startswith("drops_")
     )
+    # The kernel's counters begin with the namespace: the warm-up's are taken away.
     return {name: n - (before[name] if before else 0) for name, n in found.items()}
 
 
@@ -151,6 +153,8 @@ def peak_bps(readings: Sequence[tuple[float, int, float]]) -> float:
         if last == len(readings):
             break
         _, received, after = readings[last]
+        # From before the first reading to after the last: a delayed reader makes the rate less,
+        # never more.
         peak = max(peak, (received - bytes_before) * 8 / (after - before))
     return peak
 
@@ -181,6 +185,7 @@ def _unfinished(setup: "Setup", live: Measured) -> Iterator[str]:
     late = left.filter(pl.col("start_s") >= setup.until_s)
     unheard = left.filter(pl.col("start_s") < setup.until_s, pl.col("received_bytes") == 0)
     part = left.filter(pl.col("received_bytes") > 0)
+    # All bytes there, and no byte back: the sender waits for its last ACK.
     whole = part.filter(pl.col("received_bytes") >= pl.col("size_bytes"))
     short = len(part) - len(whole)
     reasons = {
@@ -237,6 +242,7 @@ def _end_s(setup: "Setup", found: Measured) -> float:
     """When it ended, or its last flow did."""
     if setup.scenario["run"].get("until"):
         return setup.until_s
+    # The last flow to end, in time, not the last to begin.
     last: Any = (found.flows["start_s"] + found.flows["fct_s"]).max()
     return float(last) if last is not None else setup.until_s
 
@@ -291,6 +297,7 @@ def _bottleneck(series: "pl.DataFrame") -> dict[str, Any] | None:
         pl.col("bytes").quantile(0.99).alias("p99_bytes"),
         pl.col("bytes").max().alias("max_bytes"),
     )
+    # Ties by name.
     row = ports.sort("mean_bytes", "port", descending=[True, False]).row(0, named=True)
     queues = series.filter(pl.col("port") == row["port"]).group_by("queue")
     each = queues.agg(pl.col("bytes").mean()).sort("queue")

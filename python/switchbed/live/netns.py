@@ -93,6 +93,7 @@ def lab(name: str, hosts: int) -> Iterator[Lab]:
     finally:
         try:
             _finish(made)
+        # Ctrl-C during the removal: once more, to its end.
         except KeyboardInterrupt:
             _finish(made)
             raise
@@ -115,6 +116,7 @@ def check_free(name: str, hosts: int) -> None:
             f"lab {name} runs already (process {old.owner}): choose another --name, or end it"
         )
     for netns in _namespaces(name, hosts):
+        # Left over by this lab: removed at its beginning.
         left = old and (_is_marked(netns, old.mark) or _is_unattached(netns))
         if os.path.lexists(NAMED / netns) and not left:
             raise Mistake(
@@ -128,6 +130,7 @@ def clean(*, all_labs: bool) -> tuple[list[str], list[str]]:
     that run and were kept."""
     removed: list[str] = []
     kept: list[str] = []
+    # Labs beginning meanwhile would look like left ones.
     with _alone():
         for folder in sorted(_folder().iterdir()):
             found = _read(folder)
@@ -138,6 +141,7 @@ def clean(*, all_labs: bool) -> tuple[list[str], list[str]]:
             if found.runs() and not all_labs:
                 kept.append(found.name)
                 continue
+            # The owner first, or it would make new processes.
             _kill(found.owner, found.runs)
             _remove(found)
             removed.append(found.name)
@@ -154,6 +158,7 @@ def _begin(lab: Lab) -> None:
             _remove(old)
         elif not _remove_unbegun(lab.folder):
             raise Mistake(f"{lab.folder}: is no lab's: remove it, or choose another --name")
+        # `lexists`: a dangling link is in the way as well.
         if os.path.lexists(lab.link):
             raise Mistake(f"{lab.link}: exists and is not this lab's: choose another --name")
         lab.folder.mkdir(mode=0o700)
@@ -173,6 +178,7 @@ def _make(netns: str, lab: Lab) -> None:
 def _finish(lab: Lab) -> None:
     """Removes it, if it was begun."""
     with _alone():
+        # Another lab may have the name by now.
         if _read(lab.folder) == lab:
             _remove(lab)
 
@@ -180,6 +186,7 @@ def _finish(lab: Lab) -> None:
 def _remove(lab: Lab) -> None:
     """Ends its processes, and removes its namespaces, then its files. What is gone already is no
     error."""
+    # Processes before namespaces: these last as long as a process is in them.
     _end_processes(lab.mark)
     for netns in lab.namespaces:
         if _is_marked(netns, lab.mark):
@@ -250,6 +257,7 @@ def _alone() -> Iterator[None]:
             continue  # removed meanwhile, as below
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
+            # The folder may have been removed and made anew between opening and locking.
             if not (folder.exists() and os.path.samestat(os.fstat(lock), folder.stat())):
                 continue
             try:
@@ -301,7 +309,9 @@ def _started(pid: int) -> int | None:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return None
+    # Fields are counted behind the name, which may have blanks and parentheses (proc(5)).
     fields = text.rpartition(")")[2].split()
+    # Field 22, starttime, is the 20th behind the name.
     return None if fields[0] == "Z" else int(fields[19])
 
 
@@ -309,6 +319,7 @@ def _kill(pid: int, is_it: Callable[[], bool]) -> None:
     """Kills a process if it is the one that is meant, and not a later one of its number. It has
     ended then, or takes long."""
     try:
+        # A descriptor of the process: its number cannot pass to another one meanwhile.
         process = os.pidfd_open(pid)
     except ProcessLookupError:
         return

@@ -53,6 +53,7 @@ def flow(row: dict[str, Any], traffic: Sequence[Source], start: float, end: floa
     request = _request(traffic) if size is not None else None
     if request is not None:
         asked = {"from": hosts.address(row["src"]), "request": size_bytes(request)}
+        # The receiver of the data is who asks for it.
         return row["dst"], "ask", order | asked
     return row["src"], "send", order | {"to": hosts.address(row["dst"]), "until": end}
 

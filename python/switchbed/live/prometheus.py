@@ -44,6 +44,7 @@ def text(stats: dict[str, Any], *, openmetrics: bool = False) -> str:
         # OpenMetrics names a family of counters without the ending of its samples.
         family = name.removesuffix("_total") if openmetrics else name
         lines += [f"# HELP {family} {HELP[name]}"] if name in HELP else []
+        # Samples of one name stand together: the format wants its TYPE once.
         lines += [f"# TYPE {family} {'counter' if counter else 'gauge'}", *samples]
     return "\n".join([*lines, *(["# EOF"] if openmetrics else [])]) + "\n"
 
@@ -65,6 +66,7 @@ def _numbers(stats: dict[str, Any]) -> Iterator[tuple[str, dict[str, str], float
     for port in stats["ports"]:
         labels = {"port": port["port"]}
         for name, value in port.items():
+            # Before numbers: `True` is an `int`, too.
             if isinstance(value, bool):
                 yield f"switchbed_port_{name}", labels, int(value)
             elif name.startswith("drops_"):

@@ -42,6 +42,7 @@ def run(card: Card, sets: tuple[str, ...], socket: Path | None, seconds: float |
 
 def _check(card: Card, link: dict[str, Any]) -> None:
     """Refuses a line by which the host's stack would speak beside the card."""
+    # Two stacks with one address would both answer ARP.
     if "NOARP" not in link["flags"]:
         raise Mistake(
             f"{card.line} answers for the addresses of {card.host}: "

@@ -55,9 +55,11 @@ def run(request: Request, text: str | None = None) -> int:
         path.unlink(missing_ok=True)
     socket = request.socket or _socket(live, request.file)
     switch = _open(plan, socket)
+    # After opening: TAP interfaces exist only now.
     interfaces.place_taps(live)
     user = _native.unprivileged_user()
     out = None if request.out is None else _Results(request.out, user)
+    # While root's rights are there to ask for it.
     if live["live"]["realtime"]:
         _be_punctual()
     with _stopped_by_signals(switch), _removed_by_root(socket) if user else nullcontext():
@@ -114,9 +116,11 @@ def _removed_by_root(socket: Path) -> Iterator[None]:
     if remover == 0:
         try:
             os.setsid()  # Ctrl-C ends the switch
+            # The pipe's end alone stays: a device held open would outlive the switch.
             os.closerange(0, ended)
             os.closerange(ended + 1, os.sysconf("SC_OPEN_MAX"))
             _native.confine_remover()
+            # The pipe closes when the switch ends, however that is.
             os.read(ended, 1)
             if os.path.samestat(socket.stat(), made):
                 socket.unlink()
@@ -139,6 +143,7 @@ def _open(plan: LivePlan, socket: Path) -> LiveSwitch:
     try:
         return plan.open(socket)
     except OSError as error:
+        # "Operation not permitted" and "Permission denied".
         if os.geteuid() != 0 and "ermi" in str(error):
             raise Mistake(
                 f"{error}: a live switch needs CAP_NET_ADMIN and CAP_NET_RAW: run it with sudo"
@@ -212,6 +217,7 @@ def _stopped_by_signals(switch: LiveSwitch) -> Iterator[None]:
         switch.stop()
 
     before = {number: signal.getsignal(number) for number in signals.ENDING}
+    # Signals that were ignored (nohup) stay so.
     heard = [number for number in before if before[number] != signal.SIG_IGN]
     for number in heard:
         signal.signal(number, stop)
@@ -236,6 +242,7 @@ class _Results:
     switch becomes."""
 
     def __init__(self, path: Path, user: tuple[str, int, int] | None) -> None:
+        # Opened before the rights go: the new user could not reach the path.
         path.mkdir(parents=True)
         self._folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         if user is not None:
@@ -259,6 +266,7 @@ class _Results:
 
     def _open(self, name: str) -> BinaryIO:
         def within(path: str, flags: int) -> int:
+            # Within the folder held open: the path may not be reachable any more.
             return os.open(path, flags, 0o644, dir_fd=self._folder)
 
         return open(name, "wb", opener=within)

@@ -36,6 +36,7 @@ def run(
         command, input=text, capture_output=True, text=True, check=False, env=environment
     )
     if done.returncode != 0:
+        # One line, as messages are.
         complaint = " ".join((done.stderr or done.stdout).split())
         raise OSError(done.returncode, f"{' '.join(command)}: {complaint}")
     return done.stdout
@@ -61,6 +62,7 @@ def _wait_for(descriptor: int, pid: int, whose: str) -> None:
     """Until it can be read. A process that is starved does a little, and one that hangs nothing."""
     begin = since = time.monotonic()
     worked = -1
+    # Looks at the process in between: waiting in `readline` could last for ever.
     while not select.select([descriptor], [], [], LOOKS_EVERY_S)[0]:
         now, before = time.monotonic(), worked
         worked = _worked(pid)
@@ -76,6 +78,7 @@ def _wait_for(descriptor: int, pid: int, whose: str) -> None:
 
 def _worked(pid: int) -> int:
     """Ticks of processor time that a process has had (proc(5))."""
+    # Behind the name, which may have blanks; fields 14 and 15 are user and system time.
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return int(fields[11]) + int(fields[12])
 
@@ -101,6 +104,7 @@ def ip_json(*words: str, netns: str | None = None) -> list[dict[str, Any]]:
     """Return the output of `ip -json`."""
     text = ip("-json", "-details", *words, netns=netns).strip()
     found: list[dict[str, Any]] = json.loads(text) if text else []
+    # `ip` prints `{}` for interfaces that a filter leaves out.
     return [entry for entry in found if entry]
 
 
@@ -121,6 +125,7 @@ def make_runtime_folder() -> Path:
     """Make the runtime folder if it is missing. Only its owner may write there."""
     folder = runtime_folder()
     folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+    # A folder in /tmp may have been made by somebody else.
     if folder.stat().st_uid != os.geteuid():
         raise Mistake(f"{folder}: belongs to another user; name a socket elsewhere")
     return folder

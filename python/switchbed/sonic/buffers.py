@@ -100,6 +100,7 @@ class Writer:
             self.draft.row("BUFFER_POOL", f"{side}_lossy_pool").update(
                 type=side, mode=how, size=str(size)
             )
+        # A group that may have all of the pool.
         self.draft.row("BUFFER_PROFILE", f"{INGRESS}_profile").update(
             pool=f"{INGRESS}_pool", size="0", static_th=str(size)
         )
@@ -168,6 +169,7 @@ class Writer:
                 )
                 return Bound()
             self._once(f"switch.queue.{says.index}.limit", f"{says.limit} bytes as static_th")
+            # SAI counts a queue's reserve beside its threshold.
             return Bound("static_th", str(says.limit - (says.reserve or 0)), reserve)
         if says.alpha is None:
             return Bound(reserve=reserve)
@@ -181,10 +183,12 @@ class Writer:
         """log₂ of α, or of what has its effect at the chip."""
         chip = self.switch.get("asic")
         if chip is not None:
+            # The nearest by ratio, as α are powers of two.
             powers = asic.alphas(asic.named(str(chip)))
             power = min(powers, key=lambda n: abs(math.log2(powers[n] / alpha)))
             has = powers[power]
         else:
+            # No power of two is 0: under the least, and refused.
             power = round(math.log2(alpha)) if alpha > 0 else LEAST_POWER - 1
             has = 2.0**power
         if not LEAST_POWER <= power <= MOST_POWER:
@@ -256,6 +260,7 @@ class Writer:
 
     def _pools(self) -> None:
         assert self.device is not None
+        # A device's pool may hold more than the scenario's: reserves, headroom.
         pfc = self.switch.get("pfc") or {}
         given = {key: self.switch.get(key) for key in ("pool", "egress_pool")}
         given["headroom_pool"] = pfc.get("headroom_pool")
@@ -305,6 +310,7 @@ class Writer:
             value = pfc.get(key)
             if value is None:
                 row[field] = own
+            # SAI has 2 to a whole power.
             elif field == "dynamic_th":
                 power = round(math.log2(float(value)))
                 row[field] = str(power)
@@ -344,6 +350,7 @@ class Writer:
         for queue, name in owned.items():
             own = self.draft.own("BUFFER_PROFILE", name)
             if not bounds[queue].value and "dynamic_th" not in own:
+                # Without a value nothing has to be said of the device's own kind.
                 bounds[queue] = replace(bounds[queue], kind="")  # whatever is free, as it has it
             kind = bounds[queue].kind
             if kind and kind not in own:
@@ -356,6 +363,7 @@ class Writer:
                 self._put(self.draft.made["BUFFER_PROFILE"][name], Bound(), name)
 
         def put(row: dict[str, str], bound: Bound, name: str) -> None:
+            # Of a name made above, the profile that it came from.
             origin = next(owned[q] for q in names if names[q] == name)
             self._put(row, bound, origin)
 
@@ -370,6 +378,7 @@ class Writer:
             value = own[kind]
         if not value and bound.kind:
             value = self.draft.own("BUFFER_POOL", own["pool"]).get("size", "")
+        # Exactly one of the two may be there (sonic-buffer-profile.yang).
         for other in ("dynamic_th", "static_th"):
             row.pop(other, None)
         if value:

@@ -65,6 +65,7 @@ class Device:
             raise Mistake(f"{path}: is no {FORMAT}: import the configuration again")
         try:
             made = cls(**found)
+            # JSON has lists for tuples, and texts for the keys of objects.
             made.modelled = [(table, row, name) for table, row, name in made.modelled]
             made.pools = {key: (name, int(less)) for key, (name, less) in made.pools.items()}
             for of in ("schedulers", "marks", "buffers"):

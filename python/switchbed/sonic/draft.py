@@ -90,6 +90,7 @@ class Draft:
         for name in dict.fromkeys(names.values()):
             mine = [queue for queue in names if names[queue] == name]
             kinds = list(dict.fromkeys(values[queue] for queue in mine))
+            # Most queues keep the row; the sort is stable, so of equally many the first.
             kinds.sort(key=lambda value: -sum(values[queue] == value for queue in mine))
             put(self.made[table][name], kinds[0], name)
             self._others(table, name, refer)
@@ -108,6 +109,7 @@ class Draft:
         own = self.own(table, name)
         if self.device is None or not own or self.made[table][name] == own:
             return
+        # Keys are `PORT|QUEUE`.
         users = {
             key.partition("|")[0]
             for key, row in self.device.tables.get(refer[0], {}).items()

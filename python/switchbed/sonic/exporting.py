@@ -55,6 +55,7 @@ def _queues(draft: Draft) -> bool:
                 "switch.strict_order",
                 "lowest: of SONiC's strict queues the highest index goes first: highest",
             )
+        # An import gives queues the device's own numbers.
         draft.sonic = list(range(count))
         return True
     if count > MOST_QUEUES:
@@ -76,6 +77,8 @@ def _queues(draft: Draft) -> bool:
     elif strict:
         free = iter(range(count))
         place = {queue: count - 1 - rank for rank, queue in enumerate(strict)}
+        # Strict ones from the top, since SONiC's highest goes first; the others keep their order
+        # below.
         draft.sonic = [place[i] if i in place else next(free) for i in range(count)]
         order = ", ".join(f"{i} is {q}" for i, q in enumerate(draft.sonic))
         said.exact(
@@ -100,6 +103,7 @@ def _classes(draft: Draft) -> None:
         return
     single = how == "single"
     for dscp in range(64):
+        # All DSCPs need a class: they go round, as the simulator's classifier has it.
         tc = 0 if single else dscp % count
         draft.row("DSCP_TO_TC_MAP", NAME)[str(dscp)] = str(tc)
     for tc, queue in enumerate(draft.sonic):
@@ -123,6 +127,7 @@ def _schedulers(draft: Draft) -> None:
         draft.keep("SCHEDULER")
         return
     quanta = [says.quantum for says in free]
+    # Neither has weights: equal ones are nearest to taking turns.
     if discipline in ("round-robin", "fifo"):
         quanta = [1] * len(free)
     made = weights(quanta)
@@ -176,6 +181,7 @@ def _scheduler(draft: Draft, queue: int, weight: int | None) -> None:
     device = draft.device
     if device is not None:
         known = device.schedulers.get(queue)
+        # No scheduler is the chip's default, which an import reads as weight 1.
         if known is None and weight == 1:
             return  # as the device has it: by default
         if known is not None:
@@ -190,6 +196,7 @@ def _scheduler(draft: Draft, queue: int, weight: int | None) -> None:
                 if said:
                     row["type"] = "DWRR"
                 return
+            # Others may have the scheduler, and keep it: a row of the queue's own.
             name = f"{known}_q{queue}"
     row = draft.row("SCHEDULER", name)
     row.update({"type": "STRICT"} if weight is None else {"type": "DWRR", "weight": str(weight)})

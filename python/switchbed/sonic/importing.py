@@ -74,6 +74,7 @@ class _Import:
 
     def imported(self) -> Imported:
         ports = self._ports()
+        # The ports are alike: the first stands for all.
         queues = self._queues(ports[0])
         self._maps(ports[0])
         device = Device(self.reading.tables, ports=list(ports), count=len(queues))
@@ -144,6 +145,7 @@ class _Import:
                     f"--like {_rate(self.narrow.mbps)}: {self.where} has no port of that speed: "
                     f"there are {shown or 'none with a speed'}"
                 )
+        # By content, since profiles of other names may say the same.
         groups: dict[tuple[Any, ...], list[str]] = {}
         for port in among:
             groups.setdefault(self._signature(port), []).append(port)
@@ -157,6 +159,7 @@ class _Import:
                     f"{foreign.name(first)}'s: a scenario's ports are alike"
                 )
         else:
+            # Of equally many the first by number.
             found = max(groups.values(), key=len)
         for each in groups.values():
             if each is not found:
@@ -194,6 +197,7 @@ class _Import:
         """All queues from 0 to the last that is set or lossless."""
         found = {each.index: each for each in self._set(port)}
         enabled = self.reading.of_port(port).get("pfc_enable", "") if found else ""
+        # A lossless class is a queue, though no row may name it.
         last = max([0, *found, *(int(each) for each in enabled.split(",") if each)])
         between = [index for index in range(last) if index not in found and found]
         if between:
@@ -228,6 +232,7 @@ class _Import:
             "queues": len(queues),
             "classify": "class" if len(queues) > 1 else "single",
             "discipline": "dwrr",
+            # A strict queue's quantum says nothing: the least.
             "quantum": [f"{(1 if q.index in strict else q.weight) * PACKET}B" for q in queues],
         }
         if strict:
@@ -392,6 +397,7 @@ class _Import:
         """Flows among the ports of the most common speed, in the first class that marks."""
         marked = next((i for i, mark in marks.items() if mark == usual), 0)
         speeds = Counter(self._mbps(port) for port in ports)
+        # Of equally many the fastest.
         mbps = max(speeds, key=lambda each: (speeds[each], each))
         hosts = [i for i, port in enumerate(ports) if self._mbps(port) == mbps]
         among = [f"{a}-{b}" if a != b else str(a) for a, b in runs(hosts)]
@@ -399,6 +405,7 @@ class _Import:
         if len(speeds) > 1 and len(hosts) > 1:
             lines += [f"from = {toml.value('from', among)}", f"to = {toml.value('to', among)}"]
         if marked:
+            # A share of 1 for the class, and none for those before it.
             shares = [0] * marked + [1]
             lines += ['service = "random"', f"shares = {toml.value('shares', shares)}"]
         return [
@@ -416,6 +423,7 @@ class _Import:
 
 def _usual(marks: Mapping[int, Marking]) -> Marking:
     """The marking of most queues that mark; of equally many that of the lowest."""
+    # By text, as a marking's parameters have no hash.
     counted = Counter(str(mark) for mark in marks.values() if mark.scheme != marking.NO_MARKS)
     found = [mark for mark in marks.values() if mark.scheme != marking.NO_MARKS]
     return max(found, key=lambda mark: counted[str(mark)], default=Marking())
@@ -464,5 +472,6 @@ def _nvidia(about: Mapping[str, Any]) -> bool:
 
 def _natural(port: str) -> tuple[str, int]:
     head = port.rstrip("0123456789")
+    # Ethernet8 before Ethernet12.
     tail = port[len(head) :]
     return head, foreign.whole(tail) or 0

@@ -33,9 +33,11 @@ def of_profile(reading: Reading, name: str, memory: int | None, *, nvidia: bool)
     chance = reading.number("WRED_PROFILE", name, row, "green_drop_probability", 100)
     said = reading.said
     _colours(reading, where, row)
+    # `ecn_green_red` and the like name the colours that are marked.
     if row["ecn"] != "ecn_all" and "green" not in row["ecn"].removeprefix("ecn_").split("_"):
         said.left_out(where, f"ecn is {row['ecn']}: green is dropped early, not marked")
         return Marking()
+    # SAI's profile is off without it; Nvidia's SDK marks all the same.
     enabled = row["wred_green_enable"] == "true"
     if not enabled and not nvidia:
         said.left_out(
@@ -52,6 +54,7 @@ def of_profile(reading: Reading, name: str, memory: int | None, *, nvidia: bool)
             where, "has no thresholds, or thresholds of 0, which are the whole memory: off"
         )
         return Marking()
+    # A field that no model has may change what is marked: then nothing is exact.
     says = said.approximated if _odd(reading, where, own) else said.exact
     fields = ["green_min_threshold", "green_max_threshold", "wred_green_enable"]
     scheme = "per-queue"

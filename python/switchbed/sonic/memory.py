@@ -97,9 +97,11 @@ class Buffers:
         to_group = self._map("PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", row.get("pfc_to_pg_map"))
         classes, profiles = [], Counter[str]()
         for priority in enabled:
+            # Without a map a priority is its own queue's and group's.
             queue, group = to_queue.get(priority, priority), to_group.get(priority, priority)
             where = f"PORT_QOS_MAP|{foreign.name(self.ports[0])}|pfc_enable"
             names = {self._group(port, group) for port in self.ports}
+            # Headroom makes a group lossless: `xoff` is what it may still take after a pause.
             made = sorted(name for name in names if name and "xoff" in self.profiles[name])
             if not made and names != {None}:
                 other = foreign.name(str(next(name for name in names if name)))
@@ -113,6 +115,7 @@ class Buffers:
                     f"{priority}: there is no {LOSSLESS_POOL}, so no headroom: it never pauses",
                 )
                 continue
+            # PFC has eight priorities (IEEE 802.1Qbb).
             if queue > 7:
                 self.said.left_out(where, f"{priority}: queue {queue} is over 7, where no class is")
                 continue
@@ -124,6 +127,7 @@ class Buffers:
             profiles.update(made)
         if not classes:
             return Pfc()
+        # Of equally many the first by name: the same at every import.
         profile = min(profiles, key=lambda name: (-profiles[name], name)) if profiles else None
         pool = self.profiles[profile]["pool"] if profile else LOSSLESS_POOL
         self.said.exact("switch.pfc", f"classes {listed(classes)} are lossless")
@@ -188,6 +192,7 @@ class Buffers:
 
     def _size(self, pool: str) -> int | None:
         row = self.reading.named("BUFFER_POOL", pool)
+        # Dynamic buffer models leave sizes to the switch.
         return int(row["size"]) if "size" in row else None
 
     def _ingress(self, pfc: Pfc) -> str | None:
@@ -217,12 +222,14 @@ class Buffers:
         xoff = int(self.pools[ingress].get("xoff", "0")) if ingress is not None else 0
         self._whole()
         if into is None:
+            # A configuration of outputs alone: the inputs share the same memory.
             into = out if self.chip is None else None
         if into is not None:
             shared, room = self._inputs(into, xoff, pfc)
             self._fits("switch.pool", ingress, shared)
             found.switch["pool"] = f"{shared}B"
             if ingress is not None and sizes[ingress] is not None:
+                # The difference is put back by an export.
                 device.pools["pool"] = (ingress, into - shared)
                 device.modelled.append(("BUFFER_POOL", ingress, "size"))
             if room:
@@ -232,6 +239,7 @@ class Buffers:
                     device.modelled.append(("BUFFER_POOL", ingress, "xoff"))
         if out is not None:
             self._fits("switch.egress_pool", egress, out)
+            # One pool for both needs one key.
             if egress != ingress or into is None:
                 found.switch["egress_pool"] = f"{out}B"
                 if egress is not None and sizes[egress] is not None:
@@ -241,6 +249,7 @@ class Buffers:
         if self.chip is not None and limit is None:
             limit = self.chip["lossy_bytes"]
         if limit is not None and self.chip is not None:
+            # Thresholds count whole cells.
             limit -= limit % int(self.chip["cell_bytes"])
         found.limit = limit
         shown = [f"{foreign.name(str(n))} {quantity.kb(s)}" for n, s in sizes.items() if s]
@@ -280,6 +289,7 @@ class Buffers:
         own = int(self.chip["queue_reserve_bytes"] or 0) // cell
         lossy = len(self.queues) - len(pfc.classes)
         ports = len(self.reading.full.get("PORT", {})) or len(self.ports)
+        # On these chips a pool's size is gross: headroom and reserves come out of it.
         cells = (size - xoff) // cell - ports * (len(pfc.classes) * group + parts * lossy * own)
         self.said.exact(
             "switch.pool",
@@ -293,6 +303,7 @@ class Buffers:
         if not pfc.classes:
             return 0
         own = int(self.profiles[pfc.profile].get("xoff", "0")) if pfc.profile else 0
+        # Every class may be paused at every port at once.
         each = [own or needed(self.reading, port) for port in self.ports]
         return len(pfc.classes) * sum(each)
 
@@ -339,6 +350,7 @@ class Buffers:
         reserved = sum(quantity.size(own.get("reserve", "0B")) for own in rules.values())
         too_much = (
             found.limit is not None
+            # One packet that is sent and one that waits, beside all reserves.
             and len(self.ports) * reserved + 2 * PACKET > found.limit
             and reserved > 0
         )
@@ -360,6 +372,7 @@ class Buffers:
                 device.modelled.append(("BUFFER_PROFILE", profile, kind))
             if "reserve" in own:
                 device.modelled.append(("BUFFER_PROFILE", profile, "size"))
+            # Most queues' alpha stands in [switch] alone.
             if own["alpha"] == usual:
                 del own["alpha"]
             found.queues[queue.index] = own
@@ -379,6 +392,7 @@ class Buffers:
             text = f"dynamic_th {power}: alpha {own['alpha']:.4g}"
         else:
             own["alpha"] = ALL_FREE
+            # A queue holds its reserve beside its share.
             most = int(row.get("static_th", "0")) + reserve
             if "static_th" not in row or (found.limit is not None and most >= found.limit):
                 text = "static_th is all of the pool: whatever is free"
@@ -400,6 +414,7 @@ class Buffers:
             row = self.profiles[name]
             pool = self.pools.get(row.get("pool", ""), {})
             most = int(row.get("static_th", "0")) if "static_th" in row else None
+            # A profile as large as its pool never bounds: as lossless queues ship.
             if most is None or most < int(pool.get("size", "0")):
                 self.said.left_out(
                     f"BUFFER_PROFILE|{foreign.name(name)}",

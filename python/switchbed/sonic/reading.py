@@ -73,6 +73,7 @@ class Reading:
     def of_port(self, port: str) -> Mapping[str, str]:
         """PORT_QOS_MAP's row of a port, over the one of all ports."""
         rows = self.full.get("PORT_QOS_MAP", {})
+        # The port's own fields win.
         return {**rows.get("global", {}), **rows.get(port, {})}
 
     def speed(self, port: str) -> int | None:
@@ -84,6 +85,7 @@ class Reading:
         """Length of a port's cable."""
         for row in self.full.get("CABLE_LENGTH", {}).values():
             if port in row:
+                # Lengths are written `40m`.
                 return int(row[port].removesuffix("m"))
         return None
 
@@ -99,6 +101,7 @@ def _no_chassis(config: Mapping[str, Any], where: str) -> None:
     kind = str(_about(config).get("switch_type", ""))
     tables = [name for name in ("SYSTEM_PORT", "VOQ_INBAND_INTERFACE") if config.get(name)]
     rows = config.get("QUEUE", {})
+    # Queues of a VOQ chassis have keys HOST|ASIC|PORT|QUEUE.
     far = [key for key in rows if key.count("|") > 1] if isinstance(rows, Mapping) else []
     if kind not in ("voq", "fabric", "chassis-packet") and not tables and not far:
         return
@@ -131,6 +134,7 @@ def rows_by_port(full: Tables) -> dict[str, dict[int, dict[str, str]]]:
     for table in ("QUEUE", "BUFFER_QUEUE"):
         for key, row in full.get(table, {}).items():
             port, _, index = key.partition("|")
+            # Both tables describe the same queue: one row of them.
             found.setdefault(port, {}).setdefault(int(index), {}).update(row)
     return found
 

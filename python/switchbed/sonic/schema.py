@@ -32,6 +32,7 @@ def whole(low: int, high: int) -> Check:
     """A whole number from low to high."""
 
     def check(text: str) -> str | None:
+        # At most twenty digits, as in 2^64; no zeros in front, as YANG has it.
         if re.fullmatch(r"0|-?[1-9][0-9]{0,19}", text) and low <= int(text) <= high:
             return None
         return f"a whole number from {low} to {high} is needed"
@@ -332,6 +333,7 @@ def _table(name: str, config: Config, kept: Rows, *, open_: bool) -> Iterator[st
     for key, row in config[name].items():
         own = kept.get(key)
         if own is not None and own == row:
+            # A row that the device has already is not ours to find fault with.
             continue
         where = f"{name}|{foreign.name(key)}"
         if not re.fullmatch(table.key, key):
@@ -378,6 +380,7 @@ def _row(
     for name, known in table.fields.items():
         if known.required and name not in row:
             yield f"{where}: has no {name}"
+    # Rules read numbers: only of sound values.
     if sound and table.rule is not None and not open_:
         yield from (f"{where}|{problem}" for problem in table.rule(row))
 

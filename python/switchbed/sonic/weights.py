@@ -13,6 +13,7 @@ def weights(quanta: Sequence[int]) -> list[int]:
     the set with the least error of its worst share; of equal ones that which sums to 100."""
     common = gcd(*quanta)
     exact = [q // common for q in quanta]
+    # An import makes a quantum of 1500 bytes of a weight of 1: these go back unchanged.
     for unit in (1500, common):
         if all(q % unit == 0 and q // unit <= MOST for q in quanta):
             return [q // unit for q in quanta]
@@ -21,8 +22,10 @@ def weights(quanta: Sequence[int]) -> list[int]:
     total = sum(quanta)
     shares = [q / total for q in quanta]
     found = []
+    # Every sum of weights that keeps the largest at 100.
     for scale in range(1, int(MOST / max(shares)) + 1):
         made = [min(MOST, max(1, round(scale * share))) for share in shares]
+        # At the same error a sum of 100, which reads as percent; then the lesser weights.
         found.append((worst(shares, made), sum(made) != MOST, made))
     return min(found)[2]
 

@@ -44,6 +44,7 @@ class Writer:
         kinds = list(dict.fromkeys(new.values()))
         for wred in kinds:
             queues = [queue for queue in new if new[queue] == wred]
+            # A single profile for all needs no number.
             last = f"_{self.draft.sonic[queues[0]]}" if len(kinds) > 1 or marks else ""
             self._profile(f"{NAME}{last}", wred, queues)
 
@@ -74,6 +75,7 @@ class Writer:
                 for row in self.draft.each_queue("QUEUE", queue):
                     row.pop("wred_profile", None)
         left = {queue: wred for queue, wred in wreds.items() if wred is not None}
+        # A profile that no queue has any more keeps its fields, for other ports.
         for name in set(marks.values()) - {marks[queue] for queue in left}:
             self.draft.made["WRED_PROFILE"][name].update(self.draft.own("WRED_PROFILE", name))
         self.draft.fill(
@@ -164,6 +166,7 @@ class Writer:
         k = quantity.size(params["threshold"], self.draft.mtu)
         each = ""
         if library.definition(name)["by_quantum"]:
+            # The threshold is the port's: a queue has its share by quantum.
             k = round(k * says.quantum / sum(other.quantum for other in self.draft.says))
             each = ", a profile a queue by its quantum's share"
         ramp = self.choices.ramp
@@ -197,6 +200,7 @@ class Writer:
             low, high = round(low * share), round(high * share)
         percent = 100 * float(params["pmax"])
         end = self._beyond_memory(self._name(says.index))
+        # An import cut the ramp off at the memory: extended to its old end, with the chance there.
         if end is not None and low < high < end:
             percent, high = percent * (end - low) / (high - low), end
         problems = (
@@ -243,6 +247,7 @@ class Writer:
         """A new one; yellow and red are green's copies, as they ship."""
         row = self.draft.row("WRED_PROFILE", name)
         _fill(row, wred)
+        # SONiC's templates set all three colours alike.
         for colour in ("yellow", "red"):
             for part in ("min_threshold", "max_threshold", "drop_probability"):
                 row[f"{colour}_{part}"] = row[f"green_{part}"]
@@ -255,6 +260,7 @@ class Writer:
 def _fill(row: dict[str, str], wred: Wred, own: Mapping[str, str] = MappingProxyType({})) -> None:
     """`own`: the row as the device has it, whose missing minimum means 0, missing chance 100."""
     row["green_min_threshold"], row["green_max_threshold"] = str(wred.low), str(wred.high)
+    # A missing minimum is 0: left out again.
     if own and "green_min_threshold" not in own and wred.low == 0:
         del row["green_min_threshold"]
     if wred.chance is not None:

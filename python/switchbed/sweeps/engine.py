@@ -29,6 +29,7 @@ class Job:
     def task(self) -> "Task":
         """Return the job in a form for another process."""
         lent = memory.lend(sources.unknown(json.loads(self.plan.scenario)))
+        # Classes in memory have no file whose content could make a key.
         inputs = keys.inputs(self.plan) if lent else self.key
         return Task(self.key, inputs, pickle.dumps(self.plan), Path.cwd(), lent)
 
@@ -49,6 +50,7 @@ class Task:
     @property
     def job(self) -> Job:
         """The run, which must be the one that was meant: the same build, the same inputs."""
+        # Paths of the scenario are relative to the folder it was planned in.
         if self.folder.is_dir():
             os.chdir(self.folder)
         memory.borrow(self.lent)

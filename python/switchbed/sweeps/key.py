@@ -22,13 +22,16 @@ def inputs(plan: Plan) -> str:
     """A hash of the resolved scenario, of the content of the files that it names (where they
     are does not matter, nor does the title), and of the build."""
     scenario = json.loads(plan.scenario)
+    # Results do not depend on the title.
     scenario.pop("title", None)
     for scheme in sources.schemes(scenario):
         if not memory.holds(file := scheme["params"]["file"]):
+            # A file counts by content, wherever it lies.
             scheme["params"]["file"] = sources.digest(Path(file))
     for section, name in files.named(scenario):
         section[name] = files.digest(Path(section[name]))
     known = {"scenario": scenario, "build": __build__, "schema_version": SCHEMA_VERSION}
+    # Half of SHA-256, 128 bits: collisions stay out of reach.
     return hashlib.sha256(_canonical(known).encode()).hexdigest()[:32]
 
 

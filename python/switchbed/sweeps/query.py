@@ -28,6 +28,7 @@ def query(path: Path, sql: str) -> "pl.DataFrame":
         _current(run)
     with duckdb.connect() as connection:
         try:
+            # Views read files at once: made before the files are locked away.
             _views(connection, path)
             _shut(connection, path)
             _select(sql)
@@ -73,6 +74,7 @@ def _shut(connection: "duckdb.DuckDBPyConnection", path: Path) -> None:
         "autoinstall_known_extensions = false",
         "autoload_known_extensions = false",
         "enable_external_access = false",
+        # Locked last, or no other setting could follow.
         "lock_configuration = true",
     ):
         connection.execute(f"set {setting}")

@@ -108,6 +108,7 @@ class Ray:
                 meter.draw(done)
         except BaseException as error:
             for reference in running:
+                # By force, as a run does not look at Python's signals.
                 ray.cancel(reference, force=True)
             return error
         return None
@@ -117,6 +118,7 @@ class Ray:
         and a cluster that grows by itself sees that it should."""
         if self.jobs is not None and (self._connected or self.address is not None):
             return self.jobs
+        # Twice: a worker finds the next run waiting.
         return 2 * max(1, int(ray.cluster_resources().get("CPU", 1)))
 
 
@@ -140,6 +142,7 @@ def _enter(ray: ModuleType, reference: Any, job: Job, ledger: Ledger) -> None:
     try:
         found = ray.get(reference)
     except errors.RayTaskError as error:
+        # A mistake is the user's: it stops the sweep; all else is the worker's.
         if isinstance(error.cause, Mistake):
             raise error.cause from None
         raise Mistake(f"--engine ray: a worker cannot run it: {_last_line(error)}") from error

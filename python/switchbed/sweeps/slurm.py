@@ -75,6 +75,7 @@ class Slurm:
         Returns:
             The exception that stopped the sweep early, or `None`.
         """
+        # A folder of its own: a driver that was killed left another's behind.
         folder = ledger.store.path.absolute() / ".slurm" / str(time.time_ns())
         for job in jobs:
             ledger.store.forget_failure(job.key)  # what is there later is new
@@ -91,6 +92,7 @@ class Slurm:
         except BaseException as error:
             self._cancel([job for array in arrays for job in array.open])
             return error
+        # Logs of lost runs stay to be read.
         if not any(array.lost for array in arrays):
             shutil.rmtree(folder, ignore_errors=True)
         return None
@@ -98,6 +100,7 @@ class Slurm:
     def _arrays(self, jobs: Sequence[Job]) -> list[list[Sequence[Job]]]:
         """The runs of each job of each array. Neighbours, which often last alike, are dealt out."""
         n = -(-len(jobs) // self.runs_per_job)
+        # Every n-th: neighbours are settings alike, and would make one job the longest.
         batches = [jobs[i::n] for i in range(n)]
         return [batches[i : i + MAX_ARRAY] for i in range(0, n, MAX_ARRAY)]
 
@@ -155,6 +158,7 @@ class _Array:
             if job not in self._ended and job.done():
                 self._ended[job] = time.monotonic()
         store = self._ledger.store
+        # From the store, not from Slurm: a run counts once its files are there.
         ran, failed = store.keys()
         for missing in self.open.values():
             for key in ran & missing.keys():
@@ -164,6 +168,7 @@ class _Array:
                 del missing[key]
                 self._ledger.has_failed()
         for job, ended in self._ended.items():
+            # A shared file system may show files late.
             if time.monotonic() - ended > GRACE_S:
                 self._give_up(job)
         self.open = {
@@ -191,6 +196,7 @@ class Worker:
         """Runs those that the store does not have, and writes them there."""
         store = Store(self.store, create=False)
         missing = (task for task in tasks if not store.has(task.key))
+        # A job that was requeued skips what it had done.
         jobs = [task.job for task in missing if store.failure(task.key) is None]
         try:
             here = Threads(self.threads, any_memory=True)

@@ -54,6 +54,7 @@ class Rule:
         there by its label, a seed each. At most it doubles them: what few seeds say of their own
         spread is not much."""
         have = max(map(len, groups.values()), default=0)
+        # Fewer than three say nothing of their spread.
         if have < LEAST:
             return LEAST - have
         if self.against is None:
@@ -62,6 +63,7 @@ class Rule:
             base = groups[self.against]
             others = (group for scheme, group in groups.items() if scheme != self.against)
             wanted = max((self._paired(group, base)[0] for group in others), default=0)
+        # At most twice as many: the spread of few seeds is itself uncertain.
         return max(0, min(wanted, 2 * have, self.max_seeds) - have)
 
     def unmet(
@@ -101,6 +103,7 @@ class Rule:
         values = [v for summary in group if (v := figure(summary, self.metric)) is not None]
         if len(values) < LEAST:
             return self.max_seeds, None
+        # All alike, as with a metric that does not depend on the seed.
         if len(set(values)) == 1:
             return len(group), 0.0
         reach = stats.mean(values, within=comparing.range_of(self.metric)).relative

@@ -272,7 +272,9 @@ def _more(plans: Plans, found: SweepResult, rule: Rule) -> Iterator[Plan]:
     that they stay paired."""
     wanted = {}
     for point, schemes in _points(found).items():
+        # Seeds go on behind the last.
         last = max(entry.seed for group in schemes.values() for entry in group)
+        # Of the scheme with most seeds: all of a point get the same.
         tried = max(map(len, schemes.values()))
         more = min(rule.more(_summaries(schemes)), rule.max_seeds - tried)
         wanted[point] = range(last + 1, last + 1 + more)

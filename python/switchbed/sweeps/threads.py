@@ -34,6 +34,8 @@ class Threads:
         def keep(plan: Plan, results: Results, outcome: Outcome) -> None:
             name = jobs[outcome.index].key
             known = plan.python and sources.known(json.loads(plan.scenario))
+            # The file is read anew by each run: changed meanwhile, results would stand under the
+            # wrong key.
             if known and key.of(plan) != name:
                 raise Mistake("the source of a scheme has changed since the sweep began: again")
             ledger.store.keep(name, plan, results, outcome)

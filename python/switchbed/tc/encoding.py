@@ -25,6 +25,7 @@ def plog(low: int, high: int, chance: float) -> int | None:
         return 0 if width == 0 else None
     chance /= width
     for n in range(32):
+        # The first shift at which the slope passes 1, as `tc_red_eval_P` counts.
         if chance > 1.0:
             return n
         chance *= 2
@@ -37,7 +38,9 @@ def chance_on_device(low: int, high: int, chance: float) -> float | None:
     if log is None:
         return None
     width = max(1, high - low)
+    # 2^32 wraps to 0 in 32 bits, and the kernel then takes its slope from Plog.
     given = int(chance * SCALE) % SCALE or (SCALE - 1 >> log) * width
+    # The kernel divides first, by whole numbers: what is lost is lost for each byte.
     return min(1.0, max(1, given // width) * width / SCALE)
 
 

@@ -11,6 +11,7 @@ def exponent(low: int, burst: int) -> int | None:
     """n, or `None` where `tc` refuses the burst as too small."""
     over = burst + 1 - low / PACKET
     if over < 1:
+        # Below 1 the burst is over before the average could reach `min`.
         return None
     for n in range(1, MOST):
         weight = 0.5**n

@@ -127,13 +127,16 @@ class _Export:
 
     def add(self, where: str, what: str) -> None:
         """A discipline."""
+        # `replace` works whether or not the device has a root discipline already.
         verb = "replace" if where == "root" else "add"
         self.made.append(f'tc qdisc {verb} dev "$dev" {where} {what}')
 
     def _shape(self, rate: int) -> str:
+        # Two packets at least: tbf drops what is longer than its bucket.
         bucket = max(2 * self.mtu, rate // 8 // 1000)  # what a millisecond brings
         self.add("root", f"handle {TBF} tbf rate {rate}bit burst {bucket} limit {bucket + 10**6}")
         by = f"by tbf, with bursts of {bucket} B"
+        # `tc`'s rates are bytes a second.
         if rate % 8 == 0:
             self.said.exact("topology.rate", f"{quantity.gbps(rate)} {by}")
         else:
@@ -231,6 +234,7 @@ class _Export:
             self.said.refused("switch.classify", f"{how}: bands are by DSCP: classify = class")
             return
         order = [each.index for each in self.queues]
+        # The band is worked out by the shell, which runs for each DSCP.
         band = "1" if how == "single" else f"$(printf %x $((dscp % {self.count} + 1)))"
         if how == "class" and order != sorted(order):
             # A class's band is in its place: 1 for the first.
@@ -241,12 +245,15 @@ class _Export:
             )
         self.made += [
             "for dscp in $(seq 0 63); do",
+            # The DSCP is the upper six bits of the TOS byte: times 4, mask 0xfc.
             "    tos=$(printf 0x%x/0xfc $((dscp * 4)))",
             *(
                 f'    echo "filter add dev $dev parent {TREE} protocol {family} prio {prio} '
                 f'flower ip_tos $tos classid {TREE}{band}"'
+                # A `flower` filter has one protocol, and each protocol needs a priority of its own.
                 for prio, family in ((1, "ip"), (2, "ipv6"))
             ),
+            # One `tc` for all filters: 128 processes would take seconds.
             "done | tc -batch -",
         ]
         self.said.exact("switch.classify", f"{how}: all 64 DSCPs, of IPv4 and IPv6")

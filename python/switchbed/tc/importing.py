@@ -159,6 +159,7 @@ class _Import:
 
     def _children(self, parent: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         handle = str(parent.get("handle", ""))
+        # Handles end in a colon: `1:` begins the parents `1:1` and `1:2`.
         under = [e for e in self.shown if str(e.get("parent", "")).startswith(handle) and handle]
 
         def minor(one: Mapping[str, Any]) -> int:
@@ -181,6 +182,7 @@ class _Import:
         """A card's hardware queues, each with a discipline of its own."""
         self._of(top)
         handle = str(top.get("handle", ""))
+        # The kernel's own `mq` has the handle `0:`, and its children show `:1`, `:2`, ….
         parents = re.compile(
             rf"(?:{re.escape(handle)}|:|{re.escape(handle.rstrip('0:'))}:)[0-9a-f]+"
         )
@@ -236,9 +238,11 @@ class _Import:
         quanta = [PACKET] * strict + options.numbers("quanta", 1, 2**32 - 1)
         if tree["kind"] == "prio":
             quanta = [PACKET] * bands
+        # With nobody below it, the last strict band is as good as a free one.
         if strict == bands:
             strict -= 1
             quanta = [*quanta[:strict], PACKET]
+        # `ets` shows quanta of its free bands alone.
         if len(quanta) != bands:
             raise Mistake(
                 f"{self._at(tree)}: quanta: {len(quanta) - strict} for {bands - strict} bands"
@@ -261,6 +265,7 @@ class _Import:
             leaf = _Leaf("none", limit=self._packets(1000))
         priomap = options.numbers("priomap", 0, bands - 1)
         exported = self.by_class or str(tree.get("handle")) == EXPORTED
+        # Without a filter all packets go where the priomap says.
         if priomap and len(set(priomap)) == 1 and not exported:
             leaf = leaves[priomap[0]] if leaves else leaf
             self.said.exact(
@@ -516,6 +521,7 @@ class _Import:
                 f"{options.at}: probability: is {foreign.shown(chance)}: a number from 0 to 1 "
                 "is needed"
             )
+        # A device that was given 1 shows what 32 bits made of it, rounded by tc.
         certain = chance_on_device(low, high, 1.0)
         if certain is not None and certain < CERTAIN and abs(chance - certain) < 1e-6:
             self.said.approximated(
@@ -523,6 +529,7 @@ class _Import:
                 f"{chance:g} is what a device makes of probability 1, which 32 bits cannot hold: "
                 f"it marks at {chance:g} there, and the scenario too; {CERTAIN} would mark all",
             )
+        # `min` and `max` a byte apart, and weight 1/2: a step as `export tc` writes it.
         if high - low <= 1 and n == 1:
             self.said.approximated(
                 "scheme.params.threshold", f"{low} bytes; Linux compares an average of weight 1/2"

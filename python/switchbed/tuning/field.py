@@ -79,6 +79,7 @@ class Field:
         begin = _processor()
         with progress.bar(self.found, quiet=self.quiet) as meter:
             enter([plan for _, plan, _ in planned], self.found, self.engine, meter, retry=False)
+        # The processor's time, not the clock's, since others may use the machine.
         took = _processor() - begin
         if self.found.stopped_by is not None:
             raise self.found.stopped_by
@@ -89,6 +90,7 @@ class Field:
             scene = _scene(dict(json.loads(plan.settings)), self.tuned)
             seed = int(json.loads(plan.scenario)["run"]["seed"])
             self.summaries[point, scene, seed] = self.store.summary(name)
+        # Kept runs cost nothing now.
         new = {name for _, _, name in planned} - kept
         for name in {name for _, _, name in planned} - self._paid.keys():
             self._paid[name] = self._took(name)
@@ -142,6 +144,7 @@ class Field:
 
 def _processor() -> float:
     """Seconds of a core that this process and those that it waited for have had."""
+    # User and system, of this process and of its children.
     return sum(os.times()[:4])
 
 

@@ -26,6 +26,7 @@ def _probed(scenario: Mapping[str, Any], mtu: int) -> float:
     """Return the RTT by links' and hosts' delay alone, without queueing, marks or pauses."""
     framing = {k: v for k, v in scenario["transport"].items() if k in ("mss", "header") and v}
     plain = {
+        # All that queues, marks or pauses is left out: the round trip is that of links and hosts.
         "topology": toml.given(scenario["topology"]),
         "host": {key: links.usual_host(scenario)[key] for key in ("delay", "mtu")},
         "switch": {"queues": 1, "buffer": f"{10 * mtu}B"},

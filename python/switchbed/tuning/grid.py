@@ -53,7 +53,9 @@ class Published:
 def published(link: Link) -> list[Published]:
     """Return published settings for this rate. Those in proportion to the rate are so by their
     authors."""
+    # As their authors scale them, in proportion to the line.
     scale = link.rate / 10e9
+    # 65 packets at 10 Gbps and 20 at 1 Gbps are DCTCP's own (SIGCOMM 2010).
     packets = 65 if link.rate >= 10**10 else 20 if link.rate >= 10**9 else None
     found = [
         Published("HPCC's DCTCP (30 KB per 10 Gbps)", 30e3 * scale, 30e3 * scale, 1.0),
@@ -210,6 +212,7 @@ def _ramps(scenario: Mapping[str, Any], link: Link, hold: Round, listed: str | N
     points += [point(*_ramp(text, link)) for text in (listed or "").split(",") if text]
     for low in () if listed is not None else _around(link.product, RAMP_STEPS, 2):
         if low < link.mtu:
+            # A threshold below a packet marks whatever waits.
             continue
         points.append(point(low, low, 1.0))
         points += [point(low, low * r, c) for r in RATIOS for c in CHANCES]
@@ -240,6 +243,7 @@ def _merged(points: Sequence[Point]) -> tuple[Point, ...]:
     for point in points:
         known: Point | None = found.get(point.place)
         named = (*known.names, *point.names) if known else point.names
+        # The first who names a place keeps its settings: the user's own comes first.
         found[point.place] = replace(known or point, names=named)
     return tuple(found[place] for place in sorted(found))
 
@@ -407,5 +411,6 @@ def _ns(seconds: float) -> str:
 
 
 def _around(middle: float, steps: int, ratio: float) -> list[float]:
+    # Steps around the middle on a scale of ratios.
     half = steps // 2
     return [middle * ratio ** (i - half) for i in range(steps)]

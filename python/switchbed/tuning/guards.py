@@ -32,9 +32,11 @@ def judge(guard: Guard, values: Sequence[Values], own: int, error: float) -> lis
         reference = _reference(guard, columns, own)
         for index, column in enumerate(columns):
             verdict = _one(guard, column, reference, error)
+            # The scene where it fares worst decides the figure.
             if verdict.over > found[index].over or found[index].mean is None:
                 surely = verdict.surely or found[index].surely
                 found[index] = Verdict(verdict.mean, verdict.over, surely)
+            # But surely broken in any scene is surely broken.
             elif verdict.surely and not found[index].surely:
                 found[index] = Verdict(found[index].mean, found[index].over, surely=True)
     return [
@@ -58,7 +60,9 @@ def _reference(
         return None
     if guard.of == "own":
         return columns[own]
+    # The best is the lowest of what shall be low, and the highest of what shall be high.
     sign = -1 if guard.sign == ">=" else 1
+    # Points that are out have fewer blocks: compared over those that all have.
     shared = min(map(len, columns))
     means = [_mean([v for v in column[:shared] if v is not None]) for column in columns]
     known = [(sign * mean, i) for i, mean in enumerate(means) if mean is not None]
@@ -84,6 +88,7 @@ def _one(
     ]
     if any(v <= 0 or r <= 0 for v, r in pairs):
         return _linear(guard, pairs, mean, error)
+    # On the logarithm, where a bound times a factor is a difference.
     logs = [math.log(v / r) - math.log(guard.number) for v, r in pairs]
     if guard.sign == ">=":
         logs = [-each for each in logs]
@@ -127,8 +132,10 @@ def _mean(values: Sequence[float]) -> float | None:
 def _low(values: Sequence[float], error: float) -> float:
     """The lower end of the mean's interval."""
     n = len(values)
+    # One value has no spread.
     if n < 2:
         return -math.inf
     mean = math.fsum(values) / n
     spread = math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (n - 1) / n)
+    # Two-sided like the race's intervals, of which this is one.
     return mean - quantile(n - 1, error) * spread

@@ -98,5 +98,6 @@ class Guard:
 
 
 def _up(flows: float) -> int:
+    # Two leading digits, rounded up.
     step = 10 ** max(0, len(str(int(flows))) - 2)
     return int(-(-flows // step) * step)

@@ -80,6 +80,8 @@ class Race:
         keep = [True] * self.points if kept is None else kept
         self.leader = self._lead([p for p in self.live if keep[p]] or list(self.live))
         self.against = self._judge(self.leader, self.share())
+        # A leader that breaks a guard puts nobody out: there may be none that keeps it and is as
+        # good.
         if keep[self.leader]:
             self.live -= {p for p in self.live if self.against[p].low > 0}
 
@@ -89,13 +91,16 @@ class Race:
 
     def share(self) -> float:
         """The error that an interval of this look may have."""
+        # Σ 6/(π²r²) over all looks is 1: together they spend the error once.
         look = (1 - self.level) * 6 / (math.pi * max(self.looks, 1)) ** 2
+        # Bonferroni: the rest is divided among all intervals of this look.
         return look / max(1, self._comparisons() + self.also)
 
     @property
     def over(self) -> bool:
         """Nobody who is left can still be better than the leader by more than delta."""
         others = self.live - {self.leader}
+        # The interval alone counts, not the mean.
         return all(self.against[p].low > -self.delta for p in others)
 
     def regret(self, point: int, blocks: Sequence[int] | None = None) -> float:
@@ -105,6 +110,7 @@ class Race:
         shared = min(map(self.blocks, among))
         chosen = list(range(shared)) if blocks is None else list(blocks)
         means = np.array([self._array(p)[:, chosen].mean(axis=1) for p in among])
+        # Weights make one number of the scenes; else each scene has its own best.
         if self._one:
             means = means @ self._weights[:, None]
         gaps = (means - means.min(axis=0)).max(axis=1)
@@ -119,6 +125,7 @@ class Race:
         left = [s for s in range(self.scenes) if s not in scenes]
         race = Race(self.points, len(left), self.delta, self._of(left), self.level)
         race.live = set(self.live)
+        # The same responses without a copy: only scenes are left out.
         race._responses = [[self._responses[p][s] for s in left] for p in range(self.points)]
         return race._lead(sorted(race.live))
 
@@ -128,10 +135,13 @@ class Race:
         need = 0
         for point in self.live - {self.leader}:
             found = self.against[point]
+            # The lower end has to pass -delta; an estimate next to it would ask for blocks without
+            # end.
             room = max(found.estimate, found.estimate + self.delta, self.delta / 2)
             reach = found.estimate - found.low
             if found.low > -self.delta or not reach:
                 continue
+            # The reach falls with the root of the blocks.
             need = max(need, math.ceil(found.blocks * (reach / room) ** 2) - found.blocks)
         return need
 
@@ -171,6 +181,7 @@ class Race:
         low, middle, high = (np.zeros((self.points, self.scenes)) for _ in range(3))
         found: dict[int, Against] = {}
         for point in range(self.points):
+            # Points that went out earlier have fewer: pairs need the blocks of both.
             shared = min(self.blocks(point), lead.shape[1])
             gaps = self._array(point)[:, :shared] - lead[:, :shared]
             if self._one:
@@ -185,6 +196,7 @@ class Race:
             for point in range(self.points):
                 ends = _regrets(point, low, middle, high)
                 found[point] = Against(*ends, min(self.blocks(point), lead.shape[1]))
+        # Against itself there is no difference, and no interval.
         found[leader] = Against(0.0, 0.0, 0.0, lead.shape[1])
         return found
 

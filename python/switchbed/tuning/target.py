@@ -40,6 +40,7 @@ class Target:
         """Return the bytes that a queue alone can fill: a threshold over it never marks."""
         if self.shared is None:
             return None
+        # `x = α · (shared - x)`: the dynamic threshold's fixed point for a queue alone.
         return int(self.reserve + alpha * self.shared / (1 + alpha))
 
     def grid(self, scenario: Mapping[str, Any]) -> tuple[Sequence[float], float | None]:
@@ -52,6 +53,7 @@ class Target:
 
     def hold(self, count: int) -> int:
         """A threshold as it holds it: up to whole cells."""
+        # Rounded up without floating point.
         return -(-count // self.cell) * self.cell
 
     def instead(self, scenario: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -94,6 +96,7 @@ class Target:
             return f"{quantity.kb(min(sizes))} is less than a packet, {quantity.kb(mtu)}"
         alpha = self.alpha if alpha is None else alpha
         most = None if alpha is None else self.most(alpha)
+        # The least of a ramp's ends: a ramp that begins there marks something.
         if most is not None and sizes and min(sizes) > most:
             return (
                 f"a queue never holds {quantity.kb(min(sizes))}: its dynamic threshold ends at "
@@ -105,6 +108,7 @@ class Target:
             return f"{max(sizes)} is over {WRED_MOST}"
         for key, value in point.settings.items():
             percent = 100 * value if key.endswith(".pmax") else 0.0
+            # SONiC has whole percents.
             if self.name != "tc" and abs(percent - round(percent)) > 1e-9:
                 return f"a probability of {percent:g} % is no whole percent"
         return None

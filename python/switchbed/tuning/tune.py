@@ -171,6 +171,7 @@ class _Tuning:
         self.place, self.name, self.asked, self.held = place, scenario, asked, held
         self.tell, self.note = say
         plan = place.plans({})[0]
+        # A target that lacks the scheme is tuned with the nearest that it has.
         lacking = held.instead(json.loads(plan.scenario))
         self.lacking: Point | None = None
         """The scheme that the target lacks, as the scenario has it."""
@@ -258,6 +259,7 @@ class _Tuning:
     def _race(self) -> None:
         while not self.race.over:
             n = self.race.blocks(self.race.leader)
+            # Half as many again each time: every look costs some of the error.
             more = min(max(1, n // GROWTH), self.asked.seeds - n)
             if more <= 0 or self._cost(len(self.race.live), more) > self._room():
                 return
@@ -284,6 +286,7 @@ class _Tuning:
             if not kept[p] and len(self.race.live) > 1:
                 self.race.drop(p)
         self.race.look(kept)
+        # The user's own is compared, but cannot be advised where the target refuses it.
         if any(p in self.refused for p in map(self.points.__getitem__, self.race.live)):
             self.race.live -= {self.own} if len(self.race.live) > 1 else set()
 
@@ -340,6 +343,7 @@ class _Tuning:
             for guard in self.guards:
                 guard.value(summary)  # an unknown name is refused before the pilot
         pilot = self._cost(len(self.points), PILOT)
+        # The first run is paid already.
         missing = pilot * (1 - 1 / (len(self.points) * PILOT))
         known = self._known(PILOT)
         if not known and missing > self._room():
@@ -359,6 +363,7 @@ class _Tuning:
 
     def _room(self) -> float:
         """Seconds of a core that are left, less what fresh seeds take at least."""
+        # Fresh seeds are due in any case, so their part is set aside.
         fresh = self._cost(len(self._shown()), PILOT)
         return 60 * self.asked.budget - self.spent - fresh
 

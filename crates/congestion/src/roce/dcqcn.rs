@@ -281,6 +281,7 @@ impl RateLaw for Dcqcn {
                     self.sampled = true;
                 }
                 if self.cut_at == Time::NEVER {
+                    // Time since the period began; a period more keeps the difference above zero.
                     let into = (now.as_ps() % period + period - self.phase) % period;
                     self.cut_at = now + Span::from_ps(period - into);
                 }
@@ -343,6 +344,7 @@ impl Dcqcn {
         } else {
             self.alpha *= libm::pow(kept, due as f64);
         }
+        // By whole periods: the rest of the last one counts towards the next update.
         self.updated += settings.alpha_timer * due;
     }
 

@@ -144,6 +144,7 @@ impl RateLaw for Hpcc {
             return;
         }
         let Some((used, over)) = state.measure(ack.hops) else { return };
+        // A sample over a whole round trip or longer replaces the average.
         let part = (over / state.t).min(1.0);
         state.used += part * (used - state.used);
         let excess = state.used / params.eta;
@@ -170,6 +171,8 @@ impl State {
             }
             let bytes_per_s = hop.rate.as_bps() as f64 / 8.0;
             let sent = hop.tx_bytes.saturating_sub(last.tx_bytes) as f64;
+            // The smaller of both lengths, so that a short burst is not taken for a queue (HPCC,
+            // algorithm 1).
             let waiting = hop.queue_bytes.min(last.queue_bytes) as f64;
             let used = waiting / (bytes_per_s * self.t) + sent / over / bytes_per_s;
             if fullest.is_none_or(|(most, _)| used > most) {

@@ -46,6 +46,7 @@ impl SwiftParams {
     /// The target of a window of so many packets, in seconds.
     pub(super) fn target(&self, hops: u32, window: f64) -> f64 {
         let range = self.fs_range.as_secs_f64();
+        // Flow scaling: the target grows with 1/√window.
         let (least, most) = (1.0 / self.fs_max.sqrt(), 1.0 / self.fs_min.sqrt());
         let part = (1.0 / window.sqrt() - least) / (most - least);
         let base = self.base_target + self.hop_target * u64::from(hops);
@@ -118,6 +119,8 @@ impl RateLaw for Swift {
         let (delay, target) = (ack.rtt.as_secs_f64(), params.target(path.hops, self.window));
         if delay < target {
             let more = params.additive_increase * f64::from(ack.bytes) / f64::from(self.mss);
+            // A packet's part of one round trip; below one packet, all of the increment for each
+            // packet.
             self.set(params, self.window + more / self.window.max(1.0));
         } else {
             let leaves = 1.0 - params.beta * (delay - target) / delay;

@@ -127,6 +127,7 @@ impl Timely {
             self.rate += if self.rises < params.hyper_after { delta } else { hyper };
             self.rises = self.rises.saturating_add(1);
         } else {
+            // A gradient over 1/β would leave less than nothing.
             self.cut((1.0 - params.beta * gradient).max(0.0));
         }
         let least = (params.min_rate.as_bps() as f64).min(self.line);

@@ -40,7 +40,9 @@ impl Overruns {
 }
 
 fn value(file: &File) -> Option<u64> {
+    // A u64 has 20 digits at most.
     let mut text = [0; 24];
+    // From offset 0 each time: sysfs makes the text anew only for a read from the start.
     let length = file.read_at(&mut text, 0).ok()?;
     std::str::from_utf8(&text[..length]).ok()?.trim().parse().ok()
 }

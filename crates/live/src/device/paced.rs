@@ -89,6 +89,7 @@ impl<D: Device> Device for Paced<D> {
         match self.waiting.pop_front_if(|&mut (ends, _)| ends <= now) {
             None => Ok(Received::Nothing),
             Some((ends, arrived)) => {
+                // Later than the bucket makes up for: that time is lost to the line for good.
                 self.lost_time += now.since(ends + self.bucket);
                 self.spare.push(std::mem::replace(frame, arrived));
                 Ok(Received::Frame)

@@ -178,6 +178,7 @@ impl Device for PacketSocket {
         if got.cut {
             return Ok(Received::Oversized);
         }
+        // IEEE 802.1Q: the tag stands behind the two MAC addresses.
         let (addresses, behind) = self.buffers[buffer][..got.length].split_at(got.length.min(12));
         frame.clear();
         frame.extend_from_slice(addresses);
@@ -194,6 +195,7 @@ impl Device for PacketSocket {
     }
     fn condition(&mut self) -> Condition {
         let counted = getsockopt(&self.socket, Counted);
+        // packet(7): reading these statistics sets them to zero, hence the sum.
         self.lost += counted.map_or(0, |counted| u64::from(counted.tp_drops));
         // The kernel unbinds it from an interface that is no more: its number is -1.
         let bound = getsockname::<SockaddrStorage>(self.socket.as_raw_fd()).ok();

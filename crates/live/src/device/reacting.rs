@@ -64,12 +64,14 @@ impl Limiter {
     fn sent(&mut self, settings: &CardReaction, len: usize, now: Time, late: Span) {
         self.point.on_sent(&settings.point, len as u32, now);
         let gap = self.point.gap(len as u32);
+        // A late wake-up is made good by this much, more would be a burst; one frame always.
         let earliest = Time::from_ps(now.as_ps().saturating_sub(late.max(gap).as_ps()));
         self.next = self.next.max(earliest) + gap;
     }
 
     fn has_room(&self, len: usize) -> bool {
         let most = (self.point.rate_bps() / 8.0 * QUEUE.as_secs_f64()) as u64;
+        // 20 ms at the limiter's rate, and at a very low rate still a few frames.
         self.bytes + len as u64 <= most.max(LEAST)
     }
 }
@@ -131,6 +133,7 @@ impl<D: Device> Reacting<D> {
 
     /// Whether there may be another limiter.
     fn has_room(&mut self, now: Time) -> bool {
+        // A sweep looks at every limiter: not more often than once a second.
         if self.limiters.len() >= LIMIT && now.since(self.swept) >= SWEEP {
             self.swept = now;
             let settings = &self.settings.point;
@@ -144,6 +147,7 @@ impl<D: Device> Reacting<D> {
 
     /// The next frame whose limiter lets it out.
     fn release(&mut self, now: Time) -> Option<Vec<u8>> {
+        // Frames of a limiter that has recovered go before all that still waits.
         if let Some(frame) = self.free.pop_front() {
             return Some(frame);
         }
@@ -154,6 +158,7 @@ impl<D: Device> Reacting<D> {
         limiter.bytes -= frame.len() as u64;
         limiter.sent(&self.settings, frame.len(), now, LATE);
         if limiter.point.recovered() {
+            // Without a limiter nothing holds its frames: they go on in their order.
             self.free.append(&mut limiter.waiting);
             self.limiters.remove(&key);
         } else if !limiter.waiting.is_empty() {
@@ -167,6 +172,7 @@ impl<D: Device> Reacting<D> {
         let Some(told) = cnm::as_told(frame) else { return true };
         let key = self.key(&told);
         let Some(limiter) = self.limiters.get_mut(&key) else { return true };
+        // Frames of a key that has some waiting queue behind them, or they would overtake.
         if limiter.waiting.is_empty() {
             limiter.point.advance(&self.settings.point, now);
             if limiter.point.recovered() {
@@ -184,6 +190,7 @@ impl<D: Device> Reacting<D> {
                 self.due.push(Reverse((limiter.next, key)));
             }
             limiter.bytes += frame.len() as u64;
+            // One byte more: a frame longer than an interface takes is seen as such.
             let spare = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(LONGEST + 1));
             limiter.waiting.push_back(std::mem::replace(frame, spare));
         } else {
@@ -195,6 +202,7 @@ impl<D: Device> Reacting<D> {
 
 impl<D: Device> Device for Reacting<D> {
     fn receive(&mut self, now: Time, frame: &mut Vec<u8>) -> io::Result<Received> {
+        // A peer that sends faster than its limit must not hold the thread here.
         for _ in 0..BUDGET {
             if let Some(waited) = self.release(now) {
                 self.spare.push(std::mem::replace(frame, waited));
@@ -208,6 +216,7 @@ impl<D: Device> Device for Reacting<D> {
         Ok(Received::Nothing)
     }
     fn send(&mut self, now: Time, frame: &[u8]) -> io::Result<()> {
+        // A message about the host's frames is for its card, not for the host.
         if cnm::is_one(frame) {
             self.obey(frame, now);
             return Ok(());

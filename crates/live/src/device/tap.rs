@@ -29,6 +29,7 @@ impl Tap {
         device.set_nonblocking(true)?;
         // Frames that find the interface's queue full have left their host.
         let overruns = Overruns::of(name, &["tx_dropped"]);
+        // One byte more tells a frame that is too long from one that just fits.
         Ok(Tap { device, buffer: vec![0; LONGEST + 1], overruns, gone: false })
     }
 }

@@ -23,6 +23,7 @@ impl Failure {
     }
     pub(super) fn set(&self, error: PyErr) {
         let mut first = self.error.lock().unwrap_or_else(PoisonError::into_inner);
+        // The first error is the cause; later ones may follow from it.
         first.get_or_insert(error);
         self.happened.store(true, Relaxed);
     }
@@ -76,6 +77,7 @@ impl Hook {
     where
         A: for<'py> PyCallArgs<'py>,
     {
+        // A hook that the class has not costs nothing: no lock of the interpreter.
         let method = self.method.as_ref()?;
         if self.shared.failure.happened() {
             return None;
@@ -95,6 +97,7 @@ impl Hook {
         A: for<'py> PyCallArgs<'py>,
     {
         self.method.as_ref()?;
+        // Scoped: a reference that the hook keeps is refused once it has returned.
         view::DICE.set(Dice(rng), || self.ask(view, args, read))
     }
 
@@ -163,6 +166,7 @@ impl Hook {
 
 fn repr(answer: &Bound<'_, PyAny>) -> String {
     let text = answer.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());
+    // By characters, as a cut within one would not be text.
     match text.char_indices().nth(60) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
@@ -172,6 +176,7 @@ fn repr(answer: &Bound<'_, PyAny>) -> String {
 /// Describes a method as in `my_marker.py:12: MyMarker.intend`.
 fn place(method: &Bound<'_, PyAny>) -> String {
     let line = || -> PyResult<String> {
+        // Callables without code, such as partials, have a name alone.
         let code = method.getattr("__code__")?;
         let file: String = code.getattr("co_filename")?.extract()?;
         let line: u32 = code.getattr("co_firstlineno")?.extract()?;

@@ -30,6 +30,7 @@ fn word<'a, 'py, T: PyClass + PyTypeInfo>(
 /// A place of this port.
 fn queued(view: &View, slot: SlotId) -> Read<SlotId> {
     let queues = 0..view.port.queues() as QueueId;
+    // A slot that left its queue may belong to another packet by now.
     match queues.into_iter().any(|queue| view.slots(queue).any(|id| id == slot)) {
         true => Ok(slot),
         false => Err("no packet of this port is queued there".to_owned()),
@@ -39,6 +40,7 @@ fn queued(view: &View, slot: SlotId) -> Read<SlotId> {
 /// Nothing, or a length of time over 0.
 fn period(answer: &Bound<'_, PyAny>) -> Read<Option<Span>> {
     match answer.extract::<Option<u64>>() {
+        // A period of 0 would tick for ever at one time.
         Ok(Some(0)) | Err(_) => Err("None or picoseconds, over 0, are needed".to_owned()),
         Ok(ps) => Ok(ps.map(Span::from_ps)),
     }
@@ -78,6 +80,7 @@ impl Classifier for OwnClassifier {
             let last = view.port.queues() - 1;
             queue.map(|queue| queue as QueueId).ok_or(format!("a queue is needed, 0 to {last}"))
         };
+        // After a failure the run goes on by defaults until it ends.
         self.classify.ask(view, args, read).unwrap_or(0)
     }
 }
@@ -312,6 +315,8 @@ impl Scheduler for OwnScheduler {
             let fits = |queue: i64| QueueId::try_from(queue).ok().filter(|&q| eligible.contains(q));
             match word::<PySelection>(answer)?.get().0 {
                 Choice::Queue(queue) => fits(queue).map(Selection::Queue).ok_or_else(wanted),
+                // Signed in Python: a time in the past would be asked for again at once, without
+                // end.
                 Choice::NotBefore(ps) if ps as u64 > view.now.as_ps() && ps > 0 => {
                     Ok(Selection::NotBefore(Time::from_ps(ps as u64)))
                 }
@@ -319,6 +324,7 @@ impl Scheduler for OwnScheduler {
             }
         };
         let answer = self.select.ask(view, (&*self.shared.view, &*self.ends), read);
+        // Told before the answer counts: ends belong to the rounds before it.
         self.hand_on(view, &self.select, ends);
         answer.unwrap_or(Selection::Queue(first))
     }
@@ -369,6 +375,7 @@ impl Notifier for OwnNotifier {
         let read = |answer: &Bound<'_, PyAny>| match answer.is_none() {
             true => Ok(None),
             false => match *word::<PyFeedback>(answer)?.get() {
+                // Six bits on the wire, of which 0 is no feedback (IEEE 802.1Qau).
                 PyFeedback { quantized: quantized @ 1..=63, offset_bytes, delta_bytes } => {
                     Ok(Some(Feedback { flow, quantized, offset_bytes, delta_bytes }))
                 }

@@ -34,6 +34,7 @@ fn over(what: &str) -> PyErr {
 pub struct View;
 
 fn look<T>(read: impl FnOnce(qdisc::View) -> T) -> PyResult<T> {
+    // Set for the duration of a hook only: a view that was kept shows nothing.
     if VIEW.is_set() { Ok(VIEW.with(read)) } else { Err(over("view")) }
 }
 
@@ -58,6 +59,7 @@ fn at<T>(
     read: impl FnOnce(qdisc::View, qdisc::SlotId) -> T,
 ) -> PyResult<T> {
     let id = slot.get().0;
+    // Python may keep a slot longer than its packet is queued.
     look(|view| match id.index() < view.arena.capacity() {
         true => Ok(read(view, id)),
         false => Err(PyValueError::new_err("this slot is no queued packet's")),

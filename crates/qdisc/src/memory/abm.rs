@@ -58,6 +58,7 @@ impl Abm {
     /// α for a queue whose packets have this one: DT's with n and μ/b.
     fn effective(&self, queue: QueueId, alpha: f64) -> f64 {
         let part = |bytes: Bytes| (bytes.as_f64() / self.saturation).min(1.0);
+        // Read as the arrival comes, from the lengths that every port writes down as they change.
         let congested: f64 = self.place.alike(queue).map(part).sum();
         alpha / congested.max(1.0) * self.queues[queue as usize].share
     }
@@ -102,12 +103,14 @@ impl Buffer for Abm {
     }
 
     fn tick(&mut self, view: &View, n: u64) {
+        // Bytes that the line sends in an interval.
         let whole = view.port.rate().as_bps() as f64 / 8.0 * self.interval.as_secs_f64();
         let least = 1.0 / self.queues.len() as f64;
         for drain in &mut self.queues {
             // Of several intervals the last had nothing.
             let bytes = if n == 1 { drain.bytes } else { 0 };
             let share = bytes as f64 / whole;
+            // Outside this range the measurement says nothing: an idle queue is not a slow one.
             let measured = (least..=1.0).contains(&share);
             (drain.bytes, drain.share) = (0, if measured { share } else { 1.0 });
         }

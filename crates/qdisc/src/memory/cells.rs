@@ -37,6 +37,7 @@ impl Account {
 
     /// Whether `more` fit where it holds so many and its pool has `used` taken.
     pub(super) fn fits(&self, held: u64, more: u64, used: u64) -> bool {
+        // The reserve comes first, so only the cells beyond it are charged to the pool.
         let (before, after) = (self.beyond(held), self.beyond(held + more));
         let free = self.shared.saturating_sub(used);
         let fits = |alpha: f64| after as f64 <= alpha * free as f64;
@@ -94,6 +95,7 @@ impl Memory {
             parts: chip.parts(),
             ingress: sizes.pool.map_or_else(|| chip.ingress_cells(), cells),
             egress: sizes.egress.map(cells).or_else(|| chip.lossy_cells())?,
+            // A chip whose α is unknown cannot be simulated, unless the scenario gives one.
             queue: (chip.queue_cells(), alpha.or_else(|| chip.queue_alpha())?),
             group: (chip.group_cells(), group),
             headroom: chip.ingress.xoff.map(|xoff| chip.cells(xoff)),
@@ -102,6 +104,7 @@ impl Memory {
 
     /// One without cells, partitions and reserves.
     fn plain(sizes: &Sizes<'_>, apart: Bytes, alpha: Option<f64>) -> Memory {
+        // Without a chip the headroom is cut out of the pool that the inputs share.
         let pool = sizes.pool.unwrap_or(Bytes::ZERO) - apart;
         Memory {
             cell: 1,
@@ -168,6 +171,7 @@ impl GroupMay {
     /// The most that so many groups may hold each, all alike and nothing else there.
     pub fn each_of(&self, groups: f64) -> f64 {
         let free = self.shared / groups;
+        // Choudhury and Hahne's fixed point: n groups at α times the rest leave S/(1 + n·α).
         let part = self.alpha.map_or(free, |alpha| alpha * self.shared / (1.0 + groups * alpha));
         self.reserve + part.min(self.most).min(free)
     }
@@ -219,6 +223,7 @@ impl Cells {
 
     fn with(memory: &Memory, queues: &[Own], place: Place) -> Cells {
         let part = |cells: u64| cells / u64::from(memory.parts);
+        // Reserves beyond the chip's usual ones come out of the shared part, at every port.
         let (usual, alpha) = memory.queue;
         let cells = |bytes: Bytes| bytes.get().div_ceil(memory.cell.into());
         let reserve = |own: &Own| own.reserve.map_or(usual, cells);
@@ -296,6 +301,8 @@ impl Cells {
         for (input, &cells) in headroom.iter().enumerate() {
             of_parts[part_of(input as u32, parts as u32, ports)].push(cells);
         }
+        // The pool of a partition serves its own inputs alone: those that need most are counted
+        // first.
         let (mut largest, mut all) = (0, true);
         for mut of in of_parts {
             of.sort_unstable_by(|a, b| b.cmp(a));
@@ -322,10 +329,12 @@ impl Cells {
         let memory = memory.unwrap_or_else(|| Memory::plain(sizes, Bytes::ZERO, None));
         let Inputs { links, longest, shortest } = inputs;
         let room = |&link: &Input| pfc.headroom_cells(link, longest, shortest, memory.cell);
+        // Headroom of one class; each lossless class of the input needs as much.
         let headroom: Box<[u64]> = links.iter().map(room).collect();
         let classes = pfc.priorities.iter().fold(0u8, |all, class| all | 1 << class);
         let cells = |bytes: Bytes| bytes.get() / u64::from(memory.cell);
         let every = headroom.iter().sum::<u64>() * u64::from(classes.count_ones());
+        // SONiC's `over_subscribe_ratio`: not every group is expected to pause at once.
         let shared = |ratio: f64| (every as f64 / ratio).ceil() as u64;
         let given = pfc.headroom_pool.map(cells).or(pfc.over_subscription.map(shared));
         let given = given.or(memory.headroom);
@@ -341,6 +350,7 @@ impl Cells {
         let (usual, alpha) = memory.group;
         let reserve = pfc.reserve.map_or(usual, cells);
         let alpha = match pfc.threshold {
+            // A fixed threshold takes the place of the dynamic one, not both at once.
             Some(_) => None,
             None => Some(pfc.alpha.unwrap_or(alpha)),
         };
@@ -363,6 +373,7 @@ impl Cells {
     }
 
     fn cells(&self, packet: &Packet) -> u64 {
+        // A packet takes whole cells: one of 65 bytes in cells of 64 costs 128.
         packet.len_bytes.div_ceil(self.cell).into()
     }
 
@@ -399,6 +410,8 @@ impl Cells {
         let (own, input) = (self.place.port(), self.input(packet));
         let part = self.part(input);
         let (parts, ports) = (self.parts, self.place.ports());
+        // Ingress accounting alone: a lossless packet is charged to its group and to no egress
+        // queue.
         let counted = self.place.with_lossless(packet.class, |lossless, pools| {
             let group = (input as u16, packet.class);
             let used = pools.groups(part, 0);
@@ -415,6 +428,7 @@ impl Cells {
         let after = |held: u64| if came { held + cells } else { held - cells };
         let Queue { held, account } = self.queues[usize::from(queue)];
         self.queues[usize::from(queue)].held = after(held);
+        // Only cells beyond the reserve are taken from the pool: a group within it changes nothing.
         let change = |account: &Account, held: u64| {
             account.beyond(after(held)) as i64 - account.beyond(held) as i64
         };

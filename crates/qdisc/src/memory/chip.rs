@@ -90,6 +90,7 @@ impl Chip {
 
     /// Cells of so many bytes.
     pub fn cells(&self, bytes: u64) -> u64 {
+        // Whole cells: what is left of the last is no use.
         bytes / u64::from(self.cell)
     }
 
@@ -114,6 +115,7 @@ impl Chip {
         if !gross {
             return self.cells(size);
         }
+        // Gross: the pool's size holds the headroom, and every port's reserves.
         let own =
             GROUPS * self.group_cells() + u64::from(self.parts()) * QUEUES * self.queue_cells();
         self.cells(size - xoff.unwrap_or(0)).saturating_sub(u64::from(self.ports) * own)
@@ -127,8 +129,10 @@ impl Chip {
     /// α of a lossy queue. Where its threshold multiplies with its port's: what has the same effect
     /// on a queue that has its port alone, α_p·α_q/(1 + α_q).
     pub fn queue_alpha(&self) -> Option<f64> {
+        // SONiC's `dynamic_th` is log₂ α.
         let alpha = libm::exp2(f64::from(self.alpha_queue?));
         let port = self.alpha_port.map(|port| libm::exp2(f64::from(port)));
+        // The queue holds α_q of what the port's share leaves, so that the port's α bounds it.
         Some(port.map_or(alpha, |port| port * alpha / (1.0 + alpha)))
     }
 
@@ -136,6 +140,7 @@ impl Chip {
     pub fn queue_limit(&self) -> Option<f64> {
         let (alpha, shared) = (self.queue_alpha()?, self.lossy_cells()? as f64);
         let part = shared / f64::from(self.parts());
+        // A queue alone: x = α · (part − x).
         Some(self.queue_cells() as f64 + alpha * part / (1.0 + alpha))
     }
 
@@ -143,6 +148,7 @@ impl Chip {
     pub fn pause(&self, groups: u32) -> Option<f64> {
         let alpha = libm::exp2(f64::from(self.alpha_group?));
         let part = self.ingress_cells() as f64 / f64::from(self.parts());
+        // As many groups as pause at once: x = α · (part − n · x).
         Some(self.group_cells() as f64 + alpha * part / (1.0 + f64::from(groups) * alpha))
     }
 
@@ -171,6 +177,7 @@ pub struct Asic(pub &'static Chip);
 const NAMES: [&str; CHIPS.len()] = {
     let mut names = [""; CHIPS.len()];
     let mut i = 0;
+    // `const` allows no iterators, hence the loop.
     while i < names.len() {
         names[i] = CHIPS[i].name;
         i += 1;

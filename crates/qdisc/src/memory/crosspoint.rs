@@ -63,10 +63,12 @@ impl Crosspoint {
         arrival: u64,
         rng: &mut dyn Random,
     ) -> Option<crate::SlotId> {
+        // One draw over all cells, the arrival's last: who holds more of them is hit more often.
         let mut left = rng.below(self.used[queue as usize] + arrival);
         view.slots(queue).find(|&slot| {
             let cells = self.cells(view.arena.packet(slot));
             let here = left < cells;
+            // Wraps only at the packet that was found, after which nothing is read.
             left = left.wrapping_sub(cells);
             here
         })
@@ -86,6 +88,7 @@ impl Buffer for Crosspoint {
             return Admission::In;
         }
         let victim = match self.overflow {
+            // Larger than the whole queue: no number of victims would make it fit.
             Overflow::Random if arrival <= self.limit => self.drawn(view, queue, arrival, rng),
             _ => None,
         };
@@ -94,6 +97,7 @@ impl Buffer for Crosspoint {
 
     fn full(&self, _: &View, queue: QueueId, packet: &Packet) -> bool {
         let arrival = self.cells(packet);
+        // Random drop can always make space, unless the packet is larger than the queue.
         let held = if self.overflow == Overflow::Tail { self.used[queue as usize] } else { 0 };
         held + arrival > self.limit
     }

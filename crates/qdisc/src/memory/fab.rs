@@ -32,6 +32,7 @@ impl Young {
 
     /// Whether an arrival's flow is one, the arrival counted.
     pub(super) fn counts(&mut self, now: Time, packet: &Packet) -> bool {
+        // Only to bound the memory: a flow's own silence is checked below, at its next packet.
         if now >= self.sweep {
             self.sent.retain(|_, (_, last)| now.since(*last) <= SILENCE);
             self.sweep = now + SILENCE;
@@ -42,6 +43,7 @@ impl Young {
         }
         *sent += u64::from(packet.len_bytes);
         *last = now;
+        // Strictly under the limit: the packet that reaches it is the first of an old flow.
         *sent < self.limit.get()
     }
 }

@@ -97,6 +97,7 @@ impl Place {
 
     /// The first of a switch that has lossless groups.
     pub(super) fn lossless(mut self, lossless: Lossless, apart: u64) -> Place {
+        // Only the first port exists yet, so the memory is still its own.
         if let Some(holdings) = Arc::get_mut(&mut self.holdings) {
             holdings.lossless = Some((Mutex::new(lossless), apart));
         }
@@ -117,6 +118,7 @@ impl Place {
     ) -> Option<T> {
         let (lossless, _) = self.holdings.lossless.as_ref()?;
         // The ports of a switch are one thread's: nobody else has it.
+        // A lock poisoned by a panic still guards counters that are whole.
         let mut lossless = lossless.lock().unwrap_or_else(PoisonError::into_inner);
         lossless.has(class).then(|| act(&mut lossless, self.pools()))
     }

@@ -78,6 +78,7 @@ impl Lossless {
 
     /// Whether a class is lossless.
     pub(super) fn has(&self, class: u8) -> bool {
+        // A DSCP of 8 or more is no priority (802.1Q has 3 bits), and would shift beyond the mask.
         class < PRIORITIES && self.classes >> class & 1 == 1
     }
 
@@ -116,6 +117,8 @@ impl Lossless {
             self.paused.push((input, class));
             self.signals.push_back(Signal { input, class, pause: true });
         }
+        // Checked even where the pause went out before: the neighbour's packets on the cable still
+        // come.
         let headroom = self.group(input, class).headroom;
         headroom + cells <= self.headroom[usize::from(input)] && cells <= self.pool[part]
     }
@@ -129,6 +132,7 @@ impl Lossless {
         used: u64,
     ) -> u64 {
         let account = self.account(input);
+        // Computed again: `admits` answers a question, and only what is stored may be charged.
         let shares = self.shares(input, class, cells, used);
         let group = self.group(input, class);
         group.held += cells;
@@ -150,6 +154,7 @@ impl Lossless {
         let group = self.group(input, class);
         // Headroom is given back first.
         let of_headroom = cells.min(group.headroom);
+        // The shared part of the group, before: what is in its headroom is not charged to the pool.
         let before = account.beyond(group.held - group.headroom);
         group.held -= cells;
         group.headroom -= of_headroom;
@@ -194,6 +199,7 @@ impl Lossless {
             let group = self.group(input, class);
             let below = match resumes_at {
                 Some(most) => group.held <= most,
+                // Without the headroom, which is empty where this counts.
                 None => account.beyond(group.held) as f64 <= account.threshold(used, offset),
             };
             if part_of(input) == part && group.headroom == 0 && below {

@@ -43,6 +43,7 @@ impl Buffer for Lqd {
         let own = self.own(queue);
         let longest = self.place.longest(own, true);
         match longest {
+            // The arrival would make its own queue the longest: dropping it is pushing it out.
             _ if longest == own => Admission::Out(DropReason::Full),
             QueueOf { port, queue } if port == own.port => Admission::PushOut(view.tail(queue)),
             // The switch asks what is to go for it.
@@ -63,6 +64,7 @@ impl Buffer for Lqd {
         self.place.note(view, queue);
     }
 
+    // Asked of the port where the packet came in, whose own queue now counts the arrival.
     fn expels(&mut self, view: &View) -> Option<Expulsion> {
         let of = || self.place.longest(self.own(self.last), false);
         (view.pool.used > view.pool.capacity).then(|| Expulsion { of: of(), end: End::Tail })

@@ -123,7 +123,9 @@ impl<A: Alpha> Buffer for Dynamic<A> {
 /// In, if its queue then holds no more than α times what the pool has left.
 fn dynamic_threshold(view: &View, queue: QueueId, packet: &Packet, alpha: f64) -> Admission {
     let free = view.pool.capacity.saturating_sub(view.pool.used);
+    // Rounded down: a queue may not exceed the threshold by a fraction of a byte.
     let limit = (alpha * free.as_f64()) as u64;
+    // A large α allows more than the memory has, so the free space is a limit of its own.
     if packet.len_bytes as u64 > free.get() {
         return Admission::Out(DropReason::Full);
     }

@@ -63,6 +63,7 @@ impl<A: Alpha> Buffer for Occamy<A> {
             return None;
         }
         let free = view.pool.capacity.get().saturating_sub(view.pool.used.get());
+        // Strictly over the threshold: a queue that is exactly at it is left alone.
         let Some(of) = self.place.next_over(|queue| self.alpha.of(queue) * free as f64) else {
             // Expulsions that were not needed are not saved up.
             next.store(now, Relaxed);
@@ -71,6 +72,7 @@ impl<A: Alpha> Buffer for Occamy<A> {
         let rate = self.rate.unwrap_or_else(|| {
             Rate::from_bps(view.port.rate().as_bps().saturating_mul(self.place.ports()))
         });
+        // From `due` and not from now: losses that fell due between two arrivals are made up for.
         next.store(due + rate.tx_time(self.packet.get() as u32).as_ps(), Relaxed);
         Some(Expulsion { of, end: End::Head })
     }

@@ -120,6 +120,8 @@ impl Pfc {
     pub fn alpha_at(&self, alpha: f64, rate: Rate) -> f64 {
         let Some(slow) = self.alpha_rate else { return alpha };
         let (mut alpha, mut bps) = (alpha, rate.as_bps());
+        // α doubles with each doubling of the rate begun, since a faster input fills its group
+        // faster.
         while bps > slow.as_bps() && alpha < 1.0 {
             alpha = (2.0 * alpha).min(1.0);
             bps /= 2;
@@ -130,7 +132,9 @@ impl Pfc {
     /// The part of a line that pause frames of every class take while all are paused: each is sent again
     /// after half of its quanta, of which it takes one itself.
     pub fn pauses_share(&self) -> f64 {
+        // A quantum is 512 bit times, a frame of 64 bytes just one.
         let frame_quanta = f64::from(FRAME_BYTES) * 8.0 / QUANTUM_BITS as f64;
+        // A frame is repeated after half of its pause, so there are two in each.
         2.0 * frame_quanta * self.priorities.len() as f64 / f64::from(self.quanta)
     }
 
@@ -141,9 +145,11 @@ impl Pfc {
 
     /// From a pause frame's last bit to the last start of a packet, at a rate.
     pub fn response(&self, rate: Rate) -> Span {
+        // Rates between two rows, such as 30 Gbps, have the allowance of the next faster one.
         let gbps = rate.as_bps().div_ceil(1_000_000_000);
         let allowed = RESPONSE_QUANTA.iter().find(|&&(up_to, _)| gbps <= up_to);
         let (_, allowed) = allowed.unwrap_or(&RESPONSE_QUANTA[RESPONSE_QUANTA.len() - 1]);
+        // Faster than 800 Gbps: the last row in quanta, thus a shorter time.
         self.response.unwrap_or_else(|| quanta(*allowed, rate))
     }
 
@@ -161,8 +167,10 @@ impl Pfc {
         let Input { rate, delay } = input;
         let sent = |time: Span| {
             let bits = u128::from(time.as_ps()) * u128::from(rate.as_bps());
+            // Rounded up: a bit that is on its way needs space.
             Bytes::new(bits.div_ceil(8 * u128::from(PS_PER_S)) as u64)
         };
+        // Sums of time are converted and then subtracted, so that no term is rounded up on its own.
         let (cable, piped) = (delay * 2, delay * 2 + self.pipeline);
         let all = piped + self.response(rate);
         [
@@ -184,6 +192,7 @@ impl Pfc {
             Some(headroom) => headroom.get() / cell,
             None => {
                 let needed = u128::from(self.needed_headroom(input, mtu).get());
+                // A length of zero would divide by zero below.
                 let least = least.get().max(1);
                 // The shortest, or the shortest that just needs another cell.
                 let just = least.saturating_sub(1).div_ceil(cell) * cell + 1;

@@ -119,6 +119,7 @@ impl Driver {
     /// makes up for.
     #[inline]
     pub fn settle_late(&mut self, wire: &mut impl Wire, now: Time, earliest: Time) {
+        // Ends because each turn moves `due` on: a scheduler's `NotBefore` must be later than now.
         while self.due() <= now {
             self.transmit(wire, self.due().max(earliest));
         }
@@ -133,6 +134,7 @@ impl Driver {
         if self.queued == 0 && self.busy_until <= now && plain {
             match self.port.pass(slot, &mut wire.cx(now)) {
                 Passed::Sent { until, marked, .. } => {
+                    // `queued` stays 0: the packet never waited.
                     self.sent(until);
                     wire.sent(slot, marked, now, until);
                 }
@@ -152,6 +154,7 @@ impl Driver {
             return;
         }
         self.store(slot, wire, now);
+        // The queue may still be empty: the memory may have refused the arrival.
         if self.busy_until <= now && self.queued > 0 && self.up {
             self.transmit(wire, now);
         }
@@ -187,6 +190,7 @@ impl Driver {
     /// Puts the port's next packet on the line at `now`, if it gives one.
     #[inline]
     pub fn transmit(&mut self, wire: &mut impl Wire, now: Time) {
+        // A flag of this struct: most ports are never paused, and need not search their pauses.
         let dequeued = match self.pausable {
             false => self.port.dequeue(&mut wire.cx(now)),
             true => self.port.dequeue_unpaused(&mut wire.cx(now)),
@@ -249,6 +253,8 @@ impl Driver {
 
     /// Puts a MAC control frame of so many bytes on the line of a settled port, before all that waits.
     pub fn control(&mut self, slot: SlotId, len_bytes: u32, wire: &mut impl Wire, now: Time) {
+        // A frame waits for the packet on the line (non-preemptive), but not for those that are
+        // queued.
         let start = self.busy_until.max(now);
         self.busy_until = self.port.control(len_bytes, start);
         wire.sent(slot, false, start, self.busy_until);

@@ -261,6 +261,8 @@ impl<S: Scheme> Port<S> {
             let view = View::new(cx.now, &self.state, cx.pool, cx.arena).idle_for(idle);
             match self.scheme.admit(&view, queue, &packet, cx.rng) {
                 Admission::In => return Ok(Arrival { packet, queue, intent, idle }),
+                // Only a refusal by the memory can become a trim: the marker's drops above are
+                // final.
                 Admission::Out(why) => return Err(self.turn_away(slot, refused, why, cx)),
                 Admission::PushOut(victim) => self.drop_queued(victim, DropReason::PushedOut, cx),
             }
@@ -410,6 +412,7 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
         let arrival = match self.arrive(slot, cx) {
             Ok(arrival) => arrival,
             Err(Refused::Dropped(queue, why)) => return Enqueued::Dropped(queue, why),
+            // Nothing is left to do: `Port::put` has stored the remains and called the hooks.
             Err(Refused::Trimmed(queue)) => return Enqueued::In(queue),
         };
         self.store(slot, &arrival, cx);
@@ -448,6 +451,7 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
 
     fn pause(&mut self, queue: QueueId, from: Time, until: Time, now: Time) {
         self.state.seldom.pauses.pause(queue, from, until, now);
+        // A resume is counted too: on the wire it is a PFC frame with a quanta field of zero.
         self.state.seldom.frames.heard += 1;
     }
 
@@ -480,6 +484,8 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
         let arrival = match self.arrive(slot, cx) {
             Ok(arrival) => arrival,
             Err(Refused::Dropped(queue, why)) => return Passed::Dropped(queue, why),
+            // An empty port has nobody to swap with, so the one packet that waits is the arrival's
+            // remains.
             Err(Refused::Trimmed(queue)) => return Passed::Stored(queue),
         };
         let Arrival { packet, queue, idle, .. } = arrival;
@@ -577,10 +583,13 @@ impl<S: Scheme> Port<S> {
             let all = self.state.backlogged;
             self.state.backlogged = all.without(held);
             if self.state.backlogged.is_empty() && !all.is_empty() {
+                // Not `Empty`: packets wait, and their pause ends without another operation of the
+                // port.
                 self.state.backlogged = all;
                 return Dequeued::NotBefore(self.state.seldom.pauses.ends(all, cx.now));
             }
             let selection = self.scheme.select(&view(&self.state, cx));
+            // Restored before the other hooks: for them a paused queue is as backlogged as any.
             self.state.backlogged = all;
             let (queue, slot) = match selection {
                 Selection::Queue(queue) => (queue, self.state.queues[queue as usize].list.head),

@@ -15,6 +15,7 @@ pub enum Ecn {
     #[default]
     NotEct = 0b00,
     /// ECN-capable transport, codepoint ECT(1).
+    // RFC 3168 numbers the codepoints against their names: ECT(1) is 01, ECT(0) is 10.
     Ect1 = 0b01,
     /// ECN-capable transport, codepoint ECT(0).
     Ect0 = 0b10,

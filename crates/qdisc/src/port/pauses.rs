@@ -107,8 +107,11 @@ impl Paused {
             return if self.watched() { self.looks.next } else { Time::NEVER };
         }
         let turn = match (guard, self.storm, self.since) {
+            // One pause may have lasted all the detection time: then its only frame is so old that
+            // the storm ends as it begins.
             (Some(guard), Some((began, last)), _) => Some(began.max(last + guard.restoration)),
             (Some(guard), None, Some(since)) => {
+                // A pause that runs out by then, even at the same instant, is no storm.
                 Some(since + guard.detection).filter(|&turn| turn < self.until)
             }
             _ => None,
@@ -129,6 +132,8 @@ impl Paused {
             match (self.next.pop_front_if(|_| frame <= turn), poll) {
                 (Some((from, until)), poll) => {
                     if let Some((guard, poll)) = poll.filter(|_| !self.watched()) {
+                        // SONiC's timer ticks whether or not there is traffic: looks come at
+                        // multiples of the interval.
                         let nth = from.as_ps().div_ceil(poll.as_ps());
                         let next = Time::from_ps(nth * poll.as_ps());
                         self.looks = Looks { next, left: guard.detection, ..Looks::default() };
@@ -160,6 +165,7 @@ impl Paused {
         if turns {
             self.turns(now);
             let of = if self.storm.is_some() { guard.restoration } else { guard.detection };
+            // `turns` has ended the hold, so that `held` as read above is out of date.
             self.looks = Looks { held: false, left: of, ..self.looks };
         }
         if self.since.is_some() && !held {
@@ -296,6 +302,8 @@ impl Pauses {
 
     /// A queue's as of now, without its holds of before.
     fn at(&self, queue: QueueId, now: Time) -> Option<Paused> {
+        // Field by field and not a clone: the past holds may be 100,000 pairs, and nobody asks for
+        // them.
         let Paused {
             queue, from, until, since, most, ref next, total, storm, storms, looks, ..
         } = *self.queues.iter().find(|paused| paused.queue == queue)?;
@@ -320,6 +328,8 @@ impl Pauses {
     /// Whether a queue has been held between a time and now.
     pub fn held_after(&self, queue: QueueId, from: Time, now: Time) -> bool {
         let before = self.queues.iter().find(|paused| paused.queue == queue);
+        // `at` leaves the past holds out, so the last of them is added here; earlier ones ended
+        // earlier.
         let before = before.and_then(|paused| paused.holds.last().copied());
         let Some(mut paused) = self.at(queue, now) else { return false };
         paused.close(paused.until.min(now));

@@ -63,6 +63,7 @@ impl QueueSet {
     /// The lowest queue from `from` on, or else the lowest of all.
     #[inline]
     pub fn next_from(self, from: QueueId) -> Option<QueueId> {
+        // Shifting down and up clears the lower bits; a shift by 64 would overflow.
         let above = if from as usize >= MAX_QUEUES { 0 } else { self.0 >> from << from };
         QueueSet(above).first().or_else(|| self.first())
     }

@@ -96,10 +96,14 @@ impl<S: Scheme> Port<S> {
         if rules.swaps && self.swap(slot, refused, rules, cx) {
             return Refused::Trimmed(rules.queue);
         }
+        // For the scheme the whole packet never entered; the remains then come as a packet of
+        // another queue.
         self.scheme.refused(&view(&self.state, cx).idle_for(idle), queue, packet, why);
         match self.trim(slot, (queue, idle), rules, cx) {
             Ok(()) => Refused::Trimmed(rules.queue),
             Err(why) => {
+                // Counted at its full length: nothing of it was cut, since nothing of it was
+                // stored.
                 self.count_drop(queue, packet.len_bytes, why);
                 Refused::Dropped(queue, why)
             }
@@ -135,6 +139,7 @@ impl<S: Scheme> Port<S> {
             trimming.cut_bytes += u64::from(whole.len_bytes - len_bytes);
         }
         self.put(slot, packet, rules.queue, idle, cx);
+        // After `put`, which resets the note.
         cx.arena.slot_mut(slot).note = Note::Trimmed;
         Ok(())
     }
@@ -148,6 +153,7 @@ impl<S: Scheme> Port<S> {
         cx: &mut Cx,
     ) -> bool {
         let last = self.state.queues[usize::from(queue)].list.tail;
+        // The highest bit of the draw is a fair coin.
         if last.is_none() || cx.rng.next_u64() >> 63 == 0 {
             return false;
         }
@@ -157,6 +163,8 @@ impl<S: Scheme> Port<S> {
             return false;
         }
         self.unlink(last, queue, victim.len_bytes, cx);
+        // The scheme must forget the whole packet; the counters learn below whether it counts as a
+        // drop.
         self.scheme.removed(&view(&self.state, cx), queue, &victim, DropReason::PushedOut);
         self.put(slot, *packet, queue, idle, cx);
         if let Err(why) = self.trim(last, (queue, Span::ZERO), rules, cx) {

@@ -238,6 +238,8 @@ impl PortState {
     }
 
     pub(crate) fn set_rate(&mut self, rate: Rate) {
+        // Before the rate changes: `begun` divides the bytes since the last change by the rate in
+        // force.
         self.seldom.busy = Busy { before: self.begun(), bytes: self.line_bytes() };
         self.line = Line::new(rate);
         let ps_per_byte = (8 * PS_PER_S) as f64 / rate.as_bps() as f64;
@@ -304,6 +306,7 @@ impl PortState {
     /// each division, so that their sum is one division for each rate.
     fn begun(&self) -> Span {
         let Busy { before, bytes } = self.seldom.busy;
+        // 8·10¹² a byte overflows 64 bits after 2.3 MB.
         let work = u128::from(8 * PS_PER_S) * u128::from(self.line_bytes() - bytes);
         before + Span::from_ps((work / u128::from(self.rate().as_bps())) as u64)
     }
@@ -316,6 +319,8 @@ impl PortState {
     /// the line is not sent.
     pub fn pause_frames(&self, now: Time) -> PauseFrames {
         let Row { frames, until, each } = self.seldom.row;
+        // Frames that still wait are the last of the row; the one on the line counts as sent. A
+        // packet behind the row shows that all of it was sent.
         let left = if until == self.busy_until { until.since(now).as_ps() } else { 0 };
         let wait = left.div_ceil(each.as_ps().max(1)).saturating_sub(1).min(frames);
         PauseFrames { sent: self.seldom.frames.sent - wait, ..self.seldom.frames }
@@ -371,7 +376,10 @@ impl PortState {
         let trimming = self.seldom.trimming.as_deref();
         let cut_bytes = trimming.map_or(0, |trimming| trimming.cut_bytes);
         Counters {
+            // Derived from what became of each packet, so that an arrival costs no counter of its
+            // own.
             arrived: self.sent + drops.iter().sum::<u64>() + u64::from(self.packets),
+            // Bytes cut off by trimming arrived too, but were neither sent nor dropped.
             arrived_bytes: self.sent_bytes + dropped_bytes + cut_bytes + self.bytes,
             sent: self.sent,
             sent_bytes: self.sent_bytes,

@@ -21,6 +21,7 @@ impl Scheduler for Fifo {
         if view.port.queues() == 1 {
             return Selection::Queue(first);
         }
+        // `min_by_key` keeps the first of equal times, so the lower queue number goes first.
         let oldest = backlogged.iter().min_by_key(|&q| view.arena.arrived(view.head(q)));
         Selection::Queue(oldest.unwrap_or(first))
     }

@@ -14,6 +14,7 @@ use crate::port::packet::{Packet, QueueId};
 use crate::port::view::{DropReason, View};
 use switchbed_units::Time;
 
+// No queue has this number: a port has at most 64.
 const NONE: QueueId = QueueId::MAX;
 
 /// Aligned, so that none lies in two cache lines.
@@ -122,6 +123,8 @@ impl<const CARRY: bool> Round<CARRY> {
         // Vacated earlier than now: the queue was seen empty, so it starts anew at the end.
         let entry = &self.entries[queue as usize];
         if entry.listed && entry.vacated < now {
+            // Unlinked now, since `removed` could not know whether an arrival would follow at the
+            // same instant.
             self.leave(queue);
         }
         self.entries[queue as usize].listed
@@ -129,6 +132,7 @@ impl<const CARRY: bool> Round<CARRY> {
 
     #[inline]
     fn select(&mut self, view: &View, ends: &mut dyn FnMut(ServiceEnd)) -> Selection {
+        // The second test: a queue that a push-out emptied is still listed.
         if self.first == NONE || view.port.backlogged().is_empty() {
             return Selection::Empty;
         }
@@ -151,6 +155,7 @@ impl<const CARRY: bool> Round<CARRY> {
             if !entry.visited {
                 entry.visited = true;
                 entry.sent = false;
+                // A quantum is due once in a round, on top of what the queue carries over.
                 entry.deficit += view.port.quantum(queue).get();
             }
             if head <= entry.deficit {
@@ -177,6 +182,7 @@ impl<const CARRY: bool> Round<CARRY> {
         ends: &mut dyn FnMut(ServiceEnd),
     ) {
         let entry = &mut self.entries[queue as usize];
+        // Never below zero: `select` has chosen a queue only where its head fits the deficit.
         entry.deficit -= packet.len_bytes as u64;
         entry.sent = true;
         if view.port.queue_packets(queue) == 0 {
@@ -189,6 +195,7 @@ impl<const CARRY: bool> Round<CARRY> {
     /// A round of one packet: it joins, is served within its quantum and leaves.
     #[inline]
     fn passes(&self, view: &View, queue: QueueId, packet: &Packet) -> bool {
+        // Otherwise the packet would save up over several rounds, for which `select` must be asked.
         self.first == NONE && packet.len_bytes as u64 <= view.port.quantum(queue).get()
     }
 
@@ -257,6 +264,7 @@ macro_rules! discipline {
                 until: Time,
                 ends: &mut dyn FnMut(ServiceEnd),
             ) {
+                // `leave` would set the deficit to 0, where it already is: the queue never joined.
                 ends(ServiceEnd { queue, started: view.now, ended: until });
             }
         }

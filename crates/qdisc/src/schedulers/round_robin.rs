@@ -33,6 +33,7 @@ impl Scheduler for RoundRobin {
         _: Time,
         _: &mut dyn FnMut(ServiceEnd),
     ) {
+        // Past the last queue: `next_from` then begins at the lowest again.
         self.next = queue + 1;
     }
 

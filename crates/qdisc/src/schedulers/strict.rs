@@ -20,6 +20,7 @@ impl Levels for QueueId {
         queue < *self
     }
     fn first_of(&self, backlogged: QueueSet) -> Option<QueueId> {
+        // The lowest backlogged queue is strict, or none is.
         backlogged.first().filter(|queue| queue < self)
     }
 }
@@ -29,6 +30,7 @@ impl Levels for QueueSet {
         self.contains(queue)
     }
     fn first_of(&self, backlogged: QueueSet) -> Option<QueueId> {
+        // The intersection of two sets, by taking away twice.
         backlogged.without(backlogged.without(*self)).first()
     }
 }

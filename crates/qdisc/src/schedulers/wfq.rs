@@ -42,14 +42,19 @@ impl Wfq {
 
 impl Scheduler for Wfq {
     fn enqueued(&mut self, view: &View, queue: QueueId, _: &Packet) {
+        // The queue was busy until this instant, or it is again: its tag goes on where it stopped.
         if view.port.queue_packets(queue) > 1 || self.vacated[queue as usize] == view.now {
             return;
         }
+        // Alone at the port, as the packet is: then all tags would be equal, and rounding errors
+        // stop growing.
         if view.port.packets() == 1 {
             self.starts.fill(0.0);
             self.now = 0.0;
         } else {
             let start = &mut self.starts[queue as usize];
+            // An idle queue cannot save up a right to send: it starts no earlier than the tag in
+            // service.
             *start = start.max(self.now);
         }
     }
@@ -76,6 +81,7 @@ impl Scheduler for Wfq {
         _: &mut dyn FnMut(ServiceEnd),
     ) {
         let finish = self.finish(view, queue, packet.len_bytes);
+        // The start of the packet behind it, as `finish` of this one.
         self.starts[queue as usize] = finish;
         // Where a push-out left a shorter head, a tag may lag behind the others'.
         self.now = self.now.max(finish);

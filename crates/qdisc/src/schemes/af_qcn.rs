@@ -182,6 +182,7 @@ impl AfQcn {
     /// Makes it for a port of `queues` queues.
     pub fn new(settings: AfQcnSettings, queues: usize) -> Self {
         let arrivals = Arrivals::new(settings.beta, settings.active_threshold.as_f64());
+        // Before the first interval has ended nobody has more than a share.
         let controller = Controller { arrivals, level: f64::INFINITY };
         AfQcn {
             sampler: Sampler::new(settings.qcn, queues),
@@ -200,13 +201,16 @@ impl AfQcn {
         let Controller { arrivals, level } = &self.queues[queue as usize];
         let Some(bytes) = arrivals.active_bytes(self.settings.party.of(packet)) else { return 0 };
         let (weight, cap) = self.settings.shares.over(packet.class, self.settings.interval);
+        // 1 − fair share / what it sent: 0 for who stays under its share, near 1 for who takes all.
         let excess = 1.0 - cap.min(level * weight) / bytes;
+        // A party without any share would come to 64, one more than 6 bits hold.
         (64.0 * excess.clamp(0.0, 1.0)).min(FULL_SCALE as f64) as i32
     }
 
     /// Equation 4, as it is sent; 0 where nothing is.
     fn combined(&self, congestion: i32, unfairness: i32) -> u8 {
         let AfQcnSettings { alpha, signed, rounding, .. } = self.settings;
+        // Unsigned, a queue that drains adds nothing, and unfairness alone may still speak.
         let congestion = if signed { congestion } else { congestion.max(0) };
         let value = (1.0 - alpha) * congestion as f64 + alpha * unfairness as f64;
         let whole = match rounding {
@@ -236,6 +240,7 @@ impl Notifier for AfQcn {
         self.count(queue, packet);
         let sample = self.sampler.stored(view, queue, packet, rng)?;
         let quantized = self.combined(sample.quantized, self.unfairness(queue, packet));
+        // 802.1Qau sends no message for a feedback of 0 or more.
         (quantized > 0).then(|| sample.feedback(packet.flow, quantized))
     }
 
@@ -257,6 +262,7 @@ impl Notifier for AfQcn {
     fn set_share(&mut self, class: u8, share: Share) {
         self.settings.shares.set(class, share);
         for queue in &mut self.queues {
+            // Weights and caps count at once, not with the next interval.
             queue.level(&self.settings.shares, self.settings.interval);
         }
     }

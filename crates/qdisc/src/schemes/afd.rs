@@ -139,6 +139,7 @@ impl Afd {
     /// Makes it for a port of `queues` queues.
     pub fn new(settings: AfdSettings, queues: usize) -> Self {
         let arrivals = Arrivals::new(settings.beta, 0.0);
+        // Before the first interval ends nobody has sent more than its share.
         let queue = Queue { arrivals, fair_bytes: f64::INFINITY, old_bytes: 0 };
         Afd { queues: vec![queue; queues].into(), settings }
     }
@@ -153,6 +154,7 @@ impl Afd {
         let Queue { arrivals, fair_bytes, .. } = &self.queues[queue as usize];
         let Some(bytes) = arrivals.active_bytes(self.settings.party.of(packet)) else { return 0.0 };
         let (weight, cap) = self.settings.shares.over(packet.class, self.settings.interval);
+        // Under its share a party has a chance of 0 or less: nothing of it is dropped.
         1.0 - cap.min(fair_bytes * weight) / bytes
     }
 
@@ -166,6 +168,7 @@ impl Afd {
 impl Marker for Afd {
     fn intend(&self, _: &View, queue: QueueId, packet: &Packet, rng: &mut dyn Random) -> Intent {
         let p = self.probability(queue, packet);
+        // No draw where the outcome is certain.
         if p <= 0.0 || rng.unit() >= p {
             Intent::Pass
         } else if self.settings.marks {
@@ -205,12 +208,16 @@ impl Marker for Afd {
                 let weights = queue.arrivals.active().map(|(class, _)| shares.of(class).weight);
                 let parties: f64 = weights.sum::<f64>().max(1.0);
                 let off = |bytes: u64| bytes as f64 - reference.as_f64();
+                // Equation 2 with its signs turned: a queue over its reference lowers the share.
                 let step = a2 * off(queue.old_bytes) - a1 * off(length);
                 let step = if divided { step / parties } else { step };
+                // At the end of the first interval M_fair is still infinite: it starts from an
+                // equal part of the line.
                 let before = queue
                     .fair_bytes
                     .min(line_bytes / if queue.fair_bytes.is_finite() { 1.0 } else { parties });
                 let fair = (before + step).clamp(0.0, line_bytes);
+                // Without arrivals and with a fair share at its bound the steps repeat themselves.
                 let settled = (fair, length) == (queue.fair_bytes, queue.old_bytes);
                 (queue.fair_bytes, queue.old_bytes) = (fair, length);
                 if settled && queue.arrivals.active().next().is_none() {

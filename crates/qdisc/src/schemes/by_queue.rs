@@ -39,6 +39,7 @@ impl ByQueue {
         for (queue, &member) in by_queue.iter_mut().zip(of) {
             *queue = member as u8;
         }
+        // The greatest common divisor: every member's intervals end at ends of these.
         let period = members.iter().filter_map(|member| member.period()).reduce(common_divisor);
         ByQueue { of: by_queue, members: members.into(), period, ended: 0 }
     }
@@ -91,6 +92,7 @@ pub fn build(choices: &[Choice], site: impl Fn() -> Site) -> Result<Built, Strin
     }
     let mut members = Vec::new();
     for choice in different {
+        // Markers alone: their site's other seats stay for the port's.
         match choice.build(site().collecting()) {
             Built::Marker(member, _) => members.push(member),
             Built::Port(_) | Built::Bare(..) => {
@@ -182,8 +184,10 @@ impl Marker for ByQueue {
         for member in &mut self.members {
             let Some(period) = member.period() else { continue };
             let units = period.as_ps() / unit.as_ps();
+            // Ends of the member's own intervals among these.
             let due = self.ended / units - before / units;
             if due > 0 {
+                // A member's interval may have ended earlier than the last of the common ones.
                 let since = unit * (self.ended % units);
                 member.tick(&View { now: view.now - since, ..*view }, due);
             }

@@ -65,6 +65,7 @@ impl CedmParams {
     /// Section IV-C: w_s = 1 − N^(−1/L).
     fn w_s(&self) -> f64 {
         let (senders, decrease) = (self.senders.unwrap_or(2), self.decrease.unwrap_or(5));
+        // Solves (1 − w)^decrease = 1 / senders: 0.129 for 5 packets and 2 senders.
         self.w_s.unwrap_or_else(|| 1.0 - libm::pow(senders as f64, -1.0 / decrease as f64))
     }
 }
@@ -174,7 +175,9 @@ impl Marker for Cedm {
             return Intent::Pass;
         }
         let bytes = view.port.queue_bytes(queue) + Bytes::new(packet.len_bytes as u64);
+        // A slope of 0 counts as growth: a queue that stands is to be marked.
         let grows = self.queues[queue as usize].slope >= 0.0;
+        // From K2 on whatever the slope: the buffer is near its end.
         let marks = bytes >= self.settings.k2 || grows && bytes >= self.settings.k1;
         if marks { Intent::Mark } else { Intent::Pass }
     }
@@ -192,10 +195,12 @@ impl Marker for Cedm {
         if !self.has_payload(len_bytes) {
             return Departure::Pass;
         }
+        // The packet that leaves is still counted by the view.
         let bytes = view.port.queue_bytes(queue).get() - len_bytes as u64;
         let CedmSettings { k1, k2, weight, .. } = self.settings;
         let Queue { slope, last } = &mut self.queues[queue as usize];
         match *last {
+            // Two departures at one instant have no slope between them.
             Some((time, before)) if view.now > time => {
                 let growth = bytes as f64 - before as f64;
                 let sample = growth / (view.now - time).as_ps() as f64;
@@ -205,7 +210,9 @@ impl Marker for Cedm {
             Some(_) => {}
             None => *last = Some((view.now, bytes)),
         }
+        // The burst has passed: the mark would slow senders for nothing.
         let passing = bytes < k2.get() && (bytes < k1.get() || *slope < 0.0);
+        // Only a mark of this port: CE from elsewhere is not ours to take away.
         if note == Note::Mark && passing { Departure::Unmark } else { Departure::Pass }
     }
 

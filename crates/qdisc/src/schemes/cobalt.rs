@@ -152,6 +152,7 @@ impl State {
     /// Handles an arrival that was refused because memory is full.
     fn full(&mut self, rule: &Rule, now: Time) {
         self.blue(rule, now, rule.increment);
+        // `cobalt_queue_full` of sch_cake: signals are due at once, with a count of 1 at least.
         (self.dropping, self.drop_next) = (true, now);
         self.count = self.count.max(1);
     }
@@ -233,6 +234,7 @@ impl Marker for Cobalt {
         _: &mut dyn Random,
     ) -> Option<SlotId> {
         if view.port.queue_packets(queue) == 1 && view.now >= view.port.busy_until() {
+            // The line found the queue empty when the port fell idle, not as this packet came.
             let since = Time::from_ps(view.now.as_ps() - view.idle().as_ps());
             self.queues[queue as usize].empty(&self.rule, since);
         }

@@ -293,6 +293,8 @@ impl Law {
     fn begin(&mut self, rule: &Rule, now: Time, markable: bool) -> Departure {
         // Drops of the last dropping state: at that rate the wait came down, so begin there again.
         let since = self.count - self.last;
+        // codel_impl.h: an episode goes on at its old rate if the last one ended within 16
+        // intervals.
         let lately = now < self.drop_next + rule.interval * 16;
         self.counts(if since > 1 && lately { since } else { 1 });
         (self.dropping, self.last) = (true, self.count);
@@ -314,6 +316,8 @@ fn newton(inverse: u32, count: u32) -> u32 {
     let x = u64::from(inverse) << 16;
     let squared = (x * x) >> 32;
     let bracket = (3_u64 << 32).wrapping_sub(u64::from(count) * squared);
+    // Down by 2 first, so that the product fits 64 bits; then by 31 and by 16
+    // (`REC_INV_SQRT_SHIFT`).
     ((bracket >> 2).wrapping_mul(x) >> 47) as u32 & ONE
 }
 

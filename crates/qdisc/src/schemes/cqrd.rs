@@ -52,6 +52,7 @@ impl OwnPart {
     }
 
     pub(crate) fn layout(&self, queues: usize) -> Layout {
+        // The part is counted in cells: a packet takes whole ones.
         self.cells.layout(queues)
     }
 
@@ -210,6 +211,7 @@ impl Definition for Cqrd {
             None => Box::new(Nobody),
         };
         let memory = params.cells.memory(&site, Overflow::Random);
+        // WRR with one packet a turn is round robin over inputs.
         site.seats(ByIngress, memory, marker, RoundRobin::default(), Nobody)
     }
 }

@@ -43,6 +43,7 @@ pub const fn notifier(rule: &'static str) -> [&'static str; 5] {
 impl About {
     /// Returns whether it fills the seats of classifier, buffer and scheduler itself.
     pub fn fills_the_seats(&self) -> bool {
+        // A scheme that has a scheduler of its own has classifier and buffer too.
         self.seats[3] != "any"
     }
 
@@ -183,6 +184,7 @@ pub struct Layout {
 impl Layout {
     /// A queue's part of a port's memory.
     pub fn part(&self, memory: Bytes) -> Bytes {
+        // Whole cells.
         let part = memory.get() / self.queues as u64;
         Bytes::new(part - part % self.cell.get())
     }
@@ -196,6 +198,7 @@ pub struct SchemeInfo {
     pub equivalents: Equivalents,
     /// Declarations of its parameters, in the order of the manifest.
     pub params: &'static [Param],
+    // Through a function pointer: entries of different schemes share one table.
     choose: fn(Values, Bytes) -> Result<Choice, Unfit>,
 }
 
@@ -253,6 +256,7 @@ impl SchemeInfo {
         if let Some(param) = self.params.iter().find(|param| param.required && !given(param)) {
             return Err(Unfit::missing(param.name));
         }
+        // No limit is known here: thresholds are checked where the scheme meets its switch.
         self.choose(values, Bytes::new(u64::MAX))
     }
 }
@@ -274,6 +278,7 @@ impl Choice {
 
     /// Returns how far the scheme looks.
     pub fn scope(&self) -> Scope {
+        // Whoever fills the seats has the port to itself, whatever else its scope would be.
         if self.about().fills_the_seats() { Scope::Whole } else { self.0.scope() }
     }
 
@@ -330,6 +335,7 @@ impl Choice {
         }
         let memory = switch.port_memory(ports);
         let part = layout.part(memory);
+        // A packet takes whole cells, the last one in part.
         (mtu.get().div_ceil(cell.get()) * cell.get() > part.get()).then(|| {
             let name = self.about().name;
             format!(
@@ -342,6 +348,7 @@ impl Choice {
 
 impl PartialEq for Choice {
     fn eq(&self, other: &Self) -> bool {
+        // Schemes of one name have parameters of one type.
         self.about().name == other.about().name && self.values() == other.values()
     }
 }

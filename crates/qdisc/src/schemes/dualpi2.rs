@@ -189,6 +189,7 @@ impl Coupled {
         let left = view.port.queue_packets(L4S) as u64 - 1;
         let floor = self.th_len == 0 || left > u64::from(self.th_len);
         // Nothing but departures takes packets out of a queue whose arrivals alone are refused.
+        // `&` and not `&&`: the front belongs to this packet and goes with it in any case.
         floor & (self.min_qlen_step == 0 || self.found_enough.pop_front().unwrap_or(true))
     }
 
@@ -294,6 +295,8 @@ impl Credits {
     pub fn new(params: &DualPi2Params, packet: Bytes) -> Credits {
         let classic = (100.0 * params.classic_weight).round() as i64;
         let l4s = 100 - classic;
+        // Below zero, so that after a pause the L4S queue goes first (sch_dualpi2:
+        // `c_protection_init`).
         let first = packet.get() as i64 * (classic - l4s);
         Credits { classic, l4s, first, credit: first }
     }

@@ -118,6 +118,7 @@ impl Marker for EEcn {
     #[inline]
     fn intend(&self, view: &View, queue: QueueId, _: &Packet, _: &mut dyn Random) -> Intent {
         let bytes = view.port.queue_bytes(queue).as_f64();
+        // A falling queue predicts less than it has: growth may be below 0.
         let predicted = bytes + self.growth.found(view, queue) * self.ahead_ps;
         if predicted >= self.threshold_bytes { Intent::Mark } else { Intent::Pass }
     }

@@ -100,6 +100,7 @@ impl EcnSharp {
             *of = Standing::default();
             return false;
         }
+        // Strictly after, as ns-3's CoDel has it (`CoDelTimeAfter`).
         let above = now > *of.first_above.get_or_insert(now + pst_interval);
         let count = match of.episode {
             None if above => 1,
@@ -110,6 +111,7 @@ impl EcnSharp {
                 return false;
             }
         };
+        // CoDel's law: the gap shrinks with the root of the marks so far.
         let gap = pst_interval.as_ps() as f64 / f64::from(count).sqrt();
         of.episode = Some((count, now + Span::from_ps(gap as u64)));
         true
@@ -131,6 +133,7 @@ impl Marker for EcnSharp {
     ) -> Departure {
         let waited = view.now.since(view.arena.arrived(slot));
         let stands = self.stands(queue, view.now, waited);
+        // A packet that is not ECN-capable is passed, not dropped.
         let ect = view.arena.packet(slot).ecn != Ecn::NotEct;
         match ect && (stands || waited > self.params.ins_target) {
             true => Departure::Mark,

@@ -110,6 +110,7 @@ pub fn water_level(total: f64, parties: &mut [(f64, f64)]) -> f64 {
     let mut weights: f64 = parties.iter().map(|party| party.0).sum();
     let mut rest = total;
     for &(weight, limit) in parties.iter() {
+        // Rounding may take the rest a little below zero.
         let level = (rest / weights).max(0.0);
         if limit >= level * weight {
             return level;

@@ -55,6 +55,7 @@ impl Growth {
     fn updated(&self, now: Time, queue: QueueId, bytes: u64) -> Queue {
         let last = self.queues[queue as usize];
         let elapsed = now - last.at;
+        // With a window of 0 simultaneous arrivals would divide by zero.
         if elapsed < self.window || elapsed == Span::ZERO {
             return last;
         }

@@ -109,6 +109,7 @@ pub struct Hcf {
 impl Hcf {
     /// Makes it for a port of two queues.
     pub fn new(settings: HcfSettings) -> Self {
+        // As if all bins had just been renewed.
         let left = vec![settings.credits; settings.bins].into();
         Hcf { settings, left, key: 0, key_changed: Time::ZERO, high: 0 }
     }
@@ -125,6 +126,7 @@ impl Hcf {
         self.high = 1 - self.high;
         self.left.fill(self.settings.credits);
         if view.now.since(self.key_changed) >= self.settings.period {
+            // The golden ratio in 32 bits: successive keys differ in many bits.
             self.key = self.key.wrapping_add(0x9e37_79b9);
             self.key_changed = view.now;
         }

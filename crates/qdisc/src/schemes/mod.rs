@@ -105,6 +105,7 @@ static OWN: RwLock<Vec<&'static SchemeInfo>> = RwLock::new(Vec::new());
 /// # Errors
 /// There is one of this name.
 pub fn register(scheme: &'static SchemeInfo) -> Result<(), String> {
+    // A poisoned lock is as good: the list only grows.
     let mut own = OWN.write().unwrap_or_else(|poisoned| poisoned.into_inner());
     if SCHEMES.iter().chain(own.iter().copied()).any(|other| other.name == scheme.name) {
         return Err(format!("there is a scheme {} already", scheme.name));
@@ -115,6 +116,7 @@ pub fn register(scheme: &'static SchemeInfo) -> Result<(), String> {
 
 /// Every scheme, the program's own last.
 pub fn schemes() -> impl Iterator<Item = &'static SchemeInfo> + Clone {
+    // A copy: the lock is not held while the caller goes through it.
     let own = OWN.read().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
     SCHEMES.iter().chain(own)
 }
@@ -137,6 +139,8 @@ words! {
 /// Computes base^n by squaring, alike on every machine.
 pub(crate) fn power(mut base: f64, mut n: u64) -> f64 {
     let mut result = 1.0;
+    // Once the result has underflowed to 0, no factor changes it.
+    // By squaring: idle times may be millions of packets long.
     while n > 0 && result > 0.0 {
         if n & 1 == 1 {
             result *= base;

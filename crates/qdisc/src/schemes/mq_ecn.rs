@@ -154,6 +154,7 @@ impl Definition for MqEcn {
         let share: Box<dyn Share + Send> = match (params.clock, params.share) {
             (None, Estimate::Rounds) => {
                 let rounds = Rounds::new(beta, t_idle, strict);
+                // Step marking on the present length, the usual case, without RED's average.
                 if weight == 1.0 && kmax.is_none() {
                     return site.mark(MqEcn::new(kmin, rounds, mark_at));
                 }
@@ -196,8 +197,11 @@ impl MqEcn {
     /// and without the decay where that changes nothing.
     #[inline]
     fn over(&self, view: &View, queue: QueueId, bytes: u64) -> bool {
+        // Through i64: from u64 the conversion takes several instructions.
         let bytes = bytes as i64 as f64;
         let most = self.threshold_bytes * view.port.quantum_ps(queue);
+        // Multiplied out, without a division; idling only shortens the round, so that its decay,
+        // which costs a power, is asked for last.
         bytes * self.rounds.round_ps_before_idling(view, queue) > most
             && bytes * self.rounds.round_ps(view, queue) > most
     }

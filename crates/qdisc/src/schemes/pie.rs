@@ -80,6 +80,7 @@ impl Definition for Pie {
         }
         params.t_update.get_or_insert(target);
         params.max_burst.get_or_insert(target * 10);
+        // RFC 8033's gains are for 15 ms: shorter targets see smaller differences of waits.
         let scale = RFC_TARGET.as_secs_f64() / target.as_secs_f64();
         let alpha = *params.alpha.get_or_insert(0.125 * scale);
         params.beta.get_or_insert(10.0 * alpha);
@@ -157,20 +158,25 @@ impl Control {
         let &Settings { target, t_update, alpha, beta, max_burst } = settings;
         let (wait, before) = (self.wait.as_secs_f64(), self.before.as_secs_f64());
         let delta = alpha * (wait - target.as_secs_f64()) + beta * (wait - before);
+        // Section 4.2's table: small probabilities move in small steps.
         let mut delta = delta / caution(self.p);
         if self.p >= 0.1 {
+            // Section 5.5: at a high probability steps are capped, or it would swing.
             delta = delta.min(0.02);
         }
+        // RFC 8033's 250 ms stand at a target of 15 ms; other targets in proportion.
         if wait * RFC_TARGET.as_secs_f64() > 0.25 * target.as_secs_f64() {
             delta += 0.02;
         }
         self.p = (self.p + delta).clamp(0.0, 1.0);
         if self.wait == Span::ZERO && self.before == Span::ZERO {
+            // Section 4.2: without a queue the probability decays.
             self.p *= 0.98;
         }
         self.burst = self.burst - self.burst.min(t_update);
         let quiet = target / 2;
         if self.p == 0.0 && self.wait < quiet && self.before < quiet {
+            // Section 4.4: a calm queue may have a burst again.
             self.burst = max_burst;
         }
         self.before = self.wait;
@@ -271,6 +277,7 @@ impl Marker for Pie {
         _: Note,
         _: &mut dyn Random,
     ) -> Departure {
+        // The wait of the packet that leaves; 0 if nobody is behind it.
         self.queues[queue as usize].wait = match view.port.queue_packets(queue) {
             1 => Span::ZERO,
             _ => view.now.since(view.arena.arrived(slot)),

@@ -151,9 +151,11 @@ impl Sampler {
         let state = &mut self.queues[queue as usize];
         let remaining = match state.remaining {
             Some(remaining) => remaining,
+            // The first sample comes as if there were no congestion.
             None => period(&self.settings, 0, rng),
         } - packet.len_bytes as f64;
         state.remaining = Some(remaining);
+        // Counted in bytes: senders are sampled in proportion to what they send.
         if remaining > 0.0 {
             return None;
         }
@@ -169,6 +171,7 @@ impl Sampler {
 
 /// Bytes until the next sample.
 fn period(settings: &QcnSettings, quantized: i32, rng: &mut dyn Random) -> f64 {
+    // The top 3 of the 6 bits; a negative feedback has the longest period.
     let base = PERIODS[quantized.max(0) as usize >> 3];
     if settings.jitter == 0.0 {
         base
@@ -182,6 +185,7 @@ impl QcnSettings {
     fn sample(&self, bytes: u64, old_bytes: u64) -> Sample {
         let offset = bytes as f64 - self.set_point.as_f64();
         let delta = bytes as f64 - old_bytes as f64;
+        // The largest feedback there can be: a queue that grew from 0 to twice its set point.
         let full = (2.0 * self.weight + 1.0) * self.set_point.as_f64();
         let measure = (offset + self.weight * delta) / full;
         Sample {

@@ -81,7 +81,9 @@ impl RedParams {
         let key = RedParams::KEY;
         let unfit = |key| Err(Unfit::new(key, format!("curve = \"{}\" has its own", curve.word())));
         let (kmin, kmax, pmax, rate) = match curve {
+            // DCQCN's own (SIGCOMM 2015), for 40 Gbps.
             Curve::Dcqcn => (5_000, 200_000, 0.01, Rate::from_gbps(40)),
+            // As HPCC's authors set DCQCN, for 25 Gbps.
             Curve::Hpcc => (100_000, 400_000, 0.2, Rate::from_gbps(25)),
         };
         let (kmin, kmax) = (Bytes::new(kmin), Bytes::new(kmax));
@@ -239,6 +241,7 @@ impl<S: Share> Red<S> {
         let RedSettings { weight, packet_time, .. } = self.settings;
         let Queue { mut average_bytes, decayed, .. } = self.queues[queue as usize];
         if before == Bytes::ZERO {
+            // Section 4: the average decays as if so many packets had found the queue empty.
             let missed = view.now.since(decayed).as_ps() / packet_time.as_ps();
             average_bytes *= power(1.0 - weight, missed);
         }
@@ -253,11 +256,13 @@ impl<S: Share> Red<S> {
     fn line(&self, average_bytes: f64) -> f64 {
         let RedSettings { kmin, kmax, pmax, gentle, .. } = self.settings;
         let (kmin, kmax) = (kmin.as_f64(), kmax.as_f64());
+        // Both bounds are strict: Kmin = Kmax is a step.
         if average_bytes <= kmin {
             0.0
         } else if average_bytes <= kmax {
             pmax * (average_bytes - kmin) / (kmax - kmin)
         } else if gentle && average_bytes < 2.0 * kmax {
+            // Gentle: from Kmax to twice Kmax up to 1, in place of the jump.
             pmax + (1.0 - pmax) * (average_bytes - kmax) / kmax
         } else {
             1.0
@@ -266,6 +271,8 @@ impl<S: Share> Red<S> {
 
     /// Whether a packet for which the probability is `p` is marked.
     fn chosen(&self, queue: QueueId, p: f64, rng: &mut dyn Random) -> bool {
+        // No draw where the outcome is certain: the stream must not depend on the settings of other
+        // packets.
         if p <= 0.0 || p >= 1.0 {
             return p >= 1.0;
         }
@@ -286,6 +293,7 @@ impl<S: Share> Red<S> {
     /// Counts a packet that was decided on.
     fn decided(&mut self, queue: QueueId, p: f64, marked: bool) {
         let count = &mut self.queues[queue as usize].count;
+        // A chance of 0 begins the count anew, as below Kmin in the paper.
         *count = if marked || p <= 0.0 { 0 } else { count.saturating_add(1) };
     }
 }
@@ -308,6 +316,7 @@ impl<S: Share> Marker for Red<S> {
         _: &mut dyn Random,
     ) -> Option<SlotId> {
         let len_bytes = view.arena.packet(slot).len_bytes;
+        // The packet is in the queue by now: without it, as `intend` saw it.
         let before = view.port.queue_bytes(queue).saturating_sub(Bytes::new(len_bytes as u64));
         let average = self.averaged(view, queue, before, len_bytes);
         self.queues[queue as usize].average_bytes = average;
@@ -325,6 +334,7 @@ impl<S: Share> Marker for Red<S> {
             let before = view.port.queue_bytes(queue);
             let average = self.averaged(view, queue, before, packet.len_bytes);
             let state = &mut self.queues[queue as usize];
+            // Not before now: an idle time that ends later has been counted.
             (state.average_bytes, state.decayed) = (average, state.decayed.max(view.now));
             let p = self.probability(view, queue, average);
             self.decided(queue, p, true);
@@ -345,12 +355,14 @@ impl<S: Share> Marker for Red<S> {
         _: Note,
         rng: &mut dyn Random,
     ) -> Departure {
+        // The queue's last packet: it is idle once this has been sent.
         if view.port.queue_packets(queue) == 1 {
             let takes = view.port.rate().tx_time(view.arena.packet(slot).len_bytes);
             self.queues[queue as usize].decayed = view.now + takes;
         }
         let mut verdict = Departure::Pass;
         if self.settings.at == MarkAt::Dequeue {
+            // The packet that leaves still counts in the view.
             let present = self.settings.weight == 1.0;
             let average = if present {
                 view.port.queue_bytes(queue).as_f64()

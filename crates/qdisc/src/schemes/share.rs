@@ -258,6 +258,7 @@ impl Share for Timed {
             }
             Register::Round { last_ps } => {
                 let idle = idle_ticks(view, self.period, n);
+                // First the periods in which the port still sent, then those in which it idled.
                 self.value.samples(*last_ps, n - idle);
                 if idle > 0 {
                     *last_ps = 0.0;
@@ -276,6 +277,7 @@ impl Share for Timed {
 }
 
 fn sample_ps(end: ServiceEnd) -> f64 {
+    // Through i64: from u64 the conversion takes several instructions.
     (end.ended - end.started).as_ps() as i64 as f64
 }
 

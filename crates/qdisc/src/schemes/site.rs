@@ -158,6 +158,8 @@ impl Site {
         }
         let (limit, queues) = (self.switch.buffer, self.queues());
         let Switch { classify, policy, discipline, strict, .. } = self.switch;
+        // Rules of single queues, and htsim's trimming, need a buffer or scheduler around the plain
+        // ones.
         let alike =
             self.switch.queue.is_empty() && self.switch.trim().is_none_or(|trim| !trim.swaps);
         match (classify, policy, discipline, strict) {

@@ -215,6 +215,7 @@ impl Step {
     /// proportion to the quanta (MQ-ECN, eq. 2).
     pub fn per_queue_min(threshold: Bytes, quanta: &[Bytes], at: MarkAt) -> Self {
         let sum: u64 = quanta.iter().map(|q| q.get()).sum();
+        // By the queue's part of all quanta: what it would get if all were busy.
         let part = |q: &Bytes| threshold.as_f64() * q.as_f64() / sum as f64;
         Step { length: Length::Queue, thresholds_bytes: quanta.iter().map(part).collect(), at }
     }
@@ -234,6 +235,7 @@ impl Step {
         match self.length {
             Length::Queue => view.port.queue_bytes(queue),
             Length::Port => view.port.bytes(),
+            // All ports' queues: the packet counts where it is stored.
             Length::Pool => view.pool.used,
         }
     }
@@ -243,6 +245,7 @@ impl Marker for Step {
     #[inline]
     fn intend(&self, view: &View, queue: QueueId, packet: &Packet, _: &mut dyn Random) -> Intent {
         let length = self.length(view, queue) + Bytes::new(packet.len_bytes as u64);
+        // More than the threshold, the arriving packet included (DCTCP, section 3.1).
         let over = length.as_f64() > self.thresholds_bytes[queue as usize];
         if over && self.at == MarkAt::Enqueue { Intent::Mark } else { Intent::Pass }
     }
@@ -256,6 +259,7 @@ impl Marker for Step {
         _: Note,
         _: &mut dyn Random,
     ) -> Departure {
+        // The packet that leaves still counts.
         let over = self.length(view, queue).as_f64() > self.thresholds_bytes[queue as usize];
         if over && self.at == MarkAt::Dequeue { Departure::Mark } else { Departure::Pass }
     }

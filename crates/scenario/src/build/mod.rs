@@ -28,6 +28,7 @@ pub fn port(
     place: Place,
 ) -> Box<dyn Qdisc> {
     let layout = scheme.scheme.layout(ports);
+    // A closure, since each queue's scheme is built at a site of its own.
     let site = || Site::new(switch, layout, ports, rate, mtu).among(place.clone());
     if !scheme.queues.is_empty() {
         let each: Vec<Choice> = scheme.queues.iter().map(|queue| queue.scheme.clone()).collect();
@@ -57,6 +58,7 @@ pub fn place(
 
 /// The same of a switch without lossless groups.
 pub fn first_place(switch: &Switch, scheme: &SchemeChoice, ports: u32) -> Place {
+    // Only policies that look at other ports need a place for each.
     let known = if switch.policy.knows_others() { ports } else { 1 };
     Place::first(known, scheme.scheme.queues(switch, ports))
 }

@@ -40,15 +40,18 @@ fn waits(graph: &Graph) -> BTreeMap<Port, BTreeSet<Port>> {
         }
     }
     let ports: usize = graph.switches.iter().map(|(_, ports)| ports.len()).sum();
+    // Too large a fabric: no circle is claimed rather than minutes spent at the start of a run.
     if edges.len() * ports > MOST {
         return waits;
     }
     for &dst in edges.values() {
+        // Packets to a host may come from any edge switch: the search begins at all of them.
         let mut reached: BTreeSet<SwitchId> = edges.keys().copied().collect();
         let mut next: Vec<SwitchId> = reached.iter().copied().collect();
         while let Some(at) = next.pop() {
             for port in graph.route.ways(dst, at).iter().map(|port| (at, port)) {
                 let Node::Switch(to) = graph.cable(port.0, port.1).to else { continue };
+                // Ports to hosts always drain in the end: they are left out.
                 let after = graph.route.ways(dst, to).iter().map(|port| (to, port));
                 let after =
                     after.filter(|&(at, port)| matches!(graph.cable(at, port).to, Node::Switch(_)));
@@ -59,6 +62,7 @@ fn waits(graph: &Graph) -> BTreeMap<Port, BTreeSet<Port>> {
             }
         }
     }
+    // A port that waits for none is in no circle.
     waits.retain(|_, after| !after.is_empty());
     waits
 }
@@ -71,8 +75,11 @@ fn cycle(waits: &BTreeMap<Port, BTreeSet<Port>>) -> Option<Vec<Port>> {
         let mut way = vec![(first, waits[&first].iter())];
         while let Some((at, next)) = way.last_mut() {
             match next.next() {
+                // Done: no circle leads through it.
                 Some(next) if done.contains(next) => {}
                 Some(next) => {
+                    // Still on the way: this closes a circle (a back edge of the depth-first
+                    // search).
                     if let Some(start) = way.iter().position(|(port, _)| port == next) {
                         let mut cycle: Vec<Port> = way[start..].iter().map(|of| of.0).collect();
                         let least = cycle
@@ -80,6 +87,7 @@ fn cycle(waits: &BTreeMap<Port, BTreeSet<Port>>) -> Option<Vec<Port>> {
                             .enumerate()
                             .min_by_key(|&(_, port)| port)
                             .map_or(0, |(nth, _)| nth);
+                        // From its least port, so that the same circle reads the same.
                         cycle.rotate_left(least);
                         return Some(cycle);
                     }

@@ -61,6 +61,7 @@ fn input(cable: &Cable) -> Input {
 /// Bytes of memory that a link's group needs, whatever the file gives it.
 fn needed<'a>(scenario: &'a Scenario, pfc: &Pfc) -> impl Fn(Input) -> u64 + use<'a> {
     let cell = scenario.switch.sharing.asic.map_or(1, |Asic(chip)| chip.cell);
+    // As if none were written: what it should be.
     let computed = Pfc { headroom: None, ..pfc.clone() };
     move |input: Input| {
         let (longest, shortest) = (scenario.host.mtu, scenario.shortest());
@@ -91,6 +92,7 @@ pub(crate) fn described(scenario: &Scenario) -> Headroom {
             });
             found.links += 1;
         }
+        // Switches with the same links need the same: one stands for all.
         let alike = switches.entry(inputs.iter().map(kind).collect());
         let found = alike.or_insert_with(|| HeadroomOfSwitches {
             switch: name.clone(),
@@ -105,6 +107,7 @@ pub(crate) fn described(scenario: &Scenario) -> Headroom {
         found.switches += 1;
     }
     Headroom {
+        // Keyed by rate first: the fastest come first.
         links: links.into_values().rev().collect(),
         switches: switches.into_values().collect(),
     }

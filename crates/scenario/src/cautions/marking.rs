@@ -63,6 +63,7 @@ fn late_by(scenario: &Scenario, graph: &Graph, params: &Values, all: bool) -> Op
         _ => None,
     };
     let marks_at = of("kmin").or_else(|| of("threshold"))?;
+    // Thresholds for a rate grow with the port's.
     let per_bps = match params.get("rate") {
         Some(Value::Rate(rate)) => Some(1.0 / rate.as_bps() as f64),
         _ => None,
@@ -73,10 +74,13 @@ fn late_by(scenario: &Scenario, graph: &Graph, params: &Values, all: bool) -> Op
             inputs.iter().map(|&Cable { rate, delay, .. }| Input { rate, delay }).collect();
         let (longest, shortest): (Bytes, Bytes) = (scenario.host.mtu, scenario.shortest());
         let may = scenario.switch.group_may(Inputs { links: &links, longest, shortest })?;
+        // Each input and class is a group of its own.
         let groups = links.len() as f64 * pfc.priorities.len() as f64;
         let pauses_at = may.each_of(if all { groups } else { 1.0 });
+        // The fastest port marks last.
         let rate = ports.iter().map(|port| port.rate).max()?;
         let marks_at = marks_at * per_bps.map_or(1.0, |per_bps| per_bps * rate.as_bps() as f64);
+        // As late as the pause is too late: marks take a round trip to act.
         (marks_at >= pauses_at).then(|| Late { switch: name.clone(), rate, marks_at, pauses_at })
     });
     found.max_by(|a, b| (a.marks_at - a.pauses_at).total_cmp(&(b.marks_at - b.pauses_at)))

@@ -32,6 +32,8 @@ pub(super) fn overloaded(scenario: &Scenario, graph: &Graph) -> Option<String> {
             let at_first = loads[link.index()];
             let times = links::cable(graph, link).rate.as_bps() as f64 / rate.as_bps() as f64;
             let load = at_first * times;
+            // Links over 1 from the start were refused, or are meant: only what the event does is
+            // said.
             if at_first <= 1.0 && load > 1.0 && worst.is_none_or(|(most, ..)| load > most) {
                 worst = Some((load, link, event.at, *rate));
             }

@@ -51,6 +51,7 @@ fn of_scheme(scenario: &Scenario, scheme: &SchemeChoice, ports: &[(String, Rate)
         let Some(value) = params.get(param.name) else { continue };
         let short: Vec<&(String, Rate)> =
             ports.iter().filter(|(_, rate)| under(param.kind, value, *rate)).collect();
+        // The slowest has the smallest threshold, and the longest packet time.
         let Some((port, rate)) = short.iter().min_by_key(|(_, rate)| *rate) else { continue };
         let (given, needs) = match value {
             Value::Span(span) => {

@@ -222,6 +222,7 @@ pub(crate) fn resolve(
     run: &Run,
     (mtu, pfc): (Bytes, Option<&Pfc>),
 ) -> Result<Vec<Event>, Mistake> {
+    // A single entry is named without its number, as users write it.
     let nodes = root.get(SECTION.name).and_then(|node| node.as_list()).unwrap_or_default();
     let section = |i: usize| {
         let path = if nodes.len() == 1 { "event".to_owned() } else { format!("event.{i}") };
@@ -231,6 +232,7 @@ pub(crate) fn resolve(
     for i in 0..nodes.len() {
         events.push(event(section(i)?, graph, run, (mtu, pfc))?);
     }
+    // A port that stays down leaves flows that never end, and so a run that never does.
     if run.until.is_none()
         && let Some(i) = events.iter().position(|event| stays_down(event, &events))
     {
@@ -243,6 +245,7 @@ pub(crate) fn resolve(
         return Err(section.refuse(key!(up), why));
     }
     events.extend(random::resolve(origin, root, graph, run)?);
+    // Stable: events of one time stay in the order of the file.
     events.sort_by_key(|event| event.at);
     Ok(events)
 }
@@ -318,6 +321,7 @@ fn event(
 
 /// The rate, whose refusal tells how a line goes down.
 fn check_rate_words(section: &Section<'_>, mtu: Bytes) -> Result<Rate, Mistake> {
+    // The message is about a rate too low; 0 would be meant as an outage.
     let outage = |Mistake { message, .. }: &Mistake| format!("{message} (up = false is down)");
     bounds::rate(section, key!(rate), mtu)
         .map_err(|mistake| Mistake { message: outage(&mistake), ..mistake })

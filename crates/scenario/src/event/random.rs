@@ -121,6 +121,7 @@ fn entry(section: &Section<'_>, graph: &Graph, run: &Run, nth: u64) -> Result<Ve
         }
         let lasts: Option<Span> = section.maybe(key!(lasts))?;
         section.close("links that fail at a time")?;
+        // The first so many of a permutation: each link once at most.
         let order = Stream::new(run.seed, "failures", nth).permutation(tier.len() as u32);
         for &place in &order[..count as usize] {
             let link = tier[place as usize];
@@ -138,14 +139,17 @@ fn entry(section: &Section<'_>, graph: &Graph, run: &Run, nth: u64) -> Result<Ve
             return Err(section.refuse(key, "it must be greater than 0"));
         }
     }
+    // Each failure brings the next: without an end there is no last one.
     let Some(until) = run.until else {
         return Err(section.refuse(key!(mtbf), "links fail again and again: give until in [run]"));
     };
     section.close("links that fail again and again")?;
     for &link in &tier {
+        // Each link has a stream of its own: another link or tier does not move its failures.
         let name = u64::from(link.0) | nth << 32;
         let mut rng = Stream::new(run.seed, "failures of a link", name);
         let mut draw = |mean: Span| Span::from_secs_f64(mean.as_secs_f64() * rng.exponential());
+        // All links are up at the start.
         let (mut at, mut up) = (draw(mtbf), true);
         while at < until {
             up = !up;

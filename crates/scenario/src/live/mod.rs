@@ -60,6 +60,8 @@ pub struct Settings {
 fn classes<S: Serializer>(classes: &[u8; 64], to: S) -> Result<S::Ok, S::Error> {
     let mut written = Vec::new();
     let mut first = 0;
+    // Runs of equal classes, which the reader takes back; a class that is its DSCP goes without
+    // saying.
     for run in classes.chunk_by(|a, b| a == b) {
         let (last, class) = (first + run.len() - 1, run[0]);
         match run.len() {

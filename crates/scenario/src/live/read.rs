@@ -101,6 +101,8 @@ fn drop_params(root: &mut Table, key: &str, value: &Node) -> Option<String> {
         "scheme.name" => value.as_text().map(str::to_owned),
         _ => None,
     };
+    // Parameters that the new scheme lacks would be refused, though the file was right for the old
+    // one.
     let Data::Table(scheme) = &mut root.entry("scheme")?.data else { return None };
     let (old, new) = (find(&name(scheme)?)?, find(&new?)?);
     let Data::Table(params) = &mut scheme.entry("params")?.data else { return None };
@@ -127,6 +129,7 @@ fn resolve(origin: &Origin, root: &Table) -> Result<Live, Mistake> {
         Section::open(origin, spec.name, spec.keys, root.get(spec.name), packet)
     };
     let section = open(LIVE, None)?;
+    // Sizes may be written in packets, whose size is this key: it is read before all others.
     let mtu: Bytes = section.get(key!(mtu))?;
     if mtu.get() < 64 || mtu.get() > 9_216 {
         return Err(section.refuse(key!(mtu), "an interface takes from 64 to 9216 bytes"));
@@ -182,6 +185,7 @@ fn settings(
     ports: &[LivePort],
     switch: &Switch,
 ) -> Result<Settings, Mistake> {
+    // Read above from another section: asked for here so that `close` knows it as used.
     section.given(key!(mtu));
     let bucket: Option<Bytes> = section.maybe(key!(bucket))?;
     if bucket.is_some_and(|bucket| bucket < mtu) {
@@ -238,6 +242,7 @@ fn classes(section: &Section<'_>, switch: &Switch) -> Result<[u8; 64], Mistake> 
 
 fn class_of(text: &str) -> Option<(std::ops::RangeInclusive<usize>, u8)> {
     let (range, class) = text.split_once('=')?;
+    // IP's DSCP has six bits (RFC 2474).
     let number = |text: &str| text.trim().parse().ok().filter(|&n: &u8| n < 64);
     let (first, last) = range.split_once('-').unwrap_or((range, range));
     let (first, last) = (number(first)?, number(last)?);
@@ -261,6 +266,7 @@ fn routes(section: &Section<'_>, ports: &[LivePort]) -> Result<Vec<Route>, Mista
     Ok(routes)
 }
 
+// Two digits each: `from_str_radix` alone would take `+f`.
 fn mac_of(text: &str) -> Option<[u8; 6]> {
     let parts: Vec<&str> = text.trim().split(':').collect();
     let bytes: Option<Vec<u8>> = parts
@@ -318,6 +324,8 @@ fn port(section: Section<'_>, rate: Rate, delay: Span) -> Result<LivePort, Mista
     const SECTION: SectionSpec = PORT;
     let name: String = section.get(key!(name))?;
     let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    // IFNAMSIZ is 16 with the closing NUL; names go on the command line of `ip`, hence no hyphen
+    // first.
     if name.is_empty() || name.len() > 15 || !name.chars().all(fits) || name.starts_with(['-', '.'])
     {
         let why = "an interface's name has 1 to 15 letters, digits, -, _ or .";

@@ -114,6 +114,7 @@ impl Field for PortNames {
         Vec::from_value(value).map(PortNames)
     }
     fn to_value(&self) -> Option<Value> {
+        // An empty list is left out of the written scenario.
         (!self.is_empty()).then(|| self.0.to_value())?
     }
     fn left_out() -> Option<Self> {
@@ -130,6 +131,7 @@ pub(crate) fn resolve(
     let section = section.on(graph);
     let measure = Measure::from_values(&mut section.values()?);
     let Measure { warmup, small, large, series_every, goodput_every, .. } = measure;
+    // Nothing would be left to measure.
     if let Some(until) = run.until
         && warmup >= until
     {

@@ -118,6 +118,7 @@ impl FlowSeries {
 
     /// Whether a flow is among those that are sampled.
     pub fn has(&self, row: u64, traffic: u32, class: u8) -> bool {
+        // A list that is not given bounds nothing.
         self.rows.as_ref().is_none_or(|rows| rows.contains(&row))
             && self.traffic.as_ref().is_none_or(|places| places.contains(&traffic))
             && self.classes.as_ref().is_none_or(|classes| classes.contains(&class))

@@ -116,6 +116,8 @@ pub fn profile(name: &str) -> Result<Json, Mistake> {
         section.keys.iter().map(move |key| format!("{name}.{}", key.name))
     };
     let mut keys: Vec<String> = SECTIONS.iter().flat_map(of_section).collect();
+    // Sections share keys with themselves alone: neighbours are equal where a key has several
+    // forms.
     keys.dedup();
     let setting = |key: &String| {
         let found = profile.settings.iter().find(|setting| setting.key == *key)?;
@@ -178,10 +180,12 @@ impl Profile {
         };
         let text = text::read(path)
             .map_err(|error| wrong(format!("cannot read the host profile: {error}")))?;
+        // By its real path, as a link would hide a circle.
         let itself = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         if within.contains(&itself) {
             return Err(wrong("the host profile is based on itself".to_owned()));
         }
+        // Profiles under way: a base that is among them leads back to itself.
         within.push(itself);
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
         let origin = Origin { file: file.clone(), folder, overrides: Vec::new(), home };
@@ -214,6 +218,7 @@ impl Profile {
                 Some(Profile::read_named(&base, within)?)
             }
         };
+        // A base's settings first, then what this one overrides.
         let mut profile = Profile {
             name: name.to_owned(),
             about,
@@ -227,6 +232,7 @@ impl Profile {
             for entry in table.iter().flat_map(|table| &table.entries) {
                 check_place(origin, section, entry)?;
                 profile.note(section.name, entry, &lines);
+                // `follows` takes a base's value away: the key depends on another again.
                 match is_follows(entry) && may_follow(section, &entry.key) {
                     true => profile.tables[place].remove(&entry.key),
                     false => profile.tables[place].insert(&entry.key, entry.value.clone()),
@@ -234,6 +240,7 @@ impl Profile {
             }
         }
         profile.check(origin)?;
+        // Lines of the profile's file mean nothing in a scenario's mistakes.
         for entry in profile.tables.iter_mut().flat_map(|table| &mut table.entries) {
             entry.at = At::Unwritten;
             entry.value.move_to(At::Unwritten);
@@ -256,6 +263,7 @@ impl Profile {
                 let kinds = section.keys().iter().filter(|param| param.name == key);
                 let read =
                     |param: &switchbed_config::param::Param| section.value(&param.kind, value, key);
+                // Several forms of a key: one that takes the value is enough.
                 kinds.map(read).reduce(Result::or).transpose()?;
             }
         }
@@ -265,11 +273,13 @@ impl Profile {
     /// Keeps a line of its text.
     fn note(&mut self, section: &str, entry: &Entry, lines: &[&str]) {
         let source = match entry.at {
+            // The comment behind a value is its source.
             At::Line(line) => lines.get(line as usize - 1).and_then(|line| line.split_once(" # ")),
             _ => None,
         };
         let source = source.map_or(String::new(), |(_, source)| source.trim().to_owned());
         let (key, value) = (format!("{section}.{}", entry.key), entry.value.clone());
+        // Last wins, as in the tables.
         self.settings.retain(|setting| setting.key != key);
         self.settings.push(Setting { key, value, source, from: self.name.clone() });
     }

@@ -32,6 +32,7 @@ pub(super) fn refused(scenario: &Scenario, graph: &Graph) -> Option<Refused> {
     let inputs = graph.inputs();
     let of =
         |name: &str| scenario.deploy.iter().find(|entry| entry.switches.iter().any(|s| s == name));
+    // By identity: switches of one entry share scheme, memory and, if as many, ports.
     let mut seen: Vec<(*const SchemeChoice, Option<Bytes>, usize)> = Vec::new();
     for ((name, cables), inputs) in graph.switches.iter().zip(&inputs) {
         let entry = of(name);
@@ -39,6 +40,7 @@ pub(super) fn refused(scenario: &Scenario, graph: &Graph) -> Option<Refused> {
         let memory = entry.and_then(|entry| entry.memory);
         let kind = (std::ptr::from_ref(scheme), memory, cables.len());
         if scheme.python.is_some() || cables.is_empty() || seen.contains(&kind) {
+            // A Python scheme shows what it does only as it runs.
             continue;
         }
         seen.push(kind);
@@ -57,9 +59,11 @@ pub(super) fn refused(scenario: &Scenario, graph: &Graph) -> Option<Refused> {
 fn needed(scenario: &Scenario) -> Vec<Needed> {
     let pairs = scenario.roce.as_ref().and_then(|roce| roce.classes.as_ref()?.first());
     let class = match &scenario.switch.pfc {
+        // With PFC a lossless class: its groups have thresholds of their own.
         Some(pfc) => pfc.priorities.first().copied().unwrap_or(0),
         None => pairs.copied().unwrap_or(0),
     };
+    // No packet is longer than the MTU, whatever the transport's framing adds.
     let bytes = scenario.longest().min(scenario.host.mtu);
     let of = |protocol: &Protocol| {
         let syn = |tcp: &Transport| Needed {
@@ -83,6 +87,7 @@ fn refuses(
     needed: Needed,
 ) -> Option<Refused> {
     let mut why = None;
+    // Schemes may draw: what is dropped thrice in an empty queue is dropped for good.
     for draw in 0..3 {
         let (port, mtu) = (cables.len() as u32, scenario.host.mtu);
         let input = |cable: &Cable| Input { rate: cable.rate, delay: cable.delay };

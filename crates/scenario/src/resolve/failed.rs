@@ -32,7 +32,9 @@ pub(super) fn drain(
             })?;
             let what = LinkChange::Drain { drain: true, converge: Span::ZERO };
             let event = Event { at: Span::ZERO, change: Change::OfLink { link, what } };
+            // Two entries may read the same file.
             if !events.contains(&event) {
+                // In front: they hold from time 0, before the file's own events of that time.
                 events.insert(0, event);
             }
         }
@@ -59,6 +61,7 @@ fn named(graph: &Graph, switch: u32, nth: u32) -> Result<String, String> {
     for (port, cable) in graph.switches[switch.index()].1.iter().enumerate() {
         if let Node::Switch(to) = cable.to
             && cores.switches.contains(&to)
+            // Parallel links count once, as htsim's fabrics have none.
             && there.iter().all(|&(core, _)| core != to)
         {
             there.push((to, port));

@@ -75,6 +75,7 @@ fn int_rates(
     }
     for event in &scenario.event {
         let (place, rate) = match &event.change {
+            // Hosts' cards write no INT records: their rates may be any.
             Change::Rate { port, rate } if !is_host(port) => (port, rate),
             Change::OfLink { link, what: LinkChange::Rate { rate } } => (link, rate),
             _ => continue,

@@ -46,6 +46,7 @@ pub(crate) fn check(origin: &Origin, root: &Table, scenario: &Scenario) -> Resul
     let by_class = scenario.switch.classify == Classify::Class;
     for (i, entry) in scenario.traffic.iter().enumerate() {
         let eligible = |class: u16| {
+            // Classes beyond the queues wrap round, as the classifier does it.
             let queue = (class % scenario.switch.queues) as u8;
             !by_class || rules.eligible.contains(queue)
         };

@@ -46,6 +46,7 @@ pub(super) fn absent(name: &str) -> Option<&'static str> {
 }
 
 fn find(names: &[(&str, &'static str)], name: &str) -> Option<&'static str> {
+    // Names as people type them: case and underscores do not count.
     let name = name.to_ascii_lowercase().replace('_', "-");
     names.iter().find(|(other, _)| *other == name).map(|&(_, found)| found)
 }

@@ -57,6 +57,7 @@ impl SchemeChoice {
         default: &SchemeChoice,
         mut each: Vec<SchemeChoice>,
     ) -> Result<SchemeChoice, (usize, String)> {
+        // All alike: a scheme of the whole port, as if nothing were by queue.
         if each.iter().all(|choice| *choice == each[0]) {
             return Ok(each.swap_remove(0));
         }
@@ -68,9 +69,11 @@ impl SchemeChoice {
                 return Err((queue, why.to_owned()));
             }
             if differ {
+                // Parameters alone may differ where a scheme cannot stand beside others.
                 choice.scheme.differs_by_queue().map_err(|why| (queue, why))?;
             }
         }
+        // The port's own scheme is the default where a queue still has it.
         let base = if each.contains(default) { default } else { &each[0] };
         let (label, scheme) = (default.label.clone(), base.scheme.clone());
         Ok(SchemeChoice { label, scheme, python: None, queues: each })
@@ -79,6 +82,7 @@ impl SchemeChoice {
     /// The different ones of its queues.
     pub fn each(&self) -> Vec<&SchemeChoice> {
         let all = if self.queues.is_empty() { std::slice::from_ref(self) } else { &self.queues };
+        // A few at most: comparing each with each is fine.
         let mut different: Vec<&SchemeChoice> = Vec::new();
         for choice in all {
             if !different.contains(&choice) {

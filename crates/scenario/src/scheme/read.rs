@@ -59,11 +59,13 @@ fn alone(
             section.refuse(key!(name), "it reads the switch's shared memory: write switch.pool")
         );
     }
+    // Classifier, buffer and scheduler of its own: PFC counts in those of the switch.
     if switch.pfc.is_some() && [0, 1, 3].into_iter().any(|seat| scheme.seats[seat] != "any") {
         let why = "it has queues, memory or a scheduler of its own, and switch.pfc pauses classes in the \
                    switch's: choose a scheme that marks, or leave switch.pfc away";
         return Err(section.refuse(key!(name), why));
     }
+    // Thresholds over what a queue can ever hold would never mark.
     let limit = switch.pool.filter(|_| scheme.needs_pool).unwrap_or(switch.buffer);
     let label = section.maybe(key!(label))?;
     let given = section.given(key!(params));
@@ -85,6 +87,7 @@ fn alone(
     };
     let choice = scheme.choose(values, limit).map_err(unfit)?;
     choice.stands_on(switch.discipline).map_err(unfit)?;
+    // A switch with other ports may have less memory a port.
     let mut misfits = ports.iter().filter_map(|&ports| choice.misfit(switch, ports, packet?));
     if let Some(why) = misfits.next() {
         return Err(section.refuse(key!(name), why));
@@ -182,6 +185,7 @@ fn without_others(node: &Node, scheme: &SchemeInfo, compared: &[&SchemeInfo]) ->
     let mut node = node.clone();
     if let Data::Table(table) = &mut node.data {
         table.entries.retain(|entry| {
+            // Another scheme of the comparison has the parameter: none of them is mistaken.
             knows(scheme, &entry.key) || !compared.iter().any(|other| knows(other, &entry.key))
         });
     }

@@ -20,10 +20,12 @@ pub(super) fn resolve(
 ) -> Result<SchemeChoice, Mistake> {
     let scheme = &python::PYTHON;
     let named = |key: &str| scheme.params.iter().any(|param| param.name == key);
+    // Parameters go three ways: the class's place, its base, and the class itself.
     let (ours, rest) = split(node, named);
     let (mut values, section) = given.read(scheme, ours.as_ref())?;
     let PythonParams { mut file, class: classes, base } = PythonParams::from_values(&mut values);
     if let Some(node) = section.given(PythonParams::KEY.file)
+        // A class from memory has no file.
         && !file.starts_with(python::MEMORY)
     {
         file = found(&section, PythonParams::KEY.file, node)?.display().to_string();
@@ -83,6 +85,7 @@ fn value(given: &Given<'_>, node: &Node) -> Result<Value, String> {
         Data::Flag(flag) => Value::Flag(*flag),
         Data::Whole(n) => match u64::try_from(*n) {
             Ok(n) => Value::Count(n),
+            // No count is below 0.
             Err(_) => Value::Number(*n as f64),
         },
         Data::Number(x) => Value::Number(*x),
@@ -94,6 +97,7 @@ fn value(given: &Given<'_>, node: &Node) -> Result<Value, String> {
             let begins = text.trim_start().starts_with(|c: char| c.is_ascii_digit());
             let wrong = [&size, &time, &rate].into_iter().filter_map(|read| read.as_ref().err());
             let meant = wrong.map(ToString::to_string).find(|why| why.contains("did you mean"));
+            // Sizes first: `10B` and `10Bps` do not read as each other.
             match (size.or(time).or(rate), meant.filter(|_| begins)) {
                 (Ok(value), _) => value,
                 (Err(_), Some(why)) => return Err(why),

@@ -98,10 +98,12 @@ impl Table {
             let header = table.rows.is_empty()
                 && line.starts_with(|c: char| c.is_alphabetic())
                 && fields(line).all(|field| field.parse::<f64>().is_err());
+            // Units stand in the header, or in a first line that is a comment.
             if (comment && nth == 0) || header {
                 table.said = table.said.or(Units::named_in(line));
             }
             if !comment && !header {
+                // Homa's files begin with a mean, alone on its line.
                 if table.rows.is_empty() && homas(&lines_after(text, number), line) {
                     let what = format!(
                         "{} stands alone: this is a size table of Homa's simulator, whose first \
@@ -146,6 +148,7 @@ impl Table {
         }
         let in_bytes = |size: f64| {
             let bytes = (size * scale).round() as u64;
+            // Rounded sizes over 0 stay over 0: a flow has a byte at least.
             Bytes::new(bytes.max(u64::from(size > 0.0)))
         };
         let mut points: Vec<_> =
@@ -264,6 +267,7 @@ impl Units {
 
     /// Scale of the probabilities, 1 or 100, judged by the last of them.
     fn whole(self, end: f64) -> Result<f64, String> {
+        // Relative, as percentages are a hundred times larger.
         let ends_at = |whole: f64| (end - whole).abs() <= 1e-9 * whole;
         let shown = text::number(end);
         match self.percent {

@@ -36,6 +36,7 @@ impl Sizes {
     /// The size below which a flow falls with probability `p` (0 to 1), rounded up to
     /// whole packets or bytes: draw `p` uniformly and this is a flow's size. Never 0.
     pub fn quantile(&self, p: f64) -> Bytes {
+        // The first point that is not below `p`: on a step the size at which it begins.
         let after = self.points.partition_point(|point| point.1 < p);
         let size = match (after.checked_sub(1).map(|i| self.points[i]), self.points.get(after)) {
             (Some((a, pa)), Some(&(b, pb))) => {
@@ -45,11 +46,13 @@ impl Sizes {
             (None, None) => 0.0,
         };
         let unit = self.unit();
+        // Rounded up, as a flow's last packet counts whole.
         Bytes::new(((size / unit as f64).ceil() as u64).max(1) * unit)
     }
 
     /// The share of flows, 0 to 1, whose size (as drawn, rounded up) is at most `size`.
     pub fn share_up_to(&self, size: Bytes) -> f64 {
+        // Sizes are multiples of the unit: what lies above the last multiple is none.
         let size = Bytes::new(size.get() / self.unit() * self.unit());
         let after = self.points.partition_point(|point| point.0 <= size);
         match (after.checked_sub(1).map(|i| self.points[i]), self.points.get(after)) {
@@ -85,6 +88,7 @@ impl Sizes {
     fn mean_units(&self, unit: u64) -> f64 {
         // ∫₀ˣ ⌈t / unit⌉ dt: whole steps 1, 2, …, n, then part of step n + 1.
         let area = |x: Bytes| {
+            // 128 bits: the area is quadratic in the size.
             let (x, unit) = (x.get() as u128, unit as u128);
             let n = x / unit;
             unit * n * (n + 1) / 2 + (x - n * unit) * (n + 1)

@@ -119,6 +119,7 @@ fn from_table(section: &Section<'_>, name: &str, node: &Node) -> Result<Sizes, M
         if unit == Bytes::ZERO {
             return Err(table.refuse("round_up_to", "it must be at least 1 byte"));
         }
+        // Drawn sizes grow by the rounding, and so the mean.
         if sizes.round_up_to != Some(unit) {
             sizes.round_up_to = Some(unit);
             sizes.mean_bytes = sizes.exact_mean();

@@ -32,6 +32,8 @@ impl BuiltIn {
         let points = self.points.iter().map(|&(size, p)| (Bytes::new(size * scale), p)).collect();
         let name = self.name.to_string();
         let mut sizes = Sizes { name, points, mean_bytes: 0.0, round_up_to };
+        // A published mean sets arrival rates as the papers' scripts do, though what is drawn
+        // differs.
         sizes.mean_bytes = self.published_mean.unwrap_or_else(|| sizes.exact_mean());
         sizes
     }

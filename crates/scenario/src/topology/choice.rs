@@ -49,6 +49,7 @@ impl<'a> Set<'a> {
     pub fn contains(self, PortId(port): PortId) -> bool {
         match self {
             Set::Run(first, count) => (first..first + count).contains(&port),
+            // A set's ports are in rising order.
             Set::Ports(ports) => ports.binary_search(&port).is_ok(),
         }
     }

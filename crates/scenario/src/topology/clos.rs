@@ -123,6 +123,7 @@ impl Shape for Clos {
         for a in 0..aggregations {
             let (from, pod) = (edges + a, a / self.aggregations_per_pod);
             let below = pod * self.edges_per_pod..(pod + 1) * self.edges_per_pod;
+            // Aggregation j of every pod is linked to all cores of plane j, as in a fat-tree.
             let first = edges + aggregations + a % self.aggregations_per_pod * plane;
             let mut ports: Vec<_> = below.map(|to| across(from, to, aggregation)).collect();
             ports.extend((first..first + plane).map(|to| across(from, to, core)));

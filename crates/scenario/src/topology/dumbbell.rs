@@ -68,6 +68,7 @@ impl Route for Across {
     #[inline]
     fn route(&self, hop: Hop, switch: SwitchId) -> PortId {
         let dst = hop.dst.0;
+        // Port 0 of both switches is the bottleneck; the hosts' ports follow.
         PortId(match (dst < self.left, switch.0) {
             (true, 0) => 1 + dst,
             (false, 1) => 1 + dst - self.left,

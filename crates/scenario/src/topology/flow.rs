@@ -17,6 +17,7 @@ pub(super) fn most(
     let mut edges: Vec<Edge> = Vec::with_capacity(2 * capacities.len());
     let mut at: Vec<Vec<u32>> = vec![Vec::new(); nodes];
     for (&(a, b), &left) in capacities {
+        // Each edge stands beside its reverse, so that `edge ^ 1` is the other.
         for (from, to, left) in [(a, b, left), (b, a, 0)] {
             at[from as usize].push(edges.len() as u32);
             edges.push(Edge { to, left });
@@ -28,6 +29,7 @@ pub(super) fn most(
         if far[to as usize] == u32::MAX {
             return total;
         }
+        // Dinic's pointers: a node's edges before its own lead nowhere in this phase.
         let mut next = vec![0usize; nodes];
         let mut path: Vec<u32> = Vec::new();
         loop {

@@ -315,6 +315,7 @@ pub(super) fn across(from: u32, to: u32, (rate, delay): (Rate, Span)) -> Cable {
 #[inline]
 pub(super) fn spread(key: u32, switch: SwitchId, (below, n): (u32, u32)) -> u32 {
     if key & Hop::PINNED != 0 {
+        // A path's number in mixed radix: `below` is the weight of this switch's digit, n its base.
         return (key & !Hop::PINNED) / below % n;
     }
     hashed(key, switch, n)
@@ -323,6 +324,8 @@ pub(super) fn spread(key: u32, switch: SwitchId, (below, n): (u32, u32)) -> u32 
 /// One of `n` by a hash of an ECMP key with a switch's salt.
 #[inline]
 pub fn hashed(key: u32, salt: SwitchId, n: u32) -> u32 {
+    // Salted by the switch: with one hash everywhere, flows that a switch sends one way would all
+    // go the same way at the next (polarization).
     let mut h = (key ^ salt.0.wrapping_mul(0x9e37_79b9)).wrapping_mul(0x85eb_ca6b);
     h = (h ^ (h >> 15)).wrapping_mul(0xc2b2_ae35);
     h ^= h >> 16;

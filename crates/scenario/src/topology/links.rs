@@ -38,6 +38,7 @@ pub fn find(graph: &Graph, link: &str) -> Option<[LinkId; 2]> {
         Some((ends, nth)) => (ends, nth.parse().ok().filter(|n: &usize| n.to_string() == nth)?),
         None => (link, 1),
     };
+    // Names may have dashes of their own, so each dash may be the one between the ends.
     let splits = ends.match_indices('-').map(|(at, _)| (&ends[..at], &ends[at + 1..]));
     let both = |(a, b): (&str, &str)| {
         let (a, b) = (node(graph, a)?, node(graph, b)?);

@@ -180,6 +180,7 @@ impl Map {
             hosts: hosts.len() as u64,
             switches: (self.nodes.len() - hosts.len()) as u64,
             links,
+            // Each link has two ends, of which one of an access link's is a host's.
             switch_ports: 2 * links - access,
             hosts_bps,
             bisection_bps,
@@ -252,7 +253,10 @@ impl Map {
     /// The most that a half of the hosts can send to the other at once, and the lesser half's links.
     fn bisection(&self, hosts: &[u32], ways: &[Vec<Way>]) -> (u64, u64) {
         let mut hosts = hosts.to_vec();
+        // Hosts of a switch stay together: the halves are cut between switches where that is
+        // possible.
         hosts.sort_by_key(|&host| ways[host as usize].first().map(|way| way.to));
+        // Two nodes more: source and sink of the flow, which stand for the halves.
         let [from, to] = [self.nodes.len() as u32, self.nodes.len() as u32 + 1];
         let mut edges: BTreeMap<(u32, u32), u64> = BTreeMap::new();
         let mut add = |a: u32, b: u32, bps: u64| {
@@ -329,6 +333,7 @@ impl Map {
                 on.for_each(|way| reach(way, here, &mut order, &mut known));
             }
             for &(src, count) in classes.values() {
+                // A host is no peer of its own, but hosts with the same links are.
                 if src == dst && count == 1 {
                     continue;
                 }

@@ -183,6 +183,7 @@ impl Topology {
 pub(crate) fn resolve(section: Section<'_>, mtu: Bytes) -> Result<Topology, Mistake> {
     let mut topology = Topology::from_values(&mut section.values()?);
     if let Topology::File(file) = &mut topology {
+        // Read before it is checked, as the file says how large it is.
         file.load(mtu)?;
     }
     topology.fits().map_err(|unfit| section.unfit(unfit))?;

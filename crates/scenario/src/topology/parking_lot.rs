@@ -84,6 +84,7 @@ impl Route for Row {
     fn route(&self, hop: Hop, switch: SwitchId) -> PortId {
         let (dst, switch) = (hop.dst.0, switch.0);
         let to = dst / self.hosts_each;
+        // Port 0 leads on, except at the last switch; the next one leads back, except at the first.
         let (onward, back) = ((switch < self.last) as u32, (switch > 0) as u32);
         PortId(match to.cmp(&switch) {
             std::cmp::Ordering::Greater => 0,

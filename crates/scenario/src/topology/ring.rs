@@ -98,6 +98,7 @@ impl Route for Circle {
         let onward = (to + switches - switch.0) % switches;
         PortId(match way {
             _ if onward == 0 => 2 + hop.dst.0 - to * hosts_each,
+            // The opposite switch of an even ring is as far either way: then clockwise.
             Way::Shortest if 2 * onward > switches => 1,
             Way::Shortest | Way::Clockwise => 0,
         })

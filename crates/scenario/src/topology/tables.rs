@@ -131,6 +131,8 @@ impl Tables {
                 let ports = ports.filter_map(|(port, &to)| Some((port, closer(to)?)));
                 set.clear();
                 set.extend(ports.clone().map(|(port, _): (u32, u32)| port));
+                // A digit's weight is the most paths behind any port, or two numbers would be one
+                // path.
                 let below = ports.map(|(_, to)| paths[to as usize]).max().unwrap_or(1);
                 paths[switch] = below.saturating_mul(set.len() as u32);
                 rows[switch][class] = Towards { set: sets.intern(&set), below };

@@ -61,6 +61,7 @@ fn summed(capacities: &[u64]) -> Vec<u32> {
     let parts = || capacities.iter().map(|&of| u128::from(of / divisor));
     let total: u128 = parts().sum();
     let scaled = |part: u128| match total > u128::from(MOST) {
+        // At least 1: no port falls out for being slow.
         true => (part * u128::from(MOST) / total).max(1),
         false => part,
     };

@@ -56,6 +56,7 @@ impl Load {
             let why = "a load over 1 never drains; write overload = true to mean it";
             return Err(Unfit::new(key!(load), why));
         }
+        // `false` says no more than nothing: only a meant overload stays written.
         self.overload = self.overload.filter(|&meant| meant);
         Ok(())
     }
@@ -86,6 +87,7 @@ impl Arrivals<'_> {
     /// Whether they fit there.
     pub(super) fn check(&self, site: &Site<'_>) -> Result<(), Unfit> {
         let asked = self.request.is_some();
+        // Asked for, data flow from `to` to `from`: the checks look at the other end.
         match (self.from, self.to) {
             (from, [only]) if !asked && from.contains(only) => {
                 let why = format!("host {only} sends too and would have nobody else to send to");
@@ -104,6 +106,7 @@ impl Arrivals<'_> {
     /// Refuses a load so low that the clock ends before the last flow comes.
     fn in_time(&self, site: &Site<'_>) -> Result<(), Unfit> {
         let Load { load, flows, sizes, .. } = self.load;
+        // The smallest sizes alone take the least time: refused is only what cannot fit.
         let smallest = sizes.iter().map(|table| table.mean_bytes).fold(f64::INFINITY, f64::min);
         let rates = site.topology.host_rates();
         let bps = rates.total(self.senders(), |rate| load * rate.as_bps() as f64);
@@ -146,8 +149,10 @@ impl Arrivals<'_> {
         let flows = (self.load.flows as f64).min((per_s * around.until_s).ceil());
         // A line that is busy for a part ρ of its time, shared evenly, has ρ / (1 − ρ) flows.
         let ends = self.from.len().min(self.to.len());
+        // Few receivers of many senders: their lines are as many times busier.
         let busy = load * (hosts as f64 / ends as f64).max(1.0);
         let queued = if busy < 1.0 { busy / (1.0 - busy) * hosts as f64 } else { f64::INFINITY };
+        // Four times the mean leaves room for chance: sizes have heavy tails.
         let open = flows.min(OPEN_A_HOST * hosts as f64 + 4.0 * queued);
         // A pair that has a service of its own is one pair.
         let classes = self.service.shares().len().max(1);
@@ -243,6 +248,7 @@ impl Arrivals<'_> {
         let mut flows_per_s = vec![0.0; process.sizes.len()];
         for &host in &process.senders {
             let own = pairs.place(host);
+            // A sender among the receivers has one peer less, and sends the same rate to the rest.
             let others = process.receivers.len() - usize::from(own.is_some());
             if others == 0 {
                 let why = match request {
@@ -252,12 +258,15 @@ impl Arrivals<'_> {
                 return Err(why.into());
             }
             let bytes_per_s = process.load * process.hosts.rates.of(host).as_bps() as f64 / 8.0;
+            // Bytes are dealt evenly over pairs: a pair's flows a second are its bytes over its
+            // mean size.
             let per_weight = bytes_per_s / others as f64;
             let mut weight = 0.0;
             for (group, in_group) in pairs.weights(host, own).enumerate() {
                 weight += in_group;
                 process.deal(pairs.service(group, host), per_weight * in_group, &mut flows_per_s);
             }
+            // Entry and host in one number: no two senders of a run draw alike.
             let stream = |name| Stream::new(seed, name, (entry as u64) << 32 | u64::from(host));
             senders.push(Sender {
                 host,
@@ -273,6 +282,7 @@ impl Arrivals<'_> {
         }
         let clocks = match clock {
             Clock::Together { sigma } => {
+                // Rates of independent processes add up, gaps do not.
                 let per_ps: f64 = senders.iter().map(|sender| 1.0 / sender.gap_ps).sum();
                 let stream = |name| Stream::new(seed, name, entry as u64);
                 let (arrivals, senders) = (stream("traffic gaps"), stream("traffic senders"));
@@ -314,6 +324,7 @@ impl Iterator for Flows {
         self.left = self.left.checked_sub(1)?;
         let (start, place) = match &mut self.clocks {
             Clocks::Each(next) => {
+                // Replaced in place, the heap sifts once; a pop and a push would sift twice.
                 let mut top = next.peek_mut()?;
                 let Reverse((start, place)) = *top;
                 *top = Reverse((self.senders[place as usize].next_start(), place));
@@ -324,6 +335,7 @@ impl Iterator for Flows {
         let sender = &mut self.senders[place];
         let (src, own) = (sender.host, sender.own);
         let group = match self.pairs.groups.len() {
+            // No draw where there is no choice.
             1 => 0,
             _ => pick(sender.services.unit() * sender.weight, self.pairs.weights(src, own)),
         };
@@ -349,6 +361,7 @@ impl Sender {
     /// Draws the gap to its next flow.
     fn next_start(&mut self) -> Time {
         self.clock += self.arrivals.exponential();
+        // Rounded from a running sum: errors of half a picosecond do not add up over flows.
         Time::from_ps((self.clock * self.gap_ps + 0.5) as u64)
     }
 }
@@ -356,6 +369,7 @@ impl Sender {
 impl Together {
     /// The next flow's start, and the place of its sender.
     fn next(&mut self, senders: &[Sender]) -> (Time, usize) {
+        // Rounded from a running sum, as above.
         self.clock += self.arrivals.log_normal(self.sigma);
         let rates = senders.iter().map(|sender| self.gap_ps / sender.gap_ps);
         let place = pick(self.senders.unit(), rates);
@@ -381,11 +395,13 @@ struct Group {
 
 impl Pairs {
     fn new(process: &Process) -> Pairs {
+        // Fewer tables than services: they take turns.
         let mean = |service: usize| process.sizes[service % process.sizes.len()].mean_bytes;
         let means = match process.service.deal {
             Deal::One => vec![mean(0)],
             Deal::Random => {
                 let shares = process.service.shares().iter().enumerate();
+                // Drawn only after the pair, services give all pairs the same mean size.
                 vec![shares.map(|(s, share)| share * mean(s)).sum()]
             }
             Deal::Pair => (0..process.service.count()).map(mean).collect(),
@@ -402,6 +418,7 @@ impl Pairs {
     }
 
     fn key(&self, receiver: u32) -> u64 {
+        // Pairs are numbered receiver by receiver, and services dealt round by that number.
         (u64::from(receiver) + 1) * self.hosts % self.means.len() as u64
     }
 
@@ -432,6 +449,7 @@ impl Pairs {
     /// A receiver of the group, never the sender.
     fn receiver(&self, group: usize, own: Option<(usize, usize)>, stream: &mut Stream) -> u32 {
         let drawn = stream.below(self.others(group, own) as u64) as usize;
+        // Skips the sender's own place.
         let skip = own.is_some_and(|own| own.0 == group && own.1 <= drawn);
         self.groups[group].receivers[drawn + usize::from(skip)]
     }
@@ -445,6 +463,7 @@ impl Process<'_> {
         if self.sizes.is_empty() {
             return Err("no flow-size table; give at least one".into());
         }
+        // Flows a second are the load over the stated mean: 0 would make them infinite.
         for table in self.sizes {
             if !(table.mean_bytes.is_finite() && table.mean_bytes > 0.0) {
                 let (name, mean) = (&table.name, table.mean_bytes);
@@ -459,6 +478,7 @@ impl Process<'_> {
             }
             Deal::Random => {
                 let sum: f64 = shares.iter().sum();
+                // Shares in decimal rarely add up to exactly 1.
                 let sums_to_1 = (sum - 1.0).abs() < 1e-9;
                 if sums_to_1 && shares.iter().all(|&share| share >= 0.0) {
                     return Ok(());
@@ -485,6 +505,7 @@ impl Process<'_> {
         let bps = |mean: &dyn Fn(&Sizes) -> f64| {
             self.sizes.iter().zip(flows_per_s).map(|(table, flows)| 8.0 * flows * mean(table)).sum()
         };
+        // Headers as of the mean count of packets: an exact mean, since headers are linear in it.
         let with_headers = |t: &Sizes| t.exact_mean() + header.as_f64() * t.mean_packets(mss);
         let tables = self.sizes.iter().zip(flows_per_s).map(|(table, &flows_per_s)| TableOffered {
             name: table.name.clone(),
@@ -508,6 +529,7 @@ impl Process<'_> {
 /// The index that `drawn`, uniform below the weights' sum, falls on. Never one of weight 0.
 fn pick(mut drawn: f64, weights: impl Iterator<Item = f64>) -> usize {
     let mut last = 0;
+    // The last is taken where rounding leaves some over: it must have a weight.
     for (i, weight) in weights.enumerate().filter(|&(_, weight)| weight > 0.0) {
         if drawn < weight {
             return i;

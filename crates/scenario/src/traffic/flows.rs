@@ -334,6 +334,7 @@ impl Iterator for Flows {
         let Reverse((_, source)) = *top;
         let following = self.sources[source].next();
         match following {
+            // Replaced in place, the heap sifts once.
             Some(flow) => *top = Reverse((flow.start, source)),
             None => {
                 PeekMut::pop(top);

@@ -67,6 +67,7 @@ impl Incast {
             Some(load) => {
                 let round_bits =
                     8.0 * self.sizes.mean_bytes * f64::from(self.flows_each) * self.fan();
+                // A round goes to one receiver: each of several is met as many times more rarely.
                 Some(round_bits / lines.total(&self.to, |line| load * line.as_bps() as f64))
             }
             None => self.every.filter(|_| self.rounds > 1).map(Span::as_secs_f64),
@@ -105,6 +106,7 @@ impl Incast {
                 let why = "rounds start at random at a load, or by every: leave one out";
                 return Err(Unfit::new(key!(load), why));
             }
+            // The end of the run cuts off what does not fit.
             Some(_) if site.run.until.is_some() => 0,
             // Twice the mean leaves space for chance.
             Some(_) => {
@@ -158,6 +160,7 @@ impl Source for Incast {
             let queued = if load < 1.0 { load / (1.0 - load) } else { f64::INFINITY };
             4.0 * queued * self.to.len() as f64
         });
+        // Two, as a round may begin while the one before drains.
         let open = flows.min((2.0 + met) * round);
         let pairs = (self.from.len() * self.to.len() * self.classes.len()) as f64;
         let connections = self.carried.connections.kept(pairs, open, flows);
@@ -171,6 +174,7 @@ impl Source for Incast {
         let gap_s = self.gap_s(lines)?;
         let each_bps = 8.0 * self.sizes.mean_bytes * f64::from(self.flows_each) / gap_s;
         let (drawn, others) = (each_bps / self.to.len() as f64, self.others());
+        // The chance that a host is among the senders drawn.
         let part = |&to: &u32| match self.fan_in {
             Some(fan_in) => (to, f64::from(fan_in) / others(to) as f64),
             None => (to, 1.0),
@@ -241,6 +245,7 @@ impl Rounds {
         if classes.is_empty() {
             return Err("`classes` is empty; give at least one, as in `[0]`".into());
         }
+        // The sums of starts below must not wrap.
         let length = (*rounds - 1).checked_mul(every.map_or(0, Span::as_ps));
         if length.and_then(|length| length.checked_add(start.as_ps())).is_none() {
             return Err("the last round starts too late; a run lasts at most 213 days".into());
@@ -272,12 +277,14 @@ impl Rounds {
         }
         if load.is_some() {
             self.clock += self.arrivals.exponential();
+            // Rounded from a running sum: errors do not add up over rounds.
             let later = Span::from_ps((self.clock * self.gap_ps + 0.5) as u64);
             self.start = Time::ZERO + start.saturating_add(later);
         } else if self.begun > 0 {
             self.start += every.unwrap_or(Span::ZERO);
         }
         (self.next, self.begun) = (0, self.begun + 1);
+        // Receiver and senders are the same as before.
         if self.begun > 1 && to.only().is_some() && fan_in.is_none() {
             return Some(());
         }
@@ -298,6 +305,7 @@ impl Rounds {
             senders.into_iter().flat_map(|src| std::iter::repeat_n(src, *flows_each as usize));
         self.round.clear();
         self.round.extend(sources.zip(classes.iter().copied().cycle()));
+        // Stable: of a host's flows, classes stay in the order in which they were dealt.
         self.round.sort_by_key(|&(src, _)| src);
         Some(())
     }

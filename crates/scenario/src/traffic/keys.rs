@@ -341,6 +341,7 @@ impl Service {
                     return Err(Unfit::new(key!(shares), why));
                 }
                 let sum: f64 = shares.iter().sum();
+                // Shares in decimal rarely add up to exactly 1.
                 if (sum - 1.0).abs() > 1e-9 {
                     return Err(Unfit::new(key!(shares), format!("they sum to {sum}, not to 1")));
                 }
@@ -387,6 +388,7 @@ pub(super) fn check_times(
         let why = format!("{these} never end; write stop = \"1s\", or until in [run]");
         return Err(Unfit::new(key!(stop), why));
     };
+    // 128 bits, as stagger times flows may pass 2⁶⁴ ps.
     let last = u128::from(start.as_ps()) + u128::from(stagger.as_ps()) * u128::from(flows - 1);
     if last < u128::from(end.as_ps()) {
         return Ok(());
@@ -447,6 +449,8 @@ impl Connections {
     pub(super) fn kept(self, pairs: f64, open: f64, flows: f64) -> f64 {
         match self {
             Connections::Fresh | Connections::FreshNoHandshake => open,
+            // A pair opens another where all of its own are busy: as many more as flows are open at
+            // a time.
             Connections::Persistent => flows.min(pairs + open),
             Connections::Single => flows.min(pairs),
         }

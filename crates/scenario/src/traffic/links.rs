@@ -97,6 +97,7 @@ impl<'g> Links<'g> {
         let named = |(link, &load): (usize, &f64)| self.named(LinkId::at(link), load);
         let mut order: Vec<(usize, &f64)> =
             loads.iter().enumerate().filter(|(_, load)| **load > 0.0).collect();
+        // Ties by number: the report is the same each time.
         order.sort_by(|a, b| b.1.total_cmp(a.1).then(a.0.cmp(&b.0)));
         order.into_iter().map(named).filter(|link| link.fabric == fabric).take(most).collect()
     }
@@ -118,6 +119,7 @@ impl<'g> Links<'g> {
         let mut last_host = vec![None; switches];
         for (host, cable) in self.graph.hosts.iter().enumerate() {
             let Node::Switch(switch) = cable.to else { continue };
+            // To all but itself.
             bps[host] += x[host] * (all_y - y[host]);
             sent[switch.index()] += x[host];
             taken[switch.index()] += y[host];
@@ -131,6 +133,7 @@ impl<'g> Links<'g> {
             }
         }
         for to in 0..switches {
+            // Routes end at switches: one host stands for all of a switch.
             if let Some(host) = last_host[to].filter(|_| taken[to] > 0.0) {
                 let sent = sent.iter().map(|sent| sent * taken[to]).collect();
                 self.towards(to, host, sent, bps);
@@ -165,15 +168,18 @@ impl<'g> Links<'g> {
             levels.resize_with(levels.len().max(level + 1), Vec::new);
             levels[level].push(from);
         }
+        // The farthest first: a switch must have all that comes through it before it passes it on.
         for level in (1..levels.len()).rev() {
             for switch in std::mem::take(&mut levels[level]) {
                 let (ways, _) = next(switch);
                 let each = sent[switch] / f64::from(ways.len());
                 for (port, place) in ways.iter().map(PortId::index).zip(0..) {
                     let part = self.graph.route.part(host, SwitchId::at(switch), place);
+                    // WCMP's parts, where routes have weights; else ECMP's equal ones.
                     let each = part.map_or(each, |part| sent[switch] * part);
                     bps[self.link(switch, port)] += each;
                     if let Node::Switch(next) = self.graph.switches[switch].1[port].to {
+                        // Nothing came here so far: not on its level's list yet.
                         if sent[next.index()] == 0.0 && next.index() != to {
                             levels[level - 1].push(next.index());
                         }

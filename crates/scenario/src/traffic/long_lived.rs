@@ -99,6 +99,7 @@ fn flows(entry: &LongLived, hosts: Hosts) -> Result<Vec<FlowStart>, String> {
     {
         return Err(format!("the last flow starts at {}, but all stop at {stop}", last.start));
     }
+    // Several may start at once, and flows are told apart by start, then sender.
     flows.sort_by_key(|flow| (flow.start, flow.src));
     Ok(flows)
 }

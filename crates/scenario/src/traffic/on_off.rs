@@ -157,6 +157,7 @@ impl Bursts {
         if *burst == Bytes::ZERO {
             return Err("`burst` is 0; give at least 1 byte".into());
         }
+        // A burst and its silence at the mean rate take as long as the burst at that rate.
         let period = time_of(*burst, *rate)?;
         let stop = Time::ZERO + entry.stop();
         let mut expected = 0_u64;
@@ -167,13 +168,17 @@ impl Bursts {
             let first = later.and_then(|later| later.checked_add(start.as_ps()));
             let first = first.map(Time::from_ps).filter(|&first| first < stop);
             let first = first.ok_or("the last source would start after `stop`")?;
+            // As if each silence were the mean: how many come in fact is known only as they are
+            // drawn.
             expected += stop.since(first).as_ps().div_ceil(period.as_ps());
             let line = hosts.rates.of(host);
             let on = time_of(*burst, line)?;
+            // A silence fills up the period, so that the rate is the mean over both.
             let Some(off) = period.as_ps().checked_sub(on.as_ps()).map(Span::from_ps) else {
                 return Err(format!("`rate` is {rate}, and a host's link carries {line}"));
             };
             let entity = (place as u64) << 32 | u64::from(host);
+            // Ties go by host, then by place in the entry.
             next.push(Reverse((first, host, k as u32)));
             sources.push(Silent {
                 class: classes[k % classes.len()],
@@ -208,6 +213,7 @@ impl Iterator for Bursts {
         Some(FlowStart {
             class: source.class,
             size: Some(self.burst),
+            // A source's bursts follow each other in one connection, as an application's writes.
             connection: ConnectionUse::Single,
             ..FlowStart::new(start, HostId(host), HostId(self.to))
         })

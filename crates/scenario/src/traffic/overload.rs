@@ -26,15 +26,18 @@ pub(crate) fn check<'a>(
         sources.for_each(|(_, overload)| *overload = None);
         return Ok(());
     }
+    // Links with some meant overload pass, whatever else crosses them.
     let means =
         links.loads(traffic.iter().zip(&meant).filter(|(_, m)| **m).map(|(t, _)| &t.source));
     let worst = (0..loads.len())
         .filter(|&link| over(loads[link]) && means[link] == 0.0)
+        // Of equals the first: `max_by` takes the last, hence the reversed tie.
         .max_by(|&a, &b| loads[a].total_cmp(&loads[b]).then(b.cmp(&a)));
     let Some(worst) = worst else { return Ok(()) };
     let share = |source: &Entry| links.loads([&source.source])[worst];
     let shares: Vec<f64> = traffic.iter().map(share).collect();
     let most = (0..shares.len())
+        // Of equals the first, as above.
         .max_by(|&a, &b| shares[a].total_cmp(&shares[b]).then(b.cmp(&a)))
         .unwrap_or(0);
     let LinkLoad { port, load, .. } = links.named(LinkId::at(worst), loads[worst]);

@@ -110,6 +110,7 @@ pub struct Program {
 impl Program {
     /// A rank's operations: the first, and the one after the last.
     pub fn of_rank(&self, rank: u32) -> std::ops::Range<u32> {
+        // `ends` are running totals: a rank begins where the one before ends.
         let first = rank.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
         first..self.ends[rank as usize]
     }
@@ -132,6 +133,7 @@ impl Program {
 
     /// The operations that wait for one.
     pub fn followers(&self, number: u32) -> &[u32] {
+        // `until` is a running total, as `ends` is.
         let first = number.checked_sub(1).map_or(0, |before| self.operation(before).until);
         &self.followers[first as usize..self.operation(number).until as usize]
     }
@@ -163,6 +165,7 @@ impl Program {
                 let text = match (self.operation(number).work, sent[number as usize]) {
                     (Work::Send(message), _) => {
                         let Message { to, bytes, channel, .. } = self.messages[message as usize];
+                        // GOAL's nic and cpu are bytes.
                         let nic = channel % 256;
                         format!("send {}b to {to} tag {tag} cpu 0 nic {nic}", bytes.get())
                     }
@@ -174,6 +177,7 @@ impl Program {
                         )
                     }
                     (Work::Calculate(span, cpu), _) => {
+                        // To the nearest nanosecond.
                         format!("calc {} cpu {}", (span.as_ps() + 500) / 1000, cpu % 256)
                     }
                     (Work::Receive, None) => {
@@ -798,6 +802,8 @@ impl Finished<'_> {
         let mut seen = vec![false; waits.len()];
         let first = waits.iter().position(|&waits| waits > 0).unwrap_or(0);
         let mut at = first as u32;
+        // Each waits for another that waits: some step comes twice, and from there the circle
+        // begins.
         while !std::mem::replace(&mut seen[at as usize], true) {
             at = waits_for[at as usize];
         }

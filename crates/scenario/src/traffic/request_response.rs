@@ -39,6 +39,7 @@ impl Source for RequestResponse {
         if self.request == Bytes::ZERO {
             return Err(Unfit::new(key!(request), "a request has at least 1 byte"));
         }
+        // A pair's service would follow from its ends, which answers have swapped.
         if self.service.deal == Deal::Pair {
             let why = "services of requests are \"one\" or \"random\"";
             return Err(Unfit::new(key!(service), why));

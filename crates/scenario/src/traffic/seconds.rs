@@ -33,6 +33,7 @@ pub(super) fn parse(text: &str) -> Result<Time, String> {
     let in_front = whole.len() as i64 + i64::from(exponent) + DECIMALS;
     let padded = digits.map(|byte| u64::from(byte - b'0')).chain(std::iter::repeat(0));
     let mut ps = Some(0_u64);
+    // Zeros beyond the digits end the loop, whatever the exponent: 0e999 is 0.
     let mut all_zero = true;
     let mut rounding = 0;
     for (place, digit) in (0..).zip(padded) {

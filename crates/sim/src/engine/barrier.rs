@@ -35,6 +35,7 @@ impl Barrier {
 
     /// Waits until all are here, so many turns before it lets others run.
     pub(super) fn wait(&self, most_spins: u64) {
+        // Read before counting oneself in: afterwards the last one may begin the next turn at once.
         let turn = self.turn.load(Ordering::Acquire);
         if self.waiting.fetch_add(1, Ordering::AcqRel) + 1 == self.count {
             // Before the new turn is released: whoever sees that turn may count itself in at once.
@@ -44,6 +45,7 @@ impl Barrier {
         }
         let mut spins = 0;
         while self.turn.load(Ordering::Acquire) == turn {
+            // Checked in the loop: a thread that has panicked never comes to the barrier.
             assert!(!self.broken.load(Ordering::Relaxed), "another thread of the run panicked");
             spins += 1;
             if spins > most_spins {

@@ -27,6 +27,7 @@ pub(crate) struct Calendar {
 impl Calendar {
     /// Empty; events of the next `reach` phases go into buckets.
     pub(crate) fn new(phases: Phases, reach: u64) -> Calendar {
+        // At least one whole word of `taken`, and a power of two for `bucket_of`.
         let buckets = reach.clamp(64, MOST_BUCKETS).next_power_of_two() as usize;
         Calendar {
             phases,
@@ -146,6 +147,8 @@ impl Calendar {
 
     /// Takes out events that are not to happen.
     pub(crate) fn retain(&mut self, mut keep: impl FnMut(&Event) -> bool) {
+        // An emptied bucket keeps its bit: `next` may then name a phase without events, which does
+        // no harm.
         self.ring.iter_mut().for_each(|bucket| bucket.retain(&mut keep));
         self.far.retain(|Reverse((event, _))| keep(event));
     }

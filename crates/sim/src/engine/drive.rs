@@ -115,10 +115,12 @@ impl<W: World> Engine<W> {
         let sum = self.shards.iter().map(|shard| sum(shard, 0)).fold(Sum::NONE, Sum::and);
         let before = self.events();
         let (ran, phases) =
+            // The first call always runs alone: how many events a phase has is known only after it.
             match self.threads > 1 && self.a_phase >= self.worthwhile * self.threads as u64 {
                 true => self.run_threads(sum, limits),
                 false => self.run_alone(sum, limits),
             };
+        // A call without a phase says nothing about how busy phases are.
         self.a_phase = (self.events() - before).checked_div(phases).unwrap_or(self.a_phase);
         ran
     }

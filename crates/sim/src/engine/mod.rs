@@ -123,6 +123,8 @@ impl<P> Outbox<'_, P> {
     /// Sends an event to a node of another shard, where it happens at `at`.
     #[inline]
     pub(crate) fn post(&mut self, shard: ShardId, at: Time, parcel: P) {
+        // The node's beat is not known here, so only the last phase that may handle it can be
+        // checked.
         let last = self.phases.last(self.phases.window(at));
         assert!(last >= self.next, "mail earlier than the lookahead allows");
         *self.earliest = (*self.earliest).min(at);

@@ -40,6 +40,7 @@ impl Beat {
     /// The longest period up to so many windows, and its phases by number, of which neighbours may
     /// differ in the lowest bit.
     pub(crate) fn new(most: u64, number: u64) -> Beat {
+        // The largest power of two that is not over `most`, less one: the phase's low bits.
         let mask = (1 << most.clamp(1, LONGEST).ilog2()) - 1;
         Beat { mask, offset: number as u8 & mask }
     }

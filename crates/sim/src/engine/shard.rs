@@ -128,6 +128,8 @@ impl<W: World> Shard<W> {
             while bits != 0 {
                 let node = NodeId(64 * word + bits.trailing_zeros());
                 bits &= bits - 1;
+                // `replace` runs before the addition: it stores the sum without this node's own
+                // events.
                 sum += std::mem::replace(&mut self.counts[node.index()], sum);
                 self.visits.push((node, sum));
             }

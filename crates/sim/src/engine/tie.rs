@@ -20,6 +20,7 @@ pub(crate) struct Ties {
 impl Ties {
     /// The run of a seed.
     pub(crate) const fn new(seed: u64) -> Ties {
+        // "ties" in ASCII: other uses of the seed draw other numbers.
         Ties { salt: mixed(seed ^ 0x7469_6573) }
     }
 
@@ -27,6 +28,7 @@ impl Ties {
     #[inline]
     pub(crate) const fn order(self, at: Time, rank: Rank) -> u32 {
         let key = self.key(at);
+        // Each step is a bijection of 32 bits, so that two links never have the same place.
         let mut bits = (rank.0 ^ key as u32).wrapping_mul(SPREAD);
         bits ^= bits >> 16;
         (bits ^ (key >> 32) as u32).wrapping_mul(SPREAD)

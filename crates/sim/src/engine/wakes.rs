@@ -19,6 +19,7 @@ pub(super) struct Wakes {
     taken: u32,
 }
 
+// `taken` has one bit for each set, and is rotated as a whole.
 const _: () = assert!(SETS == u32::BITS as usize);
 
 impl Wakes {

@@ -45,6 +45,7 @@ pub(super) mod transit {
 
     /// Makes the cargo of a packet that a host sends, or a switch.
     pub(crate) fn new(hop: Hop, from: Option<HostId>, label: Label) -> Cargo {
+        // No host is `u32::MAX`, of which the mask keeps the low bits: all set, as `HOST` has it.
         let from = Maybe::from(from).word() & HOST | label.word() << HOST_BITS;
         Cargo { words: [hop.dst.0, hop.key, from, 0, 0, 0, 0] }
     }
@@ -57,6 +58,7 @@ pub(super) mod transit {
     }
     pub(crate) fn set_terms(cargo: &mut Cargo, terms: Terms) {
         let ps = terms.not_before.as_ps();
+        // The highest bit is free: 2⁶³ ps are 106 days.
         let high = (ps >> 32) as u32 | if terms.joined { JOINED } else { 0 };
         (cargo.words[TERMS[0]], cargo.words[TERMS[1]]) = (ps as u32, high);
     }
@@ -322,6 +324,8 @@ impl Wire for Line<'_, '_> {
 
     #[cold]
     fn feedback(&mut self, slot: SlotId, now: Time) {
+        // The slot may be free already (dropped, or copied to another shard), but nothing else was
+        // stored in it since.
         let from = transit::from(self.packets.arena.cargo(slot));
         // Drained even where nobody takes them: the next operation starts with an empty outcome.
         let messages = self.packets.out.feedback.drain(..);

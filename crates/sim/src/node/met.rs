@@ -63,6 +63,7 @@ impl Met {
     /// of its bin, which is at most 1/64 above it.
     pub(crate) fn percentile_us(&self, permille: u64) -> Option<f64> {
         let n = self.waited();
+        // At 1000 permille the rank would be one past the last.
         let rank = (u128::from(n) * u128::from(permille) / 1000).min(u128::from(n.max(1) - 1));
         let mut passed = 0;
         let at = self.bins.iter().position(|&count| {
@@ -70,6 +71,7 @@ impl Met {
             passed > rank
         })?;
         let (_, last) = bounds(at as u16);
+        // The upper bound of the bin may lie above every wait that was seen.
         Some(last.min(self.max_ps) as f64 / 1e6)
     }
 }

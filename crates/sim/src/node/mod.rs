@@ -86,6 +86,7 @@ pub(crate) enum Parcel {
 /// Code of an event: a packet's slot, or with these bits set the number of a notice or of a flow
 /// that starts. At one instant they come in this order.
 const NOTICE: u32 = 1 << 30;
+// The code with all bits set, of class 3, is `WAKE`.
 const START: u32 = 2 << 30;
 
 /// The class of an event.

@@ -57,6 +57,7 @@ impl Pausing {
             .iter()
             .map(|(&(input, class), &(at, pause))| (at, Signal { input, class, pause }));
         let again = again.min_by_key(|&(at, _)| at);
+        // At the same time a new signal goes before a repetition, which it may make superfluous.
         match (self.waiting.front().copied(), again) {
             (Some(first), Some(again)) if again.0 < first.0 => Some(again),
             (first, again) => first.or(again),
@@ -119,6 +120,8 @@ impl AtWork<'_, '_> {
             let departs = self.due().unwrap_or((Time::NEVER, PortId(0)));
             let next = self.pausing.as_ref().and_then(|pausing| pausing.next());
             match next {
+                // Strictly before: at the same instant the packet goes first, and the frame waits
+                // for its end.
                 Some((at, signal)) if at < departs.0 && at <= now => self.tell(signal, at),
                 _ if departs.0 <= now => {
                     let (at, port) = departs;
@@ -188,6 +191,7 @@ impl AtWork<'_, '_> {
         }
         match pause {
             true => {
+                // Renewed well before it runs out, so that there is no gap.
                 let lasts = pfc::quanta(pfc.quanta.into(), rate);
                 pausing.again.insert((input, class), (now + lasts / 2, true));
             }
@@ -195,9 +199,11 @@ impl AtWork<'_, '_> {
                 pausing.again.remove(&(input, class));
             }
         }
+        // A line that is down sends nothing, but the repetition stays for when it is up again.
         if !driver.is_up() {
             return;
         }
+        // A PFC frame with quanta of 0 is a resume (IEEE 802.1Q, clause 36).
         let quanta = if pause { pfc.quanta as u16 } else { 0 };
         let slot = frame(self.line.packets, class, quanta);
         self.at(port, |driver, line| driver.control(slot, FRAME_BYTES, line, now));

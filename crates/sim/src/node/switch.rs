@@ -95,6 +95,7 @@ impl PortSet {
         (0..self.words()).flat_map(|nth| {
             let mut bits = self.word(nth);
             std::iter::from_fn(move || {
+                // 64 once no bit is left: then the port is not used.
                 let port = PortId(64 * nth as u32 + bits.trailing_zeros());
                 (bits != 0).then(|| {
                     bits &= bits - 1;
@@ -456,6 +457,7 @@ impl AtWork<'_, '_> {
                 class: frames.class,
                 ..Packet::default()
             };
+            // A flow's number may have this bit by chance; the message itself is pinned to no path.
             let hop = Hop { dst: to, key: feedback.flow.0 & !Hop::PINNED };
             let payload = Payload::loose(Body::Notification(feedback));
             let slot = self.line.packets.put(packet, payload, transit::new(hop, None, Label::NONE));
@@ -490,6 +492,7 @@ impl AtWork<'_, '_> {
     fn settle_each(&mut self, now: Time) -> Time {
         let mut next = Time::NEVER;
         for nth in 0..self.busy.words() {
+            // A copy, since the loop changes the set.
             let mut busy = self.busy.word(nth);
             while busy != 0 {
                 let port = PortId(64 * nth as u32 + busy.trailing_zeros());
@@ -514,6 +517,8 @@ impl AtWork<'_, '_> {
     pub(super) fn due(&self) -> Option<(Time, PortId)> {
         let dues = self.busy.iter().map(|port| {
             let Link { driver, channel } = &self.links[port.index()];
+            // Of departures at one instant the link of the lowest rank goes first, whatever shard
+            // it is in.
             (driver.due(), channel.rank, port)
         });
         dues.filter(|due| due.0 != Time::NEVER).min().map(|(at, _, port)| (at, port))

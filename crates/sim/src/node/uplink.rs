@@ -29,6 +29,7 @@ pub(super) struct Card<'a, 'b> {
 impl Card<'_, '_> {
     #[inline]
     pub(super) fn settle(&mut self, now: Time) {
+        // An idle port has nothing to catch up with.
         if self.link.driver.backlogged() {
             self.act(|driver, line| driver.settle(line, now));
         }
@@ -50,6 +51,7 @@ impl Net for Card<'_, '_> {
             transit::new(toward.hop, Some(self.id), toward.label),
         );
         self.act(|driver, line| {
+            // Up to now first: what would have left by now must not be in the queue's way.
             driver.settle(line, now);
             driver.arrive(slot, line, now);
         });
@@ -75,6 +77,7 @@ impl Net for Card<'_, '_> {
     fn line_free(&mut self, now: Time) -> Time {
         self.settle(now);
         let driver = &self.link.driver;
+        // A line that is down is never free.
         if driver.is_up() { driver.busy_until().max(now) } else { Time::NEVER }
     }
 
@@ -87,6 +90,8 @@ impl Net for Card<'_, '_> {
 
     #[inline]
     fn full(&mut self, now: Time) -> bool {
+        // A port that is not settled holds too many packets at most, so there is nothing to settle
+        // yet.
         if self.link.driver.queued() < CARD_HOLDS {
             return false;
         }
@@ -106,6 +111,7 @@ impl Net for Card<'_, '_> {
     fn pause(&mut self, class: u8, quanta: u16, now: Time) -> Option<(Time, Time)> {
         let pfc = self.line.shared.pfc.as_ref()?;
         let rate = self.link.driver.port().state().rate();
+        // The standard lets a receiver take some time before it stops.
         let from = now + pfc.response(rate);
         let until = from + pfc::quanta(quanta.into(), rate);
         self.settle(now);
@@ -116,7 +122,9 @@ impl Net for Card<'_, '_> {
     fn post(&mut self, to: HostId, flow: FlowId, what: What, now: Time) {
         let Line { shared, me, out, .. } = &mut self.line;
         let (shard, node) = shared.hosts[to.index()];
+        // Notices go no faster than a packet could: the shards' lookahead holds.
         let at = now + shared.settings.lookahead;
+        // Counted, so that notices of one time have an order.
         *self.posted += 1;
         let notice = Notice { at, to, nth: *self.posted, flow, what };
         if shard == *me {

@@ -65,9 +65,11 @@ impl Peaks {
 
     /// Records the length of a queue that has changed.
     fn change(&mut self, now: Time, queue: QueueId, bytes: Bytes) {
+        // Before the change: lengths as the burst found them are its first peaks.
         self.begin(now);
         self.lengths[queue as usize] = bytes;
         if let Some((_, burst)) = self.bursts.last_mut()
+            // Strictly longer: the time is when it was first so long.
             && bytes > burst[queue as usize].bytes
         {
             burst[queue as usize] = Peak { bytes, at: now };
@@ -82,6 +84,7 @@ impl Peaks {
 
     /// The bursts that began before now.
     fn begin(&mut self, now: Time) {
+        // Strictly before now: what happens at the burst's own instant belongs to the one before.
         while let Some(at) = self.coming.pop_front_if(|at| *at < now) {
             let peaks = self.lengths.iter().map(|&bytes| Peak { bytes, at });
             self.bursts.push((at, peaks.collect()));
@@ -90,6 +93,7 @@ impl Peaks {
 
     /// The peaks of the bursts that began by now.
     fn take(&mut self, now: Time) -> &[(Time, Vec<Peak>)] {
+        // `begin` leaves out what begins right now: one picosecond more counts it.
         self.begin(Time::from_ps(now.as_ps() + 1));
         &self.bursts
     }
@@ -219,6 +223,8 @@ impl Starts {
 
     /// A flow starts; whether a burst begins with it.
     fn start(&mut self, now: Time) -> bool {
+        // From the last flow's start, not the first's: a burst goes on as long as flows follow
+        // closely.
         let begins = self.last.is_none_or(|last| now.since(last) >= self.apart);
         self.last = Some(now);
         if begins {

@@ -75,6 +75,7 @@ pub(super) fn asked(site: &mut Site) -> Asked {
         let sends = site.link(name)?;
         let node = site.ports[sends.index()].cable.from;
         let receives = match node {
+            // A host has one link, so the first that leads to it is the only one.
             Node::Host(_) => site.ports.iter().position(|port| port.cable.to == node),
             Node::Switch(_) => None,
         };
@@ -141,6 +142,7 @@ fn file(name: &str, frames: &[(Time, u32, &Sent)]) -> Result<Vec<u8>, PcapError>
     let mut writer = PcapNgWriter::with_endianness(Vec::new(), Endianness::Little)?;
     writer.write_pcapng_block(InterfaceDescriptionBlock {
         linktype: DataLink::ETHERNET,
+        // pcapng: 0 stands for no limit.
         snaplen: 0,
         options: vec![
             InterfaceDescriptionOption::IfName(Cow::Borrowed(name)),
@@ -170,9 +172,11 @@ const ETHERNET_IPV4_UDP: u32 = 46;
 fn headers(sent: &Sent) -> Headers {
     let Sent { packet, payload, .. } = sent;
     let (from, to) = (sent.from.map_or(0, |host| host.0), sent.to.0);
+    // InfiniBand's queue pair numbers have 24 bits.
     let connection = packet.flow.0 & 0xff_ffff;
     let active = 1_024 + (connection % 60_000) as u16;
     let unordered = matches!(&payload.body, Body::Rdma(rdma) if rdma.kind.is_unordered());
+    // 56,200 at most (5001 + 255 + 256·199), so a port number never overflows.
     let passive = 5_001 + (packet.flow.0 >> 24) as u16 + 256 * (connection / 60_000 % 200) as u16;
     let back = match &payload.body {
         Body::Segment(segment) => segment.flags.contains(Flags::ACK),
@@ -202,10 +206,12 @@ fn headers(sent: &Sent) -> Headers {
             _ => Operation::Send { first, last },
         };
         let payload = if rdma.kind.is_data() { rdma.len.into() } else { 0 };
+        // PSNs have 24 bits too.
         let (queue_pair, psn) = (connection, rdma.psn & 0xff_ffff);
         return build::roce(&way, &build::Roce { operation, queue_pair, psn }, payload);
     }
     let Body::Segment(segment) = &payload.body else {
+        // IPv4's 20 bytes and UDP's 8.
         return build::udp(&way, packet.len_bytes.saturating_sub(28));
     };
     let syn = segment.flags.contains(Flags::SYN);
@@ -218,12 +224,14 @@ fn headers(sent: &Sent) -> Headers {
     let tcp = Tcp {
         sequence: match (syn, back) {
             (true, _) => 0,
+            // The receiver has sent nothing but its SYN-ACK, which took number 0.
             (false, true) => 1,
             (false, false) => number(segment.offset),
         },
         acknowledgment: match (syn, back) {
             (true, false) => None,
             (_, true) => Some(number(segment.offset)),
+            // Data acknowledges the peer's SYN-ACK alone.
             (false, false) => Some(1),
         },
         syn,

@@ -21,6 +21,7 @@ impl Monitor for Changes {
     fn rows(&self, run: &Ahead) -> Option<(&'static str, f64, u64)> {
         let window = self.until.as_secs_f64().min(run.lasts_s) - self.from.as_secs_f64();
         let packets = window.max(0.0) * run.packets_per_s * self.ports.len() as f64;
+        // Each packet changes its queue twice, as it comes and as it leaves.
         Some(("rows of changes", 2.0 * packets, 80))
     }
     fn observe(&self, site: &mut Site) -> Asked {
@@ -65,6 +66,7 @@ impl Window {
 
     /// Records the length of a queue that has changed.
     fn change(&mut self, now: Time, queue: QueueId, bytes: Bytes) {
+        // Changes of the opening instant are in the row that the window opens with.
         if now > self.from {
             self.open();
             if now <= self.until && self.room.take(1, now) {

@@ -169,6 +169,7 @@ impl Following {
 
     /// Whether all packets of a flow with these ways take the link.
     fn is_crossed(&self, ways: Ways) -> bool {
+        // Of a sprayed flow only a part of the packets takes the link.
         ways.shares().is_some_and(|shares| shares.contains(&(self.link, 1.0)))
     }
 
@@ -183,6 +184,7 @@ impl Following {
             let track = match self.flows.remove(&key) {
                 Some(mut track) => {
                     if track.crosses {
+                        // From its second window on: the first one may have begun in its midst.
                         let bits = 8 * (flow.received - track.received);
                         rates.push((key, bits as f64 / self.window.as_secs_f64()));
                     }
@@ -199,7 +201,9 @@ impl Following {
             };
             flows.insert(key, track);
         }
+        // A sum of floating-point numbers depends on its order, which must not depend on shards.
         rates.sort_by_key(|&(key, _)| key);
+        // None makes it not a number, which nothing is compared with.
         let fair_bps = rates.iter().map(|(_, rate)| rate).sum::<f64>() / rates.len() as f64;
         for (key, rate_bps) in &rates {
             let Some(track) = flows.get_mut(key) else { continue };
@@ -207,11 +211,13 @@ impl Following {
             if self.room.take(1, now) {
                 self.samples.push(RateSample { at: now, row, rate_bps: *rate_bps, fair_bps });
             }
+            // A flow alone is at its fair share without a merit.
             if rates.len() < 2 || (rate_bps - fair_bps).abs() > self.within * fair_bps {
                 track.streak = 0;
                 continue;
             }
             if track.streak == 0 {
+                // The end of the first of these windows.
                 track.since = now;
             }
             track.streak += 1;
@@ -219,6 +225,7 @@ impl Following {
                 track.converged.after = Some(track.since.since(track.converged.start));
             }
         }
+        // Flows not seen again have ended.
         let ended = std::mem::replace(&mut self.flows, flows);
         self.ended
             .extend(ended.values().filter(|track| track.crosses).map(|track| track.converged));

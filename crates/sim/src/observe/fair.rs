@@ -40,6 +40,7 @@ pub(crate) fn max_min(capacity: impl Fn(LinkId) -> f64, claims: &[Claim]) -> Vec
     }
     while shares.iter().any(|share| share.is_nan()) {
         let level_of = |claim: &Claim| {
+            // Rounding may leave a full link a little below zero.
             let level = |(link, _): &(LinkId, f64)| (links[link].0 / links[link].1).max(0.0);
             let full = claim.links.iter().map(level).fold(f64::INFINITY, f64::min);
             full.min(claim.limit_bps / claim.weight)
@@ -165,6 +166,7 @@ impl FairShares {
 
     /// A source that offers traffic from one time to another.
     fn add_source(&mut self, flow: Flow, from: Time, until: Time) {
+        // Two entries a source, its beginning and its end: both get the same row.
         let row = u64::MAX - self.sources.len() as u64 / 2;
         self.sources.push((from, row, Some(flow)));
         self.sources.push((until, row, None));

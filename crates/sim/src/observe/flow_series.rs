@@ -116,12 +116,15 @@ impl Observer for Sampling {
         states.retain(|of| self.asked.has(of.row, of.traffic, of.class));
         states.sort_unstable_by_key(|of| of.number);
         self.next = now + self.asked.every;
+        // All flows of a sample or none: half a sample would look like flows that have ended.
         if !self.room.take(states.len() as u64, now) {
+            // Full for good: later samples would show other flows than earlier ones.
             self.next = Time::NEVER;
             return work;
         }
         let before = std::mem::take(&mut self.acked);
         for SenderState { number, row, start, acked, snapshot, .. } in states {
+            // Before its first sample a flow had nothing, from its start on.
             let (since, had) = before.get(&number).copied().unwrap_or((start, 0));
             let bits = acked.saturating_sub(had) as f64 * 8.0;
             let over = now.since(since);

@@ -85,6 +85,7 @@ impl Goodputs {
         let seen = |class: &usize| after[*class] > 0 || fair_after[*class] > 0.0;
         let classes = (0..256).rfind(seen).map_or(0, |last| last + 1);
         self.next = now + self.every;
+        // An interval in which nothing came takes a row too, or an idle run would fill the memory.
         if !self.room.take(classes.max(1) as u64, now) {
             self.next = Time::NEVER;
             return;
@@ -138,6 +139,7 @@ struct Claim(Time, u64, Option<FlowStart>);
 
 impl Claim {
     fn key(&self) -> (Time, bool, u64) {
+        // At one instant beginnings come first: a flow may stop as it starts.
         (self.0, self.2.is_none(), self.1)
     }
 }

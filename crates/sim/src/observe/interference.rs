@@ -70,6 +70,7 @@ pub(crate) fn classes(
         let until = flow.end.unwrap_or(end);
         let meets = |(output, input): (LinkId, LinkId)| {
             let here = giants.get(&output).map_or(&[][..], Vec::as_slice);
+            // Strictly: flows that only touch in time do not overlap.
             let begun = &here[..here.partition_point(|giant| giant.start < until)];
             let others = begun.iter().filter(|g| g.end > flow.start && g.place != place);
             let class = |giant: &Giant| {

@@ -148,6 +148,7 @@ impl Observers {
     /// # Errors
     /// The name of a port that there is not.
     pub(crate) fn new(site: &mut Site) -> Result<Observers, String> {
+        // Queue statistics before monitors: tables come in this order.
         let mut observing = Observing::new();
         for asked in KINDS {
             observing.extend(asked(site)?.map(|observer| (observer, &[] as _)));
@@ -180,6 +181,7 @@ impl Observers {
     /// Calls the observers whose time has come, and returns the work done, in arrivals of packets.
     pub(crate) fn look(&mut self, view: &mut View) -> u64 {
         let now = view.now;
+        // Only those that are due: the others' intervals are not over.
         let due = self.each().filter(|observer| observer.next() <= now);
         due.map(|observer| observer.look(view)).sum()
     }

@@ -37,6 +37,7 @@ pub(crate) fn bin(bytes: u64) -> u16 {
 
 /// The shortest and the longest length in a bin.
 pub(crate) fn bounds(bin: u16) -> (u64, u64) {
+    // The first two groups of 64 bins hold single lengths.
     let low = (bin >> SPLIT).saturating_sub(1);
     let first = u64::from(bin - (low << SPLIT)) << low;
     (first, first + ((1 << low) - 1))
@@ -60,6 +61,7 @@ impl Bins {
     fn place(places: &mut [(u16, u64)], bin: u16) -> &mut (u16, u64) {
         let mask = places.len() - 1;
         // Doubled lengths are 64 bins apart: their low bits are alike.
+        // Fibonacci hashing (Knuth): the high half of the product is well mixed, hence the shift.
         let hash = u32::from(bin).wrapping_mul(0x9E37_79B1);
         let mut at = (hash >> 16) as usize & mask;
         while places[at].0 != bin && places[at].0 != 0 {

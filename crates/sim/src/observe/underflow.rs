@@ -32,6 +32,7 @@ struct Idle {
 impl Idle {
     /// Called at every change of the port; a transmission begins if it moves `busy_until`.
     fn change(&mut self, now: Time, busy_until: Time) {
+        // A port's new transmission ends the time in which it could have been idle.
         if busy_until != self.busy_until {
             self.count(now);
             self.busy_until = busy_until;
@@ -40,6 +41,7 @@ impl Idle {
 
     fn count(&mut self, now: Time) {
         if self.pending > 0 {
+            // Idle from the end of its last transmission, or from the last look.
             self.idle += now.since(self.busy_until.max(self.counted_until));
         }
         self.counted_until = now;
@@ -98,6 +100,7 @@ impl Monitor for PortNames {
 impl Observer for Underflow {
     /// Both are in the order of time: who has something to send, and each port's transmissions.
     fn follow(&mut self, unsent: &[Unsent], view: &mut View) {
+        // Only flows with one path are known to wait for this link.
         let of = |change: &Unsent| view.graph.ways(change.host, change.hop).fixed();
         let ways: Vec<Option<Vec<LinkId>>> = unsent.iter().map(of).collect();
         for (link, idle) in &mut self.links {
@@ -109,6 +112,7 @@ impl Observer for Underflow {
             let watch = view.network.watch_mut(*link);
             let busy = watch.and_then(|watch| watch.of_mut::<Busy>());
             for (begin, end) in busy.into_iter().flat_map(|busy| busy.0.drain(..)) {
+                // Strictly before: a change at that instant may be due to this very transmission.
                 while let Some((unsent, _)) = change.filter(|(unsent, _)| unsent.at < begin) {
                     idle.pend(unsent.at, unsent.begins);
                     change = changes.next();

@@ -52,6 +52,7 @@ pub(crate) enum Chance {
 impl Chance {
     /// Chance of a loss for a fraction of wrong bits.
     pub(crate) fn of_bits(ber: f64) -> Chance {
+        // `log1p` and `expm1`: 1 − 10⁻¹² to the power of bits would lose most digits of the rate.
         Chance::Bits(libm::log1p(-ber))
     }
 
@@ -61,6 +62,7 @@ impl Chance {
             None => Chance::Packets(loss),
             Some(burst) => {
                 // The line is bad for bad / (bad + good) of the packets.
+                // Runs of losses are geometric: their mean is 1/good.
                 Chance::Runs { bad: loss / (1.0 - loss) / burst, good: 1.0 / burst }
             }
         }
@@ -81,6 +83,7 @@ impl Errors {
     }
 
     fn lose(&mut self, len_bytes: u32) -> bool {
+        // One draw a packet in any case: the loss of one packet does not move the draws of others.
         let drawn = self.rng.unit();
         match self.chance {
             Chance::Bits(log) => drawn < -libm::expm1(8.0 * f64::from(len_bytes) * log),

@@ -57,6 +57,7 @@ pub enum Body {
     },
 }
 
+// One cache line: a field more would cost a second.
 const _: () = assert!(size_of::<Payload>() == 64);
 
 impl Payload {
@@ -75,6 +76,7 @@ impl Label {
     pub(crate) const BITS: u32 = 9;
     /// No transport's: probes and the frames of switches.
     pub(crate) const NONE: Label = Label(u8::MAX as u16);
+    // The low byte is the kind, of which there are 255 at most; the bit above it says data.
     const DATA: u16 = 1 << 8;
 
     /// Of data.
@@ -116,6 +118,7 @@ pub const LAST_ROW: u64 = (1 << 31) - 3;
 /// Returns the id of a connection that flow `row` opened: the direction of the flow's data, or that
 /// of the requests for it.
 pub fn flow_id(row: u64, requests: bool) -> FlowId {
+    // The lowest bit tells a connection's two directions; `LAST_ROW` keeps clear of the ids above.
     FlowId((row as u32) << 1 | u32::from(requests))
 }
 

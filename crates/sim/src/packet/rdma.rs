@@ -135,10 +135,12 @@ impl Int {
     /// Encodes a port's record, with the nearest rate that INT knows.
     pub fn new(rate: Rate, now: Time, sent_bytes: u64, queue_bytes: u64) -> Int {
         let off = |&mbps: &u64| Rate::from_mbps(mbps).as_bps().abs_diff(rate.as_bps());
+        // Of two as near the lower code, as `min_by_key` takes the first.
         let code = (0..16).min_by_key(|&code| off(&RATES_MBPS[code])).unwrap_or(0) as u64;
         let time = (now.as_ps() / 1_000) & mask(TIME_BITS);
         let sent = (sent_bytes / SENT_UNIT) & mask(SENT_BITS);
         let queue = (queue_bytes / QUEUE_UNIT).min(mask(QUEUE_BITS));
+        // From the top: rate, time, bytes sent, queue.
         Int(((code << TIME_BITS | time) << SENT_BITS | sent) << QUEUE_BITS | queue)
     }
 
@@ -149,6 +151,8 @@ impl Int {
 
     /// When it was written, which was no more than 16.8 ms before `now`.
     pub fn at(self, now: Time) -> Time {
+        // A time after `now`'s bits is from before they began again; modulo 2²⁴ ns that is one
+        // subtraction.
         let written = self.0 >> (SENT_BITS + QUEUE_BITS) & mask(TIME_BITS);
         let now = now.as_ps() / 1_000;
         Time::from_ps((now - (now.wrapping_sub(written) & mask(TIME_BITS)).min(now)) * 1_000)
@@ -158,6 +162,7 @@ impl Int {
     pub fn sent_bytes(self, before: u64) -> u64 {
         let sent = self.0 >> QUEUE_BITS & mask(SENT_BITS);
         let before = before / SENT_UNIT;
+        // The counter wraps: the difference modulo 2²⁰ is what went since `before`.
         (before + (sent.wrapping_sub(before) & mask(SENT_BITS))) * SENT_UNIT
     }
 

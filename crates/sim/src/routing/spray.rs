@@ -39,6 +39,7 @@ impl Router for InTurn {
             return set.at(0);
         }
         let rng = &mut self.rng;
+        // From a random place on: switches in step would all turn to the same port at once.
         let next =
             self.next[set.at(0).index()].get_or_insert_with(|| rng.below(set.len().into()) as u32);
         let place = *next % set.len();

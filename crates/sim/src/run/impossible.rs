@@ -36,6 +36,7 @@ pub(crate) fn check(
     jobs: &[Job],
 ) -> Result<(), Impossible> {
     for PortReport { info, utilisation, .. } in reports {
+        // The fraction is a quotient of sums in floating point: full may come out a little above 1.
         if !(0.0..=1.0 + 1e-9).contains(utilisation) {
             let what = format!("{} was sending for {utilisation} of the time", info.name);
             return Err(Impossible(what));

@@ -35,6 +35,7 @@ const MOST: u64 = 200_000;
 /// count of events depends on where a run is interrupted.
 fn batch(scenario: &Scenario) -> u64 {
     match scenario.scheme.python {
+        // Each packet calls Python, which is slow: short batches, so that Ctrl-C is noticed soon.
         Some(_) => BATCH,
         None => (BATCH_A_HOST * u64::from(scenario.topology.hosts())).clamp(BATCH, MOST),
     }

@@ -53,6 +53,7 @@ impl Results {
     ) -> Result<Results, Impossible> {
         let reports = simulation.port_reports();
         let jobs = simulation.jobs(scenario);
+        // Before any table: results that cannot be must not be written.
         impossible::check(scenario, simulation, flows, &reports, &jobs)?;
         let met = scenario.measure.giant.map(|giant| simulation.interference(flows, giant));
         let met = met.as_deref();
@@ -468,6 +469,7 @@ fn goodput_table(scenario: &Scenario, simulation: &Simulation) -> Table {
     let class_has = |class: &usize| {
         samples.iter().any(|sample| sample.taken(*class) > 0 || sample.fair_bits(*class) > 0.0)
     };
+    // Classes that nobody used have no rows.
     let classes: Vec<usize> = (0..256).filter(class_has).collect();
     let rows = || samples.iter().flat_map(|sample| classes.iter().map(move |&c| (sample, c)));
     let goodput = rows().map(|(sample, class)| sample.taken(class) as f64 * 8.0 / every);

@@ -158,6 +158,7 @@ impl PathUse {
                 continue;
             };
             let name = format!("{}-{}", tiers[from.index()], tiers[to.index()]);
+            // Bytes over the rate: links of different rates compare by how busy they were.
             let part = counters.sent_bytes as f64 / info.cable.rate.as_bps() as f64;
             parts.entry(name).or_default().push(part);
         }
@@ -167,6 +168,8 @@ impl PathUse {
             let busiest = parts.iter().copied().fold(0.0, f64::max);
             (parts.len() > 1 && sum > 0.0).then(|| {
                 let unused = parts.iter().filter(|&&part| part == 0.0).count() as u64;
+                // Jain's index (DEC-TR-301, 1984): 1 where all are equal, 1/n where one link has
+                // all.
                 let (jain, over) = (sum * sum / (n * squares), busiest * n / sum);
                 (name, PathUse { links: parts.len() as u64, unused, jain, busiest_over_mean: over })
             })
@@ -251,6 +254,7 @@ impl SourceTimes {
 /// How long each round took to its last flow's end; none of those that have not ended.
 fn rounds(flows: &[Timed]) -> Vec<f64> {
     let mut rounds: BTreeMap<Time, f64> = BTreeMap::new();
+    // An incast round's flows all start at one time, which serves as the round's number.
     for (flow, us, _) in flows {
         let longest = rounds.entry(flow.start).or_insert(0.0);
         // Unlike `f64::max`, it keeps what is no number.
@@ -554,6 +558,7 @@ impl Summary {
         let ended = || {
             let each =
                 counted.iter().zip(&timed).map(|(flow, &(fct, slowdown))| (flow, fct, slowdown));
+            // Endless flows have no size, flows under way no end: neither has a completion time.
             each.filter(|(flow, fct, _)| flow.size.is_some() && !fct.is_nan())
         };
         let finished: Vec<(u64, f64, f64)> = ended()
@@ -659,12 +664,14 @@ impl Summary {
 
 /// Mean and percentiles 50, 95, 99, 99.9 of a list; none of an empty one.
 fn statistics(mut values: Vec<f64>) -> (u64, [Option<f64>; 5]) {
+    // A total order, by bits where need be: `partial_cmp` would leave the order to the input.
     values.sort_by(f64::total_cmp);
     let n = values.len();
     if n == 0 {
         return (0, [None; 5]);
     }
     let mean = values.iter().sum::<f64>() / n as f64;
+    // The value with ⌊np⌋ below it: of 100 values the 99th percentile is the greatest.
     let percentile = |permille: usize| Some(values[(n * permille / 1000).min(n - 1)]);
     (n as u64, [Some(mean), percentile(500), percentile(950), percentile(990), percentile(999)])
 }

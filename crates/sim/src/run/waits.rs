@@ -62,6 +62,8 @@ pub(crate) fn percentiles(
         .map(|flow| (flow, times(simulation, flow).0))
         .filter(|(_, fct)| !fct.is_nan())
         .collect();
+    // In the order of `statistics`, so that `at` below names the very flow behind the printed
+    // number.
     ended.sort_by(|a, b| a.1.total_cmp(&b.1));
     let classes = [
         ("all flows", 0..=u64::MAX),
@@ -74,6 +76,7 @@ pub(crate) fn percentiles(
         let of_class =
             |flow: &FlowRecord| flow.size.is_some_and(|size| class.contains(&size.get()));
         let of: Vec<_> = ended.iter().filter(|(flow, _)| of_class(flow)).collect();
+        // This class holds all flows: its percentiles are those said already.
         if of.len() == ended.len() && name != "all flows" {
             continue;
         }

@@ -69,6 +69,7 @@ pub(crate) fn warnings(
         warnings
             .push(format!("{open} of {} flows {why}; FCTs are of the others", summary.flows.count));
     }
+    // Early drops count, too: schemes act by them on packets that are not ECN-capable.
     let early: u64 =
         reports.iter().map(|report| report.counters.drops[DropReason::Early as usize]).sum();
     let acts = summary.marks + summary.notifications + early;
@@ -304,8 +305,10 @@ fn longest_switch_queue(reports: &[PortReport]) -> Option<u64> {
 
 /// Where packets waited instead, as far as the ports' use of their time tells.
 fn bottleneck(summary: &Summary, reports: &[PortReport]) -> String {
+    // Stable: of equally busy ports the first.
     let mut busy: Vec<&PortReport> = reports.iter().collect();
     busy.sort_by(|a, b| b.utilisation.total_cmp(&a.utilisation));
+    // A card comes first: where a host's own line is the bottleneck, no switch has a queue to mark.
     match (busy.first(), &summary.bottleneck) {
         (Some(first), _) if !first.info.is_switch() => format!(
             "the bottleneck is {}'s own network card, sending {:.1} % of the time",

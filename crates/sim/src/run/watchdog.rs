@@ -55,6 +55,7 @@ impl Watchdog {
     pub(crate) fn new(forecast: u64) -> Option<Watchdog> {
         let base = resident()? as i64;
         let live = LIVE.fetch_add(forecast, Relaxed);
+        // Less those still under way: runs that ended before have given their memory back.
         let before = BEGUN.fetch_add(forecast, Relaxed).saturating_sub(live);
         Some(Watchdog { forecast, base, before, looked: Instant::now() })
     }
@@ -66,6 +67,7 @@ impl Watchdog {
         }
         self.looked = Instant::now();
         let forecast = BEGUN.load(Relaxed).saturating_sub(self.before);
+        // Memory given back by others can take the process below where this run began.
         let took = (resident()? as i64 - self.base).max(0) as u64;
         let allowed = SLACK + (FACTOR * forecast as f64) as u64;
         (took > allowed).then_some(Excess { took, forecast: self.forecast })
@@ -80,6 +82,7 @@ impl Drop for Watchdog {
 
 /// Bytes of this process in memory, where there is Linux's /proc.
 fn resident() -> Option<u64> {
+    // Resident, as the kernel's OOM killer counts; `VmSize` has pages that were never touched.
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     let kib: u64 = line.split_whitespace().next()?.parse().ok()?;

@@ -27,6 +27,7 @@ impl Config {
 impl Config {
     /// Bytes of a datagram's payload that are missing in a packet of so many bytes.
     pub(super) fn trimmed(&self, len: u32, len_bytes: u32) -> u32 {
+        // Headers stay whole when a switch cuts a packet, so that all that is missing is payload.
         (len + self.header).saturating_sub(len_bytes).min(len)
     }
 }
@@ -94,6 +95,7 @@ impl Receiver {
     }
 
     pub(super) fn on_datagram(&mut self, offset: u64, len: u32) {
+        // Where this one ends, even if a later one came first: nothing puts datagrams in order.
         self.reached = offset + u64::from(len);
     }
 }

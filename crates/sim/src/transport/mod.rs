@@ -363,6 +363,7 @@ impl Sending {
                 Some((sender.not_before(), sender.has_more(config)))
             }
             (Sending::Unordered(sender), Kind::Unordered(config)) => {
+                // A window and credit limit it, and no rate: the card may ask again at once.
                 Some((Time::ZERO, sender.has_more(config)))
             }
             _ => None,
@@ -576,6 +577,7 @@ impl Half for Receiving {
 #[inline]
 pub fn is_data(body: &Body) -> bool {
     match body {
+        // A SYN goes to a receiving half like data; a SYN-ACK has the flag.
         Body::Segment(segment) => !segment.flags.contains(Flags::ACK),
         Body::Datagram { .. } => true,
         Body::Rdma(rdma) => rdma.kind.is_data(),

@@ -28,6 +28,7 @@ impl Hasher for Mix {
     }
     fn write_u32(&mut self, key: u32) {
         let h = (key as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        // The table takes places from the low bits and tags from the high ones: both must be mixed.
         self.0 = h ^ (h >> 32);
     }
 }
@@ -173,12 +174,15 @@ impl Arrivals {
     fn forget(&mut self) {
         for place in 0..self.entries.len() {
             let entry = &self.entries[place];
+            // A place that is free keeps its old key, which may have another place by now.
             let known = self.places.get(&entry.key) == Some(&(place as u32));
             if known && entry.new == 0 && !entry.active && self.smoothed(entry) < GONE_BYTES {
                 self.places.remove(&self.entries[place].key);
                 self.free.push(place as u32);
             }
         }
+        // A search costs time for every place ever used, so the next one waits until as many have
+        // come.
         self.room = ROOM.max(2 * self.places.len());
     }
 }

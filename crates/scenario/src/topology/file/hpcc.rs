@@ -58,6 +58,7 @@ impl Head {
         let nodes = nodes.below(MOST, "the number of nodes")?;
         let nvswitches = nvswitches.map(|count| count.below(nodes, "the number of NVSwitches"));
         let nvswitches = nvswitches.transpose()?.unwrap_or(0);
+        // Nodes that are no NVSwitches; at least one, or the message's range would be empty.
         let others = (nodes - nvswitches).max(1);
         let switches = nvswitches + switches.below(others, "the number of switches")?;
         Ok(Counts { nodes, nvswitches, switches, links: links.below(MOST, "the number of links")? })
@@ -79,6 +80,7 @@ pub(super) fn parse(text: &str, form: Head) -> Result<Described, Wrong> {
     let (line, head) = lines.next().ok_or_else(empty)?;
     let Counts { nodes, nvswitches, switches: count, links } = form.counts(line, &head)?;
     let mut named: Vec<Option<(u32, bool)>> = vec![None; nodes as usize];
+    // In the order of the numbers, though the file has any.
     let mut left = count;
     // Numbers of switches may stand on several lines.
     while left > 0 {
@@ -91,6 +93,7 @@ pub(super) fn parse(text: &str, form: Head) -> Result<Described, Wrong> {
                 )));
             }
             let node = word.below(nodes, "a switch")?;
+            // SimAI names the NVSwitches first.
             let nv = count - left < nvswitches;
             if named[node as usize].replace((word.line, nv)).is_some() {
                 return Err(word.wrong("this switch is named already"));
@@ -128,6 +131,7 @@ pub(super) fn parse(text: &str, form: Head) -> Result<Described, Wrong> {
             return Err(error.wrong("only links without errors (0) are supported"));
         }
         let rate = match rate.text.parse::<f64>() {
+            // Plain numbers are bits a second, as ns-3's DataRate reads them; no line has 1e17.
             Ok(bps) if (1.0..=1e17).contains(&bps) => Rate::from_bps(bps.round() as u64),
             Ok(_) => return Err(rate.wrong("a rate is a number of bits a second of at least 1")),
             Err(_) => quantity::rate(rate.text).map_err(|why| rate.wrong(&why))?,
@@ -148,6 +152,8 @@ pub(super) fn parse(text: &str, form: Head) -> Result<Described, Wrong> {
 impl Described {
     /// Calls each switch's tier by its distance from the nearest host, where it has no name.
     fn name_tiers(&mut self) {
+        // Breadth first from all hosts at once: a switch's tier is its distance to the nearest
+        // host.
         let mut near: Vec<Vec<u32>> = vec![Vec::new(); self.nodes.len()];
         for Link { ends: [a, b], .. } in &self.links {
             near[*a as usize].push(*b);
@@ -162,6 +168,7 @@ impl Described {
             for &to in next.iter().flat_map(|&at| &near[at as usize]) {
                 if !std::mem::replace(&mut seen[to as usize], true) {
                     let tier = &mut self.nodes[to as usize].tier;
+                    // NVSwitches have their tier already.
                     if tier.as_ref().is_some_and(String::is_empty) {
                         *tier = Some(format!("tier{distance}"));
                     }

@@ -103,6 +103,7 @@ pub(super) fn parse(text: &str) -> Result<Described, Wrong> {
     let mut blocks: [Option<(u32, Block<9>)>; 3] = [None; 3];
     let mut current = None;
     for (line, words) in fields::lines(text) {
+        // Comments may follow an attribute.
         let comment = words.iter().position(|word| word.text.starts_with('#'));
         let words = &words[..comment.unwrap_or(words.len())];
         let (Some(&key), value) = (words.first(), words.get(1).copied()) else { continue };
@@ -118,6 +119,7 @@ pub(super) fn parse(text: &str) -> Result<Described, Wrong> {
             current = Some(tier);
             continue;
         }
+        // Attributes before the first tier are the file's.
         match current.and_then(|tier| blocks[tier].as_mut()) {
             None => place(&mut head, &HEAD, (key, value))?,
             Some((_, block)) => place(block, &TIER, (key, value))?,
@@ -137,6 +139,7 @@ pub(super) fn parse(text: &str) -> Result<Described, Wrong> {
         return Err(pod.wrong(&format!("Nodes, {}, is a multiple of Podsize", nodes.number)));
     }
     let count = tiers.number as usize;
+    // Tiers beyond the number that the file gives.
     if let Some((line, _)) = blocks[count..].iter().flatten().next() {
         return Err(Wrong::line(*line, format!("this tier is one more: Tiers is {count}")));
     }
@@ -158,6 +161,7 @@ fn tier<'a>(line: u32, block: &Block<'a, 9>, top: bool) -> Result<Tier<'a>, Wron
         Some(given) => Ok(given),
         None => Err(Wrong::line(line, format!("this tier has no {name}"))),
     };
+    // Links up of the uppermost tier would lead nowhere.
     if top && let Some(given) = up.or(queue_up) {
         return Err(given.key.wrong("the uppermost tier has no links up"));
     }
@@ -207,12 +211,14 @@ fn build(hosts: u32, pod: Given, tiers: &[Tier]) -> Result<Described, Wrong> {
             "a core is linked to one aggregation of each pod, pods × Bundle",
         )?;
     }
+    // Each tier with the one above.
     for pair in tiers.windows(2) {
         oversubscription(&pair[0], &pair[1])?;
     }
     let counts = [pods * tors, pods.saturating_mul(aggs), cores];
     let links = |switches: u32, up: u32| u64::from(switches) * u64::from(up);
     let total = u64::from(hosts) + links(counts[0], tor.up) + links(counts[1], agg.up);
+    // Links and cores both become numbers of the graph.
     if total.max(u64::from(cores)) >= u64::from(MOST) {
         return Err(Wrong::file(format!("has {total} links: at most {}", MOST - 1)));
     }
@@ -228,16 +234,20 @@ fn build(hosts: u32, pod: Given, tiers: &[Tier]) -> Result<Described, Wrong> {
     let mut links = |upper: usize, low: u32, high: u32| {
         let below = if upper == 0 { Span::ZERO } else { tiers[upper - 1].switch };
         let Tier { speed: rate, latency, switch, bundle, down, .. } = &tiers[upper];
+        // Switches take no time here: each link has half of the latency of the switches at its
+        // ends.
         let delay = *latency + (below + *switch) / 2;
         let link = Link { ends: [low, high], rate: *rate, delay, mtu: None, line: down.key.line };
         described.links.extend(std::iter::repeat_n(link, *bundle as usize));
     };
     (0..hosts).for_each(|host| links(0, host, first_tor + host / tor.down.number));
     for nth in 0..counts[0] {
+        // Aggregations are numbered pod by pod.
         let above = nth / tors * aggs;
         (above..above + aggs).for_each(|agg| links(1, first_tor + nth, first_agg + agg));
     }
     for nth in 0..if cores > 0 { counts[1] } else { 0 } {
+        // Core c is linked to aggregation c modulo their number in each pod.
         let own = (nth % aggs..cores).step_by(aggs as usize);
         own.for_each(|core| links(2, first_agg + nth, first_core + core));
     }

@@ -63,6 +63,7 @@ pub struct Read {
 }
 
 impl PartialEq for Read {
+    // Graphs follow from what the files describe.
     fn eq(&self, other: &Read) -> bool {
         self.path == other.path && self.network.described == other.network.described
     }
@@ -168,6 +169,7 @@ impl FromFile {
         let format = Format::from_value(Value::Word(format.to_owned())).unwrap_or(Format::Auto);
         let path = Read { path: path.display().to_string(), network: Arc::default() };
         let mut file = FromFile { path, format };
+        // A packet of a byte: whether rates suit a scenario's packets is asked there.
         file.load(Bytes::new(1)).map(|()| file)
     }
 
@@ -267,6 +269,7 @@ impl Described {
             return Err(Wrong::file(format!("has {hosts} hosts: at most {MAX_HOSTS}")));
         }
         let mut links = vec![0u32; self.nodes.len()];
+        // Rounded up: a rate just below would let a packet take longer.
         let least = Rate::from_bps((8 * PS_PER_S * mtu.get()).div_ceil(MAX_WAY.as_ps()));
         for link in &self.links {
             let [from, to] = link.ends.map(|end| &self.nodes[end as usize]);
@@ -330,6 +333,7 @@ impl Described {
         // Each node's number among those of its sort.
         let (mut hosts, mut switches) = (Vec::new(), Vec::new());
         let number = |node: &Node| match &node.tier {
+            // Hosts and switches are numbered apart, each in the file's order.
             None => {
                 hosts.push(node.name.clone());
                 graph::Node::Host(HostId::at(hosts.len() - 1))
@@ -359,6 +363,7 @@ impl Described {
                 None => tiers.push(Tier { name: name.clone(), switches: vec![switch] }),
             }
         }
+        // Every host has a link by now, so that none is left out.
         let up: Vec<Cable> = up.into_iter().flatten().collect();
         let tables = Arc::new(Tables::new(&up, &switches));
         let mut graph = Graph::named((hosts, tiers), up, switches, tables);
@@ -372,6 +377,7 @@ impl Described {
         let mut nearer: Vec<usize> = (0..self.nodes.len()).collect();
         let first_of = |nearer: &mut Vec<usize>, mut node: usize| {
             while nearer[node] != node {
+                // Union-find with path halving.
                 nearer[node] = nearer[nearer[node]];
                 node = nearer[node];
             }
@@ -379,6 +385,7 @@ impl Described {
         };
         for link in &self.links {
             let [from, to] = link.ends.map(|end| first_of(&mut nearer, end as usize));
+            // The lesser number stands for the part: the first switch is found by it.
             nearer[from.max(to)] = from.min(to);
         }
         let mut switches = (0..).zip(&self.nodes).filter(|(_, node)| node.tier.is_some());
@@ -395,6 +402,7 @@ impl Shape for FromFile {
         self.network().graph.as_ref().map_or(0, |graph| graph.hosts.len() as u32)
     }
     fn access(&self) -> (Rate, Span) {
+        // Cables have delays of their own: `across` holds all of the way.
         (self.host_rates().most(), Span::ZERO)
     }
     fn host_rates(&self) -> HostRates {

@@ -72,6 +72,7 @@ pub(super) fn parse(text: &str) -> Result<Described, Wrong> {
     let mut places: HashMap<&str, u32> = HashMap::new();
     let mut links = None;
     for (line, fields) in lines {
+        // A second header begins the links.
         if links.is_none() && fields.contains(&"from") && fields.contains(&"to") {
             let names = ["from", "to", "rate", "delay", "count", "mtu"];
             links = Some((fields.len(), columns(&(line, fields), names, 4)?));
@@ -96,6 +97,7 @@ pub(super) fn parse(text: &str) -> Result<Described, Wrong> {
                     format!("\"{}\" is no tier: \"host\", or a name such as \"leaf\"", shown(tier));
                 return Err(Wrong::field(line, tier_at, what));
             }
+            // Names that come twice are refused later, with both lines.
             places.entry(name).or_insert(described.nodes.len() as u32);
             let tier = (tier != "host").then(|| tier.to_owned());
             described.nodes.push(Node { name: name.to_owned(), tier, line });
@@ -135,6 +137,7 @@ pub(super) fn parse(text: &str) -> Result<Described, Wrong> {
             return Err(Wrong::line(line, format!("a file has at most {MOST_LINKS} links")));
         }
         let link = Link { ends, rate, delay, mtu, line };
+        // Parallel links are links alike.
         described.links.extend(std::iter::repeat_n(link, count as usize));
     }
     match links {

@@ -12,6 +12,7 @@ pub(super) fn draft(collective: &Collective, matrix: &[Vec<Bytes>]) -> Draft {
     let parts = collective.channels * collective.chunks;
     for part in 0..parts {
         let bytes = share(collective.data(), part, parts);
+        // Chunks take the channels in turn, as NCCL's do.
         let channel = part % collective.channels;
         let ready = vec![Vec::new(); ranks as usize];
         let reduction = collective.reduction;
@@ -41,6 +42,7 @@ fn share(bytes: Bytes, nth: u32, of: u32) -> Bytes {
 
 /// The bytes before a share.
 fn before(bytes: Bytes, nth: u32, of: u32) -> u64 {
+    // 128 bits, as bytes times parts may pass 2⁶⁴.
     (u128::from(bytes.get()) * u128::from(nth) / u128::from(of)) as u64
 }
 
@@ -78,6 +80,8 @@ impl<'a> Sketch<'a> {
                     self.ring(&all, self.bytes, 0, true);
                 }
                 if operation != ReduceScatter {
+                    // A reduce-scatter leaves share r + 1 at rank r, where the all-gather has to
+                    // begin.
                     self.ring(&all, self.bytes, u32::from(operation == AllReduce), false);
                 }
             }
@@ -101,6 +105,7 @@ impl<'a> Sketch<'a> {
             }
             (Algorithm::Chain, operation) => {
                 if operation != Broadcast {
+                    // From the far end, since rank 0 is the root.
                     (1..self.ranks).rev().for_each(|rank| self.pass(rank, rank - 1, true));
                 }
                 if operation != Reduce {
@@ -108,6 +113,7 @@ impl<'a> Sketch<'a> {
                 }
             }
             (Algorithm::Pairwise | Algorithm::Direct, operation) => {
+                // Shares belong to receivers; in an all-gather, to senders.
                 let own = matches!(operation, AllToAll | ReduceScatter);
                 let (bytes, n) = (self.bytes, self.ranks);
                 let sizes = |from: u32, to: u32| share(bytes, if own { to } else { from }, n);
@@ -121,6 +127,7 @@ impl<'a> Sketch<'a> {
         let Sketch { tag, channel, class, .. } = *self;
         let envelope = Envelope { to, tag, bytes, channel, class, path: None };
         let sent = self.draft.send(from, envelope, &self.ready[from as usize]);
+        // Receives wait for nothing: buffers are posted ahead, and tags tell parts apart.
         (sent, self.draft.receive((to, from), self.tag, &[]))
     }
 
@@ -128,6 +135,7 @@ impl<'a> Sketch<'a> {
     /// the steps to wait for.
     fn reduced(&mut self, rank: u32, bytes: Bytes, mut after: Vec<Step>) -> Vec<Step> {
         let Some(rate) = self.reduction else { return after };
+        // 128 bits, as picoseconds of a large message times 8 pass 2⁶⁴.
         let ps = u128::from(bytes.get()) * 8 * u128::from(PS_PER_S) / u128::from(rate.as_bps());
         let span = Span::from_ps(u64::try_from(ps).unwrap_or(u64::MAX));
         after = vec![self.draft.calculate((rank, self.channel), span, &after)];
@@ -149,11 +157,14 @@ impl<'a> Sketch<'a> {
         for step in 0..n - 1 {
             let sent: Vec<(Bytes, Step)> = (0..n)
                 .map(|place| {
+                    // A rank sends on what it received in the step before: one share lower each
+                    // step.
                     let bytes = share(bytes, (place + ahead + n - step) % n, n);
                     let [from, to] = [place, (place + 1) % n].map(|at| members[at as usize]);
                     (bytes, self.message(from, to, bytes).1)
                 })
                 .collect();
+            // Only once all have sent: what is ready next must not delay messages of this step.
             for (place, (bytes, received)) in (0..n).zip(sent) {
                 let next = members[((place + 1) % n) as usize];
                 let after = vec![received];
@@ -190,6 +201,7 @@ impl<'a> Sketch<'a> {
     /// Up and down two binary trees, each with half of the data (NCCL, `src/graph/trees.cc`, `ncclGetDtree`).
     fn trees(&mut self) {
         let (n, whole) = (self.ranks, self.bytes);
+        // Two trees with half of the data each: inner ranks of one are leaves of the other.
         for tree in 0..2 {
             let bytes = share(whole, tree, 2);
             let name = |rank: u32| match (tree, n % 2) {
@@ -209,6 +221,7 @@ impl<'a> Sketch<'a> {
                 let reduced = self.reduced(name(parent), bytes, vec![received]);
                 had[parent as usize].extend(reduced);
             }
+            // The same order backwards: parents have it before their children.
             for &(rank, parent) in order.iter().rev() {
                 let after = had[parent as usize].clone();
                 let (_, received) = self.pass_on((name(parent), name(rank)), bytes, &after);
@@ -228,6 +241,8 @@ impl<'a> Sketch<'a> {
     /// Among as many ranks as are a power of two: the others give theirs to one of these first, and get the
     /// outcome from it (Thakur, Rabenseifner and Gropp, section 4.4).
     fn folded(&mut self, among: impl FnOnce(&mut Self, u32)) {
+        // The largest power of two; ranks beyond it give theirs to a partner, and get the result
+        // back.
         let ranks = 1 << self.ranks.ilog2();
         let others = ranks..self.ranks;
         for rank in others.clone() {
@@ -245,6 +260,7 @@ impl<'a> Sketch<'a> {
     fn swap(&mut self, ranks: u32, bit: u32, reduces: bool, bytes: impl Fn(u32) -> Bytes) {
         let received: Vec<Step> =
             (0..ranks).map(|rank| self.message(rank ^ bit, rank, bytes(rank ^ bit)).1).collect();
+        // Only once all have sent: what is ready next must not delay messages of this step.
         for (rank, received) in (0..ranks).zip(received) {
             let mut after = std::mem::take(&mut self.ready[rank as usize]);
             after.push(received);
@@ -258,6 +274,7 @@ impl<'a> Sketch<'a> {
     /// Each rank ends with its share of the sum: in each step it gives away half of what it has.
     fn halve(&mut self, ranks: u32) {
         let whole = self.bytes;
+        // The farthest partner first: what remains is always a run of neighbouring shares.
         let mut bit = ranks / 2;
         while bit > 0 {
             // The half that is the other's: shares that are its own but for lower bits.
@@ -291,6 +308,8 @@ impl<'a> Sketch<'a> {
     fn spread_tree(&mut self) {
         let mut have = 1;
         while have < self.ranks {
+            // The ranks that have it double each round: rank r gets it from r without its highest
+            // bit.
             for to in have..(2 * have).min(self.ranks) {
                 let from = to - have;
                 let (sent, received) = self.message(from, to, self.bytes);
@@ -303,6 +322,7 @@ impl<'a> Sketch<'a> {
 
     /// Up the same tree to rank 0.
     fn gather_tree(&mut self) {
+        // The rounds of `spread_tree`, last first.
         let mut have = self.ranks.next_power_of_two() / 2;
         while have > 0 {
             for from in have..(2 * have).min(self.ranks) {
@@ -336,6 +356,7 @@ impl<'a> Sketch<'a> {
                         after = self.reduced(rank, sizes(from, rank), after);
                     }
                 }
+                // A step is over for a rank once its own message in it is sent, too.
                 after.extend(pairs[rank as usize].map(|(sent, _)| sent));
                 if waits && !after.is_empty() {
                     self.ready[rank as usize] = after;
@@ -347,6 +368,7 @@ impl<'a> Sketch<'a> {
 
 /// The bytes of as many shares in a row as `width`, among which is a rank's.
 fn shares(bytes: Bytes, rank: u32, width: u32, of: u32) -> Bytes {
+    // Ranks that differ only in bits below the width share these.
     let first = rank / width * width;
     Bytes::new(before(bytes, first + width, of) - before(bytes, first, of))
 }

@@ -20,6 +20,7 @@ type Wrong = (Option<usize>, String);
 
 fn parse(text: &str, ranks: u32) -> Result<Vec<Vec<Bytes>>, Wrong> {
     let mut rows = Vec::new();
+    // A byte-order mark, as spreadsheets write it.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     for (line, text) in (1..).zip(text.lines()) {
         let text = text.trim();
@@ -28,6 +29,7 @@ fn parse(text: &str, ranks: u32) -> Result<Vec<Vec<Bytes>>, Wrong> {
         }
         let size = |field: &str| {
             let field = field.trim();
+            // Digits alone: `parse` would take `+5`.
             let digits = field.bytes().all(|byte| byte.is_ascii_digit());
             let size = field.parse().ok().filter(|&size| digits && size <= MAX_SIZE.get());
             let wrong = || format!("`{}` is no whole number of bytes", shown(field));
@@ -43,6 +45,7 @@ fn parse(text: &str, ranks: u32) -> Result<Vec<Vec<Bytes>>, Wrong> {
     if rows.len() != ranks as usize {
         return Err((None, format!("{} lines, and there are {ranks} ranks", rows.len())));
     }
+    // The diagonal does not count: a rank keeps its own.
     if sums(&rows).all(|(sent, _)| sent == 0) {
         return Err((None, "no rank sends another a byte".to_owned()));
     }
@@ -65,11 +68,13 @@ fn sums(rows: &[Vec<Bytes>]) -> impl Iterator<Item = (u64, u64)> {
 /// The most that a rank sends, its own part included.
 pub(super) fn most(rows: &[Vec<Bytes>]) -> Bytes {
     let add = |sum: u64, bytes: &Bytes| sum.saturating_add(bytes.get());
+    // With what a rank keeps, as the size of an all-to-all is that of the whole buffer.
     Bytes::new(rows.iter().map(|row| row.iter().fold(0, add)).max().unwrap_or(0))
 }
 
 /// The most that a rank sends to others or receives from them.
 pub(super) fn busiest(rows: &[Vec<Bytes>]) -> Bytes {
+    // Lines are full duplex: the busier direction of the busiest rank bounds the time.
     Bytes::new(sums(rows).map(|(sent, received)| sent.max(received)).max().unwrap_or(0))
 }
 

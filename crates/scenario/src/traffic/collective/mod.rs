@@ -135,6 +135,7 @@ impl Operation {
     pub fn bus_factor(self, ranks: u32) -> f64 {
         let n = f64::from(ranks);
         match self {
+            // As in nccl-tests' PERFORMANCE.md: what a rank's line carries, over the data's size.
             Operation::AllReduce => 2.0 * (n - 1.0) / n,
             Operation::ReduceScatter | Operation::AllGather | Operation::AllToAll => (n - 1.0) / n,
             Operation::AllToAllV => f64::NAN,
@@ -180,6 +181,7 @@ impl Collective {
     /// Messages of a repetition, about: as many as most ranks have, times the ranks.
     fn messages(&self) -> u64 {
         let n = u64::from(self.count());
+        // Rounds of doubling, rounded up.
         let log = u64::from(n.next_power_of_two().trailing_zeros());
         let twice = 1 + u64::from(self.operation == Operation::AllReduce);
         let steps = match self.schedule() {
@@ -251,6 +253,8 @@ impl Collective {
             return Err(Unfit::new(key!(algorithm), why));
         }
         let folds = self.operation == Operation::AllReduce;
+        // Only all-reduce can fold ranks beyond a power of two: they need the result, and own no
+        // share.
         if algorithm == Algorithm::HalvingDoubling && !folds && !self.count().is_power_of_two() {
             let why = format!(
                 "{} by halving-doubling has 2, 4, 8, … ranks, and there are {}; write ring",

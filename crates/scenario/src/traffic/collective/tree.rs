@@ -5,6 +5,7 @@
 pub(super) fn parent(rank: u32, n: u32) -> u32 {
     let bit = 1 << rank.trailing_zeros();
     let up = (rank ^ bit) | (bit << 1);
+    // No such rank where the tree is not full: then the one with the bit cleared, as in NCCL.
     if up < n { up } else { rank ^ bit }
 }
 

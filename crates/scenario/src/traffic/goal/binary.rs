@@ -64,6 +64,7 @@ pub(super) fn read(file: &str, class: u8) -> Result<(u32, Draft), String> {
     let mut file = BufReader::new(File::open(file).map_err(unreadable)?);
     let length = file.get_ref().metadata().map_err(unreadable)?.len();
     let mut part = |start: u64, count: u64| -> Result<Vec<u8>, String> {
+        // Lengths come from the file: checked against its size before memory is taken.
         let end = start.checked_add(count).filter(|&end| end <= length);
         end.ok_or_else(|| format!("{length} bytes, and a part ends behind them"))?;
         let mut bytes = vec![0; count as usize];
@@ -87,6 +88,7 @@ pub(super) fn read(file: &str, class: u8) -> Result<(u32, Draft), String> {
         let (start, end) = (table.u64()?, table.u64()?);
         let count = end.checked_sub(start);
         let count = count.ok_or_else(|| format!("rank {rank} ends at {end}, before {start}"))?;
+        // Offsets are counted from behind the magic number of 8 bytes.
         let start = start.checked_add(8).ok_or_else(|| format!("rank {rank} begins at {start}"))?;
         let bytes = part(start, count)?;
         read_rank(Fields(&bytes), (rank, ranks), class, &mut draft)
@@ -108,6 +110,7 @@ fn read_rank(
     draft: &mut Draft,
 ) -> Result<(), String> {
     let (count, roots) = (fields.u32()?, fields.u32()?);
+    // Roots are operations that wait for none, which the waits below say as well.
     for _ in 0..roots {
         fields.u32()?;
     }
@@ -118,6 +121,7 @@ fn read_rank(
     let mut waits: Vec<(u32, u32, bool)> = Vec::new();
     for nth in 0..count {
         let wrong = |what: String| format!("operation {nth}: {what}");
+        // How many it waits for follows from the followers of others.
         fields.u32()?;
         let (kind, peer, size) = (fields.u8()?, fields.u32()?, fields.u64()?);
         let (tag, cpu, nic) = (fields.u32()?, fields.u8()?, fields.u8()?);
@@ -138,6 +142,7 @@ fn read_rank(
                 let tag = Some(tag).filter(|&tag| tag != u32::MAX);
                 draft.receive_any(rank, Pattern { from, tag }, &[])
             }
+            // In picoseconds it still has to fit 64 bits.
             3 if size > u64::MAX / 1000 => return Err(wrong(format!("{size} ns are too long"))),
             3 => draft.calculate((rank, cpu.into()), Span::from_ns(size), &[]),
             _ => return Err(wrong(format!("its type is {kind}; 1, 2 and 3 are known"))),
@@ -154,6 +159,7 @@ fn read_rank(
             waits.extend(all.iter().map(|&after| (nth, u32::from_le_bytes(after), start)));
         }
     }
+    // Only at the end, since followers may stand further down.
     for (before, after, start) in waits {
         let Some(&after) = steps.get(after as usize) else {
             return Err(format!("operation {after} waits, and there are {count}"));

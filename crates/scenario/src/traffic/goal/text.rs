@@ -169,6 +169,7 @@ impl Lexer<'_> {
         let word = self.word("a size, as in 8b,")?;
         let digits = word.strip_suffix('b').unwrap_or(&word);
         let size = self.as_number(digits, "size in bytes", u64::MAX >> 8)?;
+        // Schedules have both `8b` and `8 b`.
         if digits.len() == word.len() {
             self.keyword("b")?;
         }
@@ -178,6 +179,7 @@ impl Lexer<'_> {
     fn end(&mut self) -> Result<(), Wrong> {
         match self.read()? {
             None | Some(Token::End) => Ok(()),
+            // A brace may close the rank on the line of its last operation.
             Some(Token::Sign('}')) => {
                 self.put_back(Token::Sign('}'));
                 Ok(())
@@ -390,6 +392,7 @@ fn read_options(lexer: &mut Lexer, may: &[&str]) -> Result<Options, Wrong> {
                     let tag = lexer.word("a tag")?;
                     options.tag = match &*tag {
                         "-1" => None,
+                        // 2³² − 1 is any tag in the binary form.
                         tag => Some(lexer.as_number(tag, "tag", u64::from(u32::MAX) - 1)? as u32),
                     };
                 }

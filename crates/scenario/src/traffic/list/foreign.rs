@@ -33,6 +33,7 @@ impl ListFormat {
         if self != ListFormat::Auto {
             return self;
         }
+        // The reader of tables reports an unreadable file, with the reason.
         let Ok(file) = std::fs::File::open(path) else { return ListFormat::Table };
         let mut lines = BufReader::new(file.take(HEAD_BYTES)).lines().map_while(Result::ok);
         let mut words = || -> Vec<String> {
@@ -45,6 +46,7 @@ impl ListFormat {
             words.map(str::to_owned).collect()
         };
         let (first, second) = (words(), words());
+        // HPCC's flows have six numbers, or five where the port is left out.
         let numbers = second.iter().filter(|word| word.parse::<f64>().is_ok()).count();
         match first.as_slice() {
             [word, ..] if HEADS.contains(&word.as_str()) || word.contains("->") => {

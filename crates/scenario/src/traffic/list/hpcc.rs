@@ -30,6 +30,7 @@ pub(super) fn read(
     for (line, words) in lines {
         let (src, dst, priority, bytes, start) = match words[..] {
             [src, dst, priority, dport, bytes, start] => {
+                // Ports only tell flows apart in ns-3: checked, and not kept.
                 number(line, dport, "port", (0, 65_535))?;
                 (src, dst, priority, bytes, start)
             }

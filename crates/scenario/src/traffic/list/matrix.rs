@@ -225,6 +225,7 @@ impl Matrix {
         let Some((line, nodes)) = nodes else {
             return Err((None, "has no line Nodes; a connection matrix begins with it".to_owned()));
         };
+        // Fewer nodes than hosts are fine: the others stay idle.
         if nodes > u64::from(hosts) {
             let what = format!("{nodes} nodes, and the topology has {} hosts", hosts);
             return Err((Some(line), what));

@@ -223,6 +223,7 @@ impl Reader {
             return Err((None, format!("{fields} fields; the header names {names} columns")));
         }
         let waits = !self.after().is_empty();
+        // Without a start it begins as soon as the flows that it waits for are through.
         let start = match &record[columns.start] {
             "" if waits => Ok(Time::ZERO),
             start => seconds::parse(start),
@@ -239,6 +240,7 @@ impl Reader {
             true => (self.hosts.mss.get().max(1), "whole number of packets"),
             false => (1, "whole number of bytes"),
         };
+        // In units, so that the product stays within `MAX_SIZE`.
         let size = unit * self.number(name, columns.size, 1..=MAX_SIZE.get() / unit)?;
         let class = self.optional("class", columns.class, u8::MAX.into())?;
         let key = self.optional("connection key", columns.connection, u64::MAX)?;

@@ -31,6 +31,7 @@ impl Fired {
         let nth: fn(usize, u32) -> u32 = match trigger.kind {
             Kind::Oneshot if fires == 1 => |_, fires| fires,
             Kind::Barrier(count) if fires == count => |_, fires| fires,
+            // Each firing of a multishot starts one flow more: the n-th waits for n of them.
             Kind::Multishot if fires > 0 => |place, _| place as u32 + 1,
             _ if fires == 0 => {
                 let what = format!("no flow fires trigger {id}, so this one never starts");
@@ -98,10 +99,12 @@ impl Sketch<'_> {
     /// A byte from a host to another, behind an operation there.
     fn signal(&mut self, from: HostId, to: HostId, after: Step) -> Step {
         let flows = self.matrix.flows.len() as u32;
+        // Tags up to here are flows', by number.
         let tag = flows + self.signals;
         self.signals += 1;
         let (from, to) = (self.rank(from), self.rank(to));
         let bytes = Bytes::new(1);
+        // A connection of their own: a signal must not wait behind data.
         let envelope = Envelope { to, tag, bytes, channel: flows, class: 0, path: None };
         let sent = self.draft.send(from, envelope, &[after]);
         let received = self.draft.receive((to, from), tag, &[]);
@@ -139,6 +142,7 @@ impl Sketch<'_> {
                 let (src, dst) = self.hosts(fires);
                 host == src || host == dst
             });
+            // A host that cannot see all by itself hears of it from the first flow's sender.
             let at = if knows { host } else { first };
             let steps = gathered.entry(at).or_insert_with(|| self.gather(at, by));
             if at == host {

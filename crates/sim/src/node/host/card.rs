@@ -109,6 +109,7 @@ impl Card {
     /// A connection of a group is closed; it has nothing to send.
     pub(crate) fn leave(&mut self, id: GroupId, settings: Option<&Reaction>) {
         let own = settings.is_none_or(|settings| settings.card.limiters == Limiters::Flow);
+        // A group that is still in `due` or `later` would send for its next owner before its time.
         if own && !self.groups[id.index()].waits {
             self.idle.push(id);
         }
@@ -160,6 +161,7 @@ impl Card {
     /// Groups whose class is no longer paused are due again.
     fn release(&mut self, now: Time) -> QueueSet {
         let held = self.pauses.as_mut().map_or(QueueSet::EMPTY, |pauses| pauses.held(now));
+        // Each group once; those that stay held keep their order.
         for _ in 0..self.held.len() {
             let Some(id) = self.held.pop_front() else { break };
             match held.contains(self.groups[id.index()].class) {
@@ -186,6 +188,8 @@ impl Card {
         now: Time,
     ) {
         let line = self.line.rate();
+        // The card's rank and the group's number, each in 32 bits: every limiter has a stream of
+        // its own.
         let entity = u64::from(self.rank.0) << 32 | u64::from(id.0);
         let rng = || Stream::new(self.seed, "reaction", entity);
         let point = self.groups[id.index()]
@@ -227,6 +231,7 @@ impl Card {
         let held = self.release(now);
         while self.free <= now {
             if self.due.is_empty() && self.pauses.is_none() {
+                // Sending rewrites the heap's top in place: `pop` and `push` would sift twice.
                 // The usual case where all rates are limited: one place in the heap is changed.
                 let Some(mut first) = self.later.peek_mut().filter(|first| first.0.0 <= now) else {
                     return;
@@ -267,6 +272,8 @@ impl Group {
         poll: &mut impl FnMut(ConnId) -> Option<Polled>,
     ) -> Option<Time> {
         while let Some(connection) = self.members.pop_front() {
+            // A connection that has fallen silent loses its place; it joins again when it has
+            // something.
             let Some(Polled { len_bytes, next, more }) = poll(connection) else { continue };
             if more {
                 self.members.push_back(connection);
@@ -285,8 +292,11 @@ impl Group {
         let (Some(point), Some(settings)) = (&mut self.point, settings) else { return };
         point.on_sent(settings, len_bytes, now);
         let gap = point.gap(len_bytes);
+        // now − gap, or 0 early in the run: a late packet gains no more than its own gap.
         self.next = self.next.max(Time::ZERO + now.since(Time::ZERO + gap)) + gap;
         if point.recovered() {
+            // Back at line rate the limiter is removed (802.1Qau), and the next notification makes
+            // another.
             (self.point, self.next) = (None, now);
         }
     }

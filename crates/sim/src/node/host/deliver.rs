@@ -85,6 +85,8 @@ impl Host {
             self.take(conn, (packet, &payload.body), before, after, cx, now);
         } else {
             let Some(conn) = payload.to.get() else { return };
+            // A late packet: the number may belong to another connection by now, but the flow does
+            // not.
             let Some(half) = self.senders.get_mut(conn) else { return };
             if half.flow != packet.flow || !half.open {
                 return;
@@ -112,6 +114,8 @@ impl Host {
         now: Time,
     ) {
         let Body::Segment(segment) = body else { return };
+        // `before` is 0 where nothing came yet: then this is the first packet, not an answer to a
+        // SYN-ACK.
         if segment.flags.contains(Flags::SYN) || before == Time::ZERO {
             return;
         }
@@ -240,6 +244,7 @@ impl Host {
                 let Some(flow) = half.expected.back_mut() else { return };
                 flow.until = until;
                 half.set_due();
+                // All that was sent has arrived already, so no further packet will notice the end.
                 if half.expected.len() == 1 && reached >= until {
                     self.arrived(conn, last.max(at), cx, now);
                 }
@@ -379,6 +384,8 @@ impl Host {
         }
         let mut waiting = std::mem::take(&mut intake.waiting);
         for (nth, (packet, payload)) in waiting.drain(..).enumerate() {
+            // `__napi_poll` flushes GRO once a poll has used up its budget (all packets, with HZ <
+            // 1000).
             if settings.polls && nth > 0 && nth % BUDGET == 0 {
                 self.flush(Time::NEVER, cx, now);
             }
@@ -416,6 +423,8 @@ impl Host {
             let headers = packet.len_bytes - segment.len;
             let Body::Segment(held) = held else { return };
             let next = held.offset + u64::from(held.len);
+            // `inet_gro_receive` merges only packets with the same TOS byte, so no CE mark is
+            // hidden.
             let alike = first.ecn == packet.ecn && held.flags == segment.flags;
             let fits = !settings.polls || headers + held.len + segment.len < GRO_MAX;
             let joins = next == segment.offset && alike && fits;
@@ -473,6 +482,7 @@ impl Host {
     ) -> bool {
         let half = self.receiver_of(packet.flow, payload.to).map(|conn| &self.receivers[conn]);
         let end = segment.offset + u64::from(segment.len);
+        // `tcp_gro_receive` ends a merge at a segment shorter than the MSS, or with PSH.
         segment.len < settings.transport(half.map_or(0, |half| half.kind)).mss()
             || half.is_some_and(|half| half.expected.iter().any(|flow| flow.until == end))
     }

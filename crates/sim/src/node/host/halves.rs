@@ -59,6 +59,7 @@ pub(super) struct SendHalf {
 impl SendHalf {
     /// Computes `due` again after the flows have changed.
     pub(super) fn set_due(&mut self) {
+        // Nothing under way: no offset ever reaches it.
         self.due = self.running.front().map_or(u64::MAX, |flow| flow.until);
     }
 
@@ -121,7 +122,9 @@ pub(super) struct ReceiveHalf {
     pub(super) expected: VecDeque<Expected>,
 }
 
+// Four and three cache lines: a host touches few halves a packet, and lines are what they cost.
 const _: () = assert!(size_of::<SendHalf>() == 256 && size_of::<ReceiveHalf>() == 192);
+// Two lines hold all that each packet of data touches.
 const _: () = assert!(std::mem::offset_of!(ReceiveHalf, expected) <= 128);
 
 impl ReceiveHalf {
@@ -133,6 +136,8 @@ impl ReceiveHalf {
     /// Bytes of a flow that came.
     pub(super) fn taken(&self, flow: &Expected) -> u64 {
         match self.receiving.in_order() {
+            // A connection carries one flow after another: what is in order may lie before or
+            // beyond this one.
             Some(until) => until.clamp(flow.from, flow.until) - flow.from,
             None => flow.taken,
         }
@@ -181,12 +186,15 @@ impl<T> Default for Table<T> {
 impl<T> Table<T> {
     /// Gives a half a number.
     pub(super) fn put(&mut self, half: T) -> ConnId {
+        // The number of one that ended: tables stay as small as what is open at a time.
         if let Some(conn) = self.rest.free.pop() {
             self[conn] = half;
             return conn;
         }
         let conn = ConnId::at(self.len());
         assert!(conn.0 < u32::MAX, "more connections at a host than can be numbered");
+        // The first thousand in one piece, found without a second step; the rest in pieces that
+        // never move.
         if self.halves.len() < CHUNK {
             self.halves.push(half);
             return conn;
@@ -202,6 +210,7 @@ impl<T> Table<T> {
 
     /// The vector of a half that is not among the first, and its place there.
     fn place(conn: ConnId) -> (usize, usize) {
+        // Chunks are full but for the last: a place is a quotient and a remainder.
         let beyond = conn.index() - CHUNK;
         (beyond / CHUNK, beyond % CHUNK)
     }
@@ -226,6 +235,7 @@ impl<T> Table<T> {
     #[inline]
     pub(super) fn get(&self, conn: ConnId) -> Option<&T> {
         match self.halves.get(conn.index()) {
+            // No subtraction below 0.
             None if conn.index() >= CHUNK => self.further(conn),
             found => found,
         }
@@ -283,6 +293,7 @@ fn unnumbered(conn: ConnId) -> ! {
 /// Appends to a queue that holds one at most as a rule: a queue that grows by itself takes space for four.
 pub(super) fn append<T>(queue: &mut VecDeque<T>, value: T) {
     if queue.capacity() == 0 {
+        // Most connections carry one flow at a time: room for four would be wasted on them.
         queue.reserve_exact(1);
     }
     queue.push_back(value);

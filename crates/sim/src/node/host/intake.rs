@@ -45,6 +45,7 @@ impl Settings {
         on.then_some(Settings {
             jitter: *jitter,
             frames: match coalesce.frames {
+                // 0 stands for no limit: then only the time raises the interrupt.
                 0 => usize::MAX,
                 frames => frames as usize,
             },

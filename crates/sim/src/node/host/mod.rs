@@ -261,6 +261,7 @@ impl Host {
         };
         let own = settings.probes.iter().enumerate().filter(|(_, source)| source.src == id);
         for (number, source) in own {
+            // A source without an end must not keep the run going.
             log.running += u64::from(source.stop != Time::NEVER);
             host.wake(source.start, Timer::Probe(host.probes.len() as u32));
             host.probes.push(Probes::new(number as u32, settings.probe_samples));
@@ -325,6 +326,7 @@ impl Host {
     /// A flow starts here, or the request for it.
     #[cold]
     pub(crate) fn start<N: Net>(&mut self, flow: &FlowStart, cx: &mut Cx<N>) {
+        // Flows of one connection share it: a handshake only where it is new.
         let (conn, handshake) = self.connection(flow, cx);
         let now = flow.start;
         let half = &mut self.senders[conn];
@@ -334,6 +336,7 @@ impl Host {
             half.keys = if asks { [acks, data] } else { [data, acks] };
         }
         if let Some(path) = flow.path {
+            // A flow list's path pins the way of the data alone.
             half.keys[0] = Hop::PINNED | path;
         }
         // A request's ACKs go the way of the answer.
@@ -359,6 +362,7 @@ impl Host {
         let size = size.map_or(ENDLESS, Bytes::get);
         let from = half.sending.written();
         let until = from + size;
+        // A connection in use keeps its class until its flows are through.
         if half.running.is_empty() {
             half.class = record.class;
         }
@@ -381,6 +385,8 @@ impl Host {
     /// An endless flow sends nothing more from now on; it ends when what is on its way is there.
     fn stop<N: Net>(&mut self, conn: ConnId, number: u64, cx: &mut Cx<N>, now: Time) {
         let half = &mut self.senders[conn];
+        // The connection may have closed since, and its number belong to another flow.
+        // A later flow on the same connection would be cut short.
         if !half.open || half.running.back().is_none_or(|flow| flow.number != number) {
             return;
         }
@@ -402,7 +408,10 @@ impl Host {
             Timer::Stop { conn, number } => self.stop(conn, number, cx, now),
             Timer::Sender { conn, flow } => {
                 let half = &mut self.senders[conn];
+                // A timer cannot be cancelled: one that has been replaced finds another time in
+                // `armed`.
                 if half.open && half.flow == flow && half.armed == now {
+                    // Fired: the next one may be set for any time.
                     half.armed = Time::NEVER;
                     half.sending.on_timeout(cx.settings.transport(half.kind), now);
                     if cx.settings.plb {
@@ -416,6 +425,7 @@ impl Host {
             }
             Timer::Receiver { conn, flow } => {
                 let half = &mut self.receivers[conn];
+                // As above: the number may be another connection's, or the timer replaced.
                 if half.open && half.flow == flow && half.armed == now {
                     half.armed = Time::NEVER;
                     half.receiving.on_timeout(cx.settings.transport(half.kind), now);
@@ -438,6 +448,7 @@ impl Host {
         let source = &cx.settings.probes[probes.source() as usize];
         match probes.send(source, now) {
             Some((packet, payload, hop, again)) => {
+                // A full card loses the probe, and the next one still comes in time.
                 if !cx.net.full(now) {
                     cx.net.send(packet, payload, Toward::loose(hop), now);
                 }
@@ -450,12 +461,14 @@ impl Host {
     /// The card may send.
     #[cold]
     fn card_due<N: Net>(&mut self, cx: &mut Cx<N>, now: Time) {
+        // A later request for an earlier time has replaced this wake-up.
         if self.card_armed != now {
             return;
         }
         self.card_armed = Time::NEVER;
         let Some(mut card) = self.card.take() else { return };
         let yields = cx.settings.cards_yield();
+        // Transports that share the card with others leave it to them while the line is busy.
         if yields {
             card.wait(cx.net.line_free(now));
         }
@@ -511,6 +524,7 @@ impl Host {
     }
 
     fn arm_card_at(&mut self, next: Time) {
+        // The earliest request alone is set; later ones are set again when it fires.
         if next != Time::NEVER && next < self.card_armed {
             self.card_armed = next;
             self.wake(next, Timer::Card);
@@ -600,6 +614,7 @@ impl Host {
     fn arm_pace(&mut self, conn: ConnId) {
         let half = &mut self.senders[conn];
         let until = half.sending.paced_until();
+        // Only sooner: a later timer finds nothing to do and sets the next.
         if until < half.armed {
             half.armed = until;
             let timer = Timer::Sender { conn, flow: half.flow };
@@ -655,6 +670,7 @@ impl Host {
         let half = &mut self.receivers[conn];
         let Carrier { transport, ack_class_follows, .. } = cx.settings.kind(half.kind);
         let class = if *ack_class_follows { half.class } else { 0 };
+        // Queue pairs' answers wait for room in the card, TCP's are lost there as data are.
         let waits = half.receiving.is_pair() && cx.net.full(now);
         while !waits && let Some(out) = half.receiving.poll_transmit(transport, now) {
             let class = match &out.body {
@@ -709,6 +725,7 @@ impl Host {
     #[inline]
     fn finish<N: Net>(&mut self, conn: ConnId, cx: &mut Cx<N>, now: Time) {
         let half = &self.senders[conn];
+        // Asked first by one comparison: most ACKs end no flow.
         if half.sending.acked() >= half.due && !half.asks {
             self.end_acked(conn, cx, now);
         }
@@ -727,6 +744,7 @@ impl Host {
             let half = &mut self.senders[conn];
             let Some(flow) = half.running.front() else { return };
             let (number, ends) = (flow.number, half.sending.acked() >= flow.until);
+            // A program's operations end with the ACK, whatever the setting says of other flows.
             if !ends || !cx.settings.ends_acked() && !is_programs(number) {
                 return;
             }
@@ -751,6 +769,7 @@ impl Host {
     fn expected(&self) -> impl Iterator<Item = (&ReceiveHalf, &Expected)> {
         let open = self.receivers.iter().filter(|half| half.open);
         let flows = open.flat_map(|half| half.expected.iter().map(move |flow| (half, flow)));
+        // Requests are no flows of the tables.
         flows.filter(|(_, flow)| flow.asks.is_none())
     }
 
@@ -770,6 +789,7 @@ impl Host {
     pub(crate) fn unfinished(&self) -> impl Iterator<Item = (u64, FlowRecord)> {
         let halves = self.senders.iter().filter(|half| half.open);
         halves.flat_map(|half| {
+            // A flow that answers a request is counted at the one who asked.
             let starts = move |flow: &&Running| half.asks || flow.record.request.is_none();
             half.running.iter().filter(starts).map(|flow| (flow.number, half.record(flow)))
         })
@@ -804,6 +824,7 @@ impl Host {
         halves.filter_map(|half| {
             let flow = half.running.front()?;
             let FlowRecord { row, traffic, class, start, .. } = flow.record;
+            // Since a connection carries flows one after another: the part within this one.
             let acked = half.sending.acked().clamp(flow.from, flow.until) - flow.from;
             let snapshot = half.sending.snapshot(settings.transport(half.kind));
             Some(SenderState { number: flow.number, row, traffic, class, start, acked, snapshot })
@@ -859,6 +880,7 @@ fn through<N: Net>(
     cx: &mut Cx<N>,
     now: Time,
 ) {
+    // A flow that was asked for ends where it was asked.
     if record.request.is_none() {
         cx.log.through(now);
         cx.log.finished.push((number, record));

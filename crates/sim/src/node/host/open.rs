@@ -42,6 +42,7 @@ enum By {
 /// The way of a packet by its entropy; a pinned one keeps its path.
 #[inline]
 pub(super) fn sprayed(hop: Hop, entropy: u32) -> Hop {
+    // Entropy 0: the transport leaves the path to the connection's key.
     match entropy == 0 || hop.key & Hop::PINNED != 0 {
         true => hop,
         false => Hop { key: hop.key ^ entropy, ..hop },
@@ -103,6 +104,8 @@ impl Host {
         let peer = if asks { flow.src } else { flow.dst };
         let key = Shared { peer, by, kind };
         let known = self.shared.get(&key).map_or(&[][..], Vec::as_slice);
+        // Only these purposes look for an idle connection; on the others flows wait behind one
+        // another.
         let usable =
             |&&conn: &&ConnId| !matches!(by, By::Class(_) | By::Requests) || self.is_idle(conn);
         if let Some(&conn) = known.iter().find(usable) {
@@ -115,6 +118,8 @@ impl Host {
         // Connections of other kinds have other paths.
         let kinds = Shared { kind: 0, ..key }..=Shared { kind: u8::MAX, ..key };
         let nth: u64 = self.shared.range(kinds).map(|(_, known)| known.len() as u64).sum();
+        // Salts of different purposes must not meet: classes are in the high half, keys are
+        // complemented, and programs have the highest bit.
         let salt = match by {
             By::Class(class) | By::Single(class) | By::SingleRequests(class) => {
                 u64::from(class) << 32 | nth
@@ -169,6 +174,7 @@ impl Host {
             let at = (acks, flow.class, back);
             let receiver = self.receiver(answers, dst, Maybe::NONE, at, settings);
             let opening = match opening {
+                // The request's SYN opens this direction too.
                 Opening::Handshake => Opening::Established,
                 opening => opening,
             };

@@ -54,8 +54,10 @@ pub(crate) fn sources(traffic: &[Entry], ecn: bool, seed: u64) -> Vec<Source> {
         let Traffic::Probe(probe) = &traffic.source else { continue };
         let Probe { from, to, size, every, classes, start, stop } = probe;
         for &src in &**from {
+            // Entry and host: no two sources draw the same paths.
             let entity = (entry as u64) << 32 | u64::from(src);
             let bits = Stream::new(seed, "probe paths", entity).next_u64();
+            // The highest bit would stand for a path that a flow list pins.
             let keys = [bits as u32 & !Hop::PINNED, (bits >> 32) as u32 & !Hop::PINNED];
             sources.extend(classes.iter().map(|&class| Source {
                 src: HostId(src),
@@ -103,6 +105,7 @@ impl Probes {
         if now >= stop {
             return None;
         }
+        // A sample's number goes with its packet, and comes back.
         let mut number = self.forgotten + self.samples.len() as u32;
         if self.room.take(1, now) {
             self.samples.push(ProbeSample { sent: now, src, dst, class, rtt: None });
@@ -124,7 +127,9 @@ impl Probes {
 
     /// Forgets the probes sent before `now` (the warm-up is over).
     pub(super) fn restart(&mut self, now: Time) {
+        // Samples are in the order of sending: those from before the restart are a prefix.
         let before = self.samples.partition_point(|sample| sample.sent < now);
+        // Numbers go on: answers to forgotten probes fall below, and find no sample.
         self.forgotten += before as u32;
         self.samples.drain(..before);
         self.room.give(before as u64);

@@ -37,6 +37,7 @@ impl Programs {
             of.push(program.map(|program| {
                 let first = connections;
                 connections += program.connections;
+                // Hosts look themselves up at each message: by a table, not by a search.
                 ranks.extend(
                     program.hosts.iter().zip(0..).map(|(&host, rank)| ((entry, host), rank)),
                 );
@@ -76,6 +77,7 @@ impl Programs {
         let entry = (number & !MARK) >> ENTRY;
         let (program, _) = self.get(entry as u32)?;
         let nth = number & ((1 << ENTRY) - 1);
+        // Rows count over repetitions: the message is the row modulo their number.
         Some((entry as u32, (nth % program.messages.len() as u64) as u32))
     }
 }
@@ -117,6 +119,7 @@ impl Host {
         for (entry, program) in programs.each() {
             let Some(rank) = programs.rank(entry, self.id) else { continue };
             *running += 1;
+            // A host without a part in the program before never learns of its end.
             let waits = program.after.is_some_and(|of| programs.rank(of, self.id).is_some());
             if !waits {
                 self.wake(program.start, Timer::Begin(self.parts.len() as u32));
@@ -164,6 +167,7 @@ impl Host {
     /// The part here that a program's flow belongs to, and its message.
     fn part_of<N: Net>(&self, number: u64, cx: &Cx<N>) -> Option<(u32, u32)> {
         let (entry, message) = cx.settings.programs.message(number)?;
+        // A handful of parts a host.
         let nth = self.parts.iter().position(|part| part.entry == entry)?;
         Some((nth as u32, message))
     }
@@ -176,6 +180,7 @@ impl Host {
             let (entry, nth) = (*entry, course.round());
             cx.log.operations.push(Did { entry, nth, number, origin, ended: now });
         }
+        // All of the repetition's operations are done.
         if !course.done(program, number) {
             return;
         }
@@ -184,6 +189,7 @@ impl Host {
         match course.is_over(program) {
             true => {
                 cx.log.through(now);
+                // Programs behind this one begin here as their ranks end, not when all have.
                 self.begin_behind(entry, cx, now);
             }
             false => course.begin(program, now),
@@ -197,6 +203,7 @@ impl Host {
                 continue;
             };
             if program.after == Some(entry) {
+                // Not before its own start either.
                 self.wake(now.max(program.start), Timer::Begin(nth as u32));
             }
         }
@@ -205,6 +212,7 @@ impl Host {
     /// Does what waits for nothing.
     fn go_on<N: Net>(&mut self, nth: u32, cx: &mut Cx<N>, now: Time) {
         let settings = cx.settings;
+        // Each step may make others ready: until none is.
         while let Some(number) = self.parts[nth as usize].course.next(now) {
             let part = &self.parts[nth as usize];
             let Some((program, connection)) = settings.programs.get(part.entry) else { return };
@@ -215,6 +223,7 @@ impl Host {
                     cx.log.running += 1;
                     self.start(&flow, cx);
                 }
+                // Nothing takes time: done at once, without an event.
                 Work::Receive | Work::Calculate(Span::ZERO, _) => self.did(nth, number, cx, now),
                 Work::Calculate(span, cpu) => {
                     let at = self.parts[nth as usize].course.occupy(cpu, span, now);
@@ -234,6 +243,7 @@ fn flow(
     now: Time,
 ) -> FlowStart {
     let message = &program.messages[nth as usize];
+    // Repetitions have rows of their own.
     let before = u64::from(round) * program.messages.len() as u64;
     FlowStart {
         row: MARK | u64::from(entry) << ENTRY | (before + u64::from(nth)),

@@ -33,6 +33,8 @@ impl Host {
     #[cold]
     pub(super) fn list_pull<N: Net>(&mut self, conn: ConnId, cx: &mut Cx<N>, now: Time) {
         let Some(puller) = &mut self.puller else { return };
+        // Each connection once, so that several arrivals of one sender do not give it several
+        // turns.
         if !puller.turns.contains(&conn) {
             puller.turns.push_back(conn);
         }
@@ -70,6 +72,7 @@ impl Host {
                 continue;
             }
             let bytes = half.receiving.pull(cx.settings.transport(half.kind));
+            // To the end of the queue: credit goes round by pulls, not by connection.
             if half.receiving.wants_pull() {
                 puller.turns.push_back(conn);
             }

@@ -72,6 +72,7 @@ impl Messages {
     /// The packet that begins at an offset which is not acknowledged.
     #[inline]
     pub(in crate::transport) fn cut(&self, offset: u64, mtu: u32) -> Option<Cut> {
+        // Nearly always it is the oldest message, which needs no search.
         let first = self.messages.front().filter(|first| offset < first.until);
         let message = first.or_else(|| {
             let nth = self.messages.partition_point(|message| message.until <= offset);

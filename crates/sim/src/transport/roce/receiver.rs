@@ -75,6 +75,8 @@ impl Receiver {
             }
         }
         self.unanswered += 1;
+        // The last packet of a message is acknowledged at once, or its sender would wait for the
+        // timer.
         let at_once = data.kind.ends() || filled;
         if at_once || self.unanswered >= config.ack_every {
             self.answer = Some((RdmaKind::Ack, 0));
@@ -110,6 +112,8 @@ impl Receiver {
         }
         let (kind, beyond) = self.answer.take()?;
         self.unanswered = 0;
+        // An ACK names the last packet that came in order, a NACK the one that is expected
+        // (InfiniBand, chapter 9.7.5).
         let psn = if kind == RdmaKind::Nack { self.psn } else { self.psn.wrapping_sub(1) };
         answer(kind, psn, beyond, self.trail, self.hops, config.ack_class, config.ack_bytes)
     }

@@ -137,6 +137,7 @@ impl Sender {
         if self.next == self.messages.end() {
             return None;
         }
+        // Packets that arrived out of order have left the network.
         let out = self.next - self.acked - self.arrived();
         let window = self.memory.window().unwrap_or(u64::MAX).min(config.window);
         (out < window).then_some(self.next)
@@ -208,8 +209,10 @@ impl Sender {
     /// A packet leaves now. One that had to wait for the line or for its turn may make up for one packet.
     #[inline]
     fn pace(&mut self, config: &Config, len_bytes: u32, now: Time) {
+        // Due timers first: they may change the rate of this very packet.
         self.memory.timer(&config.control, now);
         let gap = self.memory.rate().tx_time(len_bytes);
+        // now − gap, or 0 early in the run: a late packet gains no more than its own gap.
         let since = Time::ZERO + now.since(Time::ZERO + gap);
         self.not_before = self.not_before.max(since) + gap;
         self.memory.sent(&config.control, len_bytes, now);
@@ -272,6 +275,7 @@ impl Sender {
         let (mut hops, mut count) = ([UNWRITTEN; SWITCHES], 0);
         if config.about.int {
             for (int, before) in answer.trail.written(answer.hops).zip(&mut self.sent_bytes) {
+                // The header's counter wraps; the last full value tells how often it has.
                 *before = int.sent_bytes(*before);
                 let (rate, at) = (int.rate(), int.at(now));
                 hops[count] =
@@ -288,6 +292,7 @@ impl Sender {
     /// A packet beyond the one that is expected has arrived.
     fn out_of_order(&mut self, config: &Config, answer: &Rdma, now: Time) {
         let at = self.messages.beyond(answer.offset.max(self.acked), answer.len, config.mtu);
+        // An answer that is out of date counts its packets from another one.
         let Some((from, until)) = at.filter(|_| answer.offset == self.acked) else { return };
         if until > self.next {
             return;
@@ -303,6 +308,7 @@ impl Sender {
 
     fn restart_timer(&mut self, config: &Config, now: Time) {
         let out = self.next - self.acked;
+        // IRN's RTO_low (SIGCOMM 2018): with few packets out, no later packet can tell of a loss.
         let few = out <= 3 * u64::from(config.mtu);
         let rto = if few { config.rto_low } else { config.rto };
         self.deadline = if out == 0 { Time::NEVER } else { now + rto };
@@ -339,6 +345,7 @@ impl Sender {
             Recovery::GoBackN => self.next = self.acked,
             Recovery::Selective => {
                 let repair = self.repair.get_or_insert_default();
+                // All that has not arrived is to be sent once more.
                 repair.repeated = 0;
                 (repair.until, repair.missing) = (self.next, self.next);
             }

@@ -18,6 +18,7 @@ pub(super) const SYN: Flags = Flags::SYN.with(Flags::AE).with(Flags::CWR).with(F
 
 /// The three bits of a counter of marked packets.
 pub(super) fn ace(marked: u16) -> Flags {
+    // The counter wraps at 2¹⁶, a multiple of 8, so the three bits go on counting.
     let ace = marked.wrapping_add(FIRST);
     let bit = |n: u16| ace & (1 << n) != 0;
     Flags::NONE.with_if(Flags::AE, bit(2)).with_if(Flags::CWR, bit(1)).with_if(Flags::ECE, bit(0))
@@ -77,6 +78,7 @@ fn by_ace(before: Flags, now: Flags, packets: u64) -> u64 {
         let bit = |flag, value| if flags.contains(flag) { value } else { 0 };
         bit(Flags::AE, 4) + bit(Flags::CWR, 2) + bit(Flags::ECE, 1)
     };
+    // 8 more before the subtraction: the difference of two numbers under 8 is taken modulo 8.
     let delta: u64 = (number(now) + 8 - number(before)) & 7;
     if packets <= 7 { delta } else { packets - ((packets - delta) & 7) }
 }

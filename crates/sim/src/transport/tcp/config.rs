@@ -137,6 +137,7 @@ impl Patience {
 /// (Linux's tcp_model_timeout, with TCP_RTO_MIN whatever rto_min is).
 fn modelled(retries: u32, most: Span) -> Span {
     const BASE: Span = Span::from_ms(200);
+    // How often 200 ms double before they reach the most (`linear_backoff_thresh`).
     let doublings = (most.as_ps() / BASE.as_ps()).max(1).ilog2();
     let doubled = retries.min(doublings);
     BASE * ((2 << doubled) - 1) + most * u64::from(retries - doubled)
@@ -178,6 +179,7 @@ impl Config {
             t.initial_receive_window.max(t.mss).get().min(u32::MAX.into()) as u32;
         let paced = t.pacing == Pacing::Linux || about.model;
         let hystart = match t.control {
+            // Linux has HyStart in tcp_cubic.c alone.
             CongestionControl::Cubic(_) => t.hystart,
             _ if t.hystart == Hystart::Linux || about.model => Hystart::Off,
             _ => t.hystart,
@@ -242,6 +244,7 @@ impl Config {
             syn_linear_timeouts: t.syn_linear_timeouts,
             one_after_lost_syns: t.one_after_lost_syns,
             syn_retries: match t.syn_retries {
+                // 0 in the file stands for no limit.
                 0 => u32::MAX,
                 retries => retries + t.syn_linear_timeouts,
             },
@@ -282,6 +285,7 @@ impl Config {
         require(lso.max.get() >= mss, "lso_max", || {
             format!("{}, must hold a packet's payload, {mss}B", lso.max)
         })?;
+        // Rounded down: a segment is cut into full packets.
         let lso_max = lso.max.get() / mss * mss;
         Ok(Config {
             lso_max,
@@ -344,6 +348,7 @@ impl Config {
             && !is(Flags::NO_ECN)
             && (self.ecn_syn || !is(Flags::SYN))
             && (self.ecn_retransmits || !is(Flags::RETRANSMIT))
+            // A SYN-ACK is judged as a SYN, above.
             && (self.ecn_acks || !is(Flags::ACK) || is(Flags::SYN))
     }
 

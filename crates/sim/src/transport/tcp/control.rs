@@ -205,8 +205,10 @@ impl Window {
     /// quarters of what it was (Linux's tcp_cwnd_restart). The control's epoch goes on.
     fn halve(&mut self, config: &Config, idle: Span, rto: Span) {
         let (whole, least) = (self.cwnd.floor(), config.initial_window.min(self.cwnd));
+        // In whole packets, as `tcp_current_ssthresh` has it: (cwnd >> 1) + (cwnd >> 2).
         self.ssthresh = self.ssthresh.max((whole / 2.0).floor() + (whole / 4.0).floor());
         let mut left = idle;
+        // `tcp_cwnd_restart` takes a timeout off before it looks, hence more than one must be left.
         while left > rto && self.cwnd > least {
             self.cwnd = (self.cwnd / 2.0).floor();
             left = Span::from_ps(left.as_ps() - rto.as_ps());

@@ -19,6 +19,8 @@ impl Sender {
         let mss = config.mss as u64;
         let out = (self.sent - self.una).div_ceil(mss);
         let left = loss.left_the_network().div_ceil(mss);
+        // RFC 5827, section 3.1: only where no new data may be sent, which would bring more
+        // duplicate ACKs.
         let open = self.window.bytes(config).min(config.receive_bytes);
         let more = self.unsent() > 0 && self.in_flight(config) + mss <= open;
         if loss.phase != Phase::Disorder || out >= 4 || left == 0 || left + 1 != out || more {

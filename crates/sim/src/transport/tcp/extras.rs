@@ -93,6 +93,7 @@ impl Sender {
     /// An ACK tells what the receiver takes.
     pub(super) fn note_offer(&mut self, config: &Config, ack: &Segment) {
         if let (true, Some(extras)) = (config.opens, &mut self.extras) {
+            // The `len` of an ACK is the window that it offers.
             extras.offered = extras.offered.max(ack.offset + u64::from(ack.len));
         }
     }

@@ -79,6 +79,8 @@ impl Sender {
         if let (CwndLimited::AtSend, Some(extras)) = (config.cwnd_limited, &self.extras) {
             return extras.growth.usage.limited(cwnd, cwnd < self.window.ssthresh());
         }
+        // `tcp_is_cwnd_limited` before 3.16: three packets, or less than an offloaded segment and
+        // than a third of the window (tcp_tso_win_divisor).
         let room = window.saturating_sub(out);
         room <= 3 * config.mss as u64 || (room < OFFLOAD && 3 * room < window)
     }
@@ -127,6 +129,7 @@ impl Sender {
     /// Grows the window for an ACK of `packets`, in fractions.
     pub(super) fn grow_otherwise(&mut self, config: &Config, packets: f64, now: Time) {
         let (cwnd, ssthresh) = (self.window.cwnd(), self.window.ssthresh());
+        // Older kernels are in slow start while cwnd <= ssthresh, so that it ends one packet above.
         let one_over = config.slow_start == SlowStart::SegmentsAndOne;
         let mut rest = packets;
         if cwnd < ssthresh || (one_over && cwnd == ssthresh) {
@@ -149,6 +152,7 @@ impl Sender {
                 }
                 SlowStart::Segments => {
                     let grown = (cwnd + speed * segments).min(ssthresh);
+                    // `tcp_slow_start` leaves the rest of the ACK to congestion avoidance.
                     (grown, segments - ((grown - cwnd) / speed).ceil())
                 }
             };

@@ -175,6 +175,8 @@ impl Loss {
             }
             Phase::Holdoff => {}
         }
+        // NewReno waits for an ACK beyond `point`, since one at it may answer a segment sent twice
+        // (RFC 6582, section 3.2).
         let beyond = if config.sack() { una >= self.point } else { una > self.point };
         if self.phase == Phase::Holdoff && beyond {
             self.phase = Phase::Disorder;

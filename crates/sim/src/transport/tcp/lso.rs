@@ -71,6 +71,7 @@ impl Sender {
             _ => self.largest_segment(config),
         };
         let Some(Extras { lso, growth, .. }) = self.extras.as_deref_mut() else { return false };
+        // A segment that was begun is handed over whole.
         if nxt < lso.end || left == 0 {
             return false;
         }

@@ -83,6 +83,8 @@ impl Opening {
         }
         let read = next - self.from;
         if read > self.read {
+            // `tcp_rcv_space_adjust`: rcvwin = 2·copied + 16·advmss, and twice as much more as the
+            // growth.
             let twice = 2 * read + 16 * u64::from(config.mss);
             let grown = u128::from(twice) * u128::from(read - self.read) / u128::from(self.read);
             let wanted = u128::from(twice) + 2 * grown;
@@ -94,6 +96,7 @@ impl Opening {
 
     /// Returns the window that an ACK of all before `next` offers.
     pub(super) fn offered(&mut self, next: u64) -> u32 {
+        // An offer is never taken back (RFC 9293, section 3.8.6: no shrinking of the window).
         self.edge = self.edge.max(next + self.window);
         (self.edge - next) as u32
     }

@@ -102,6 +102,7 @@ impl Sender {
         let cwnd = self.cwnd();
         let percent = if cwnd < self.ssthresh() / 2.0 { 200 } else { 120 };
         let mss = u64::from(config.mss);
+        // `tcp_update_pacing_rate` takes the larger of the window and of what is out.
         let packets = (cwnd as u64).max((self.sent - self.una).div_ceil(mss));
         let per_second = u128::from(mss * packets * percent) * u128::from(PS_PER_S);
         u64::try_from(per_second / (100 * u128::from(srtt))).ok()
@@ -121,6 +122,7 @@ impl Sender {
         let Some(rate) = self.pacing_rate(config) else { return most };
         let mut bytes = rate >> SHIFT;
         let rtt = self.outlet().map_or(Span::MAX, |outlet| outlet.min_rtt);
+        // `tcp_tso_autosize`: a shift by 32 or more would add nothing.
         let halvings = (rtt.as_ps() / 1_000_000) >> RTT_LOG;
         if config.autosize == Autosize::RateAndRtt && halvings < u64::from(u32::BITS) {
             bytes = bytes.saturating_add(config.gso_max >> halvings);
@@ -218,6 +220,7 @@ impl Sender {
             if config.paced {
                 let not_before = if config.paced_by_card { start } else { Time::ZERO };
                 outlet.terms = Terms { not_before, joined: false };
+                // A segment that leaves late makes up for half of its own time at most.
                 let late = start.since(outlet.next);
                 outlet.next = start;
                 if let Some(rate) = rate.filter(|&rate| rate > 0)

@@ -105,6 +105,7 @@ impl Pace {
         let least = config.ack_delay;
         let most = config.ack_delay_max.min(self.rtt.map_or(Span::MAX, |rtt| rtt.max(least)));
         let delay = if self.delay > least { self.delay.min(most) } else { self.delay };
+        // `tcp_send_delayed_ack`: an ACK that was due within a quarter of the delay goes out now.
         (due > now + delay / 4).then(|| due.min(now + delay))
     }
 

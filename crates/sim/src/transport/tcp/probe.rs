@@ -75,6 +75,7 @@ impl Sender {
     pub(super) fn judge_probe(&mut self, config: &Config, duplicate: bool) {
         let Some(extras) = &mut self.extras else { return };
         let Some(Probe { end, again }) = extras.probe else { return };
+        // At `end` itself an ACK may be of either sending: a duplicate alone tells that both came.
         if self.una < end || (again && self.una == end && !duplicate) {
             return;
         }

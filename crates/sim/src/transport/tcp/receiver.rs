@@ -265,6 +265,7 @@ impl Receiver {
             };
             return Some(self.offering(Segment::ack(self.next, flags, self.echo)));
         }
+        // The mark has changed since, so the old state is the opposite of the present one.
         let ack = Segment::ack(self.owed_ack, self.echoed(config, !self.ece), self.owed_echo);
         self.owed_ack = NOTHING;
         Some(self.offering(ack))
@@ -340,6 +341,7 @@ impl Beyond {
             }
             let offset = |at: u64| (at - ack.offset) as u32;
             let block = SackBlock { start: offset(start), end: offset(end) };
+            // A block may have merged with one that is reported already.
             if !ack.sack[..n].contains(&block) {
                 ack.sack[n] = block;
                 ack.sacks += 1;

@@ -359,6 +359,7 @@ impl Sender {
             return self.fail();
         }
         if established || self.counters().timeouts > config.syn_linear_timeouts {
+            // `rto_max` bounds the timeout long before; the limit keeps the shift in range.
             self.backoff = (self.backoff + 1).min(30);
         }
         self.deadline = now + self.rto(config);

@@ -94,11 +94,13 @@ impl SentLog {
 
     /// The last segment that is not SACKed: start and length.
     pub(super) fn last(&self) -> Option<(u64, u64)> {
+        // Segments that were SACKed have arrived: only others can be the tail that is probed.
         let nth = self.segments.iter().rposition(|segment| segment.fate != Fate::Sacked)?;
         Some((self.start_of(nth), self.segments[nth].end - self.start_of(nth)))
     }
 
     fn start_of(&self, nth: usize) -> u64 {
+        // Segments lie one behind the other: each begins where the one before ends.
         if nth == 0 { self.start } else { self.segments[nth - 1].end }
     }
 
@@ -109,10 +111,12 @@ impl SentLog {
 
     /// All before `una` is acknowledged; tells of each segment that is and was not SACKed before.
     pub(super) fn acknowledge(&mut self, una: u64, mut tell: impl FnMut(&Sent)) {
+        // A segment acknowledged in part stays until the rest is, too.
         while let Some(first) = self.segments.front().copied().filter(|first| first.end <= una) {
             match first.fate {
                 Fate::Lost => self.lost -= first.end - self.start,
                 Fate::Out => {}
+                // Told as it was SACKed.
                 Fate::Sacked => {
                     self.start = first.end;
                     self.segments.pop_front();
@@ -131,6 +135,7 @@ impl SentLog {
         while nth < self.segments.len() && self.segments[nth].end <= to {
             let start = self.start_of(nth);
             let segment = &mut self.segments[nth];
+            // In whole: a block may begin within a segment.
             if start >= from && segment.fate != Fate::Sacked {
                 if segment.fate == Fate::Lost {
                     self.lost -= segment.end - start;
@@ -149,6 +154,7 @@ impl SentLog {
                 continue;
             }
             match lost(&self.segments[nth]) {
+                // Segments are in the order of sending: none of the later ones is lost either.
                 None => return,
                 Some(false) => {}
                 Some(true) => {
@@ -172,6 +178,7 @@ impl SentLog {
             return None;
         }
         let mut nth = self.at(self.lost_from);
+        // `lost` is not 0: one of the segments from `lost_from` on is lost.
         while self.segments[nth].fate != Fate::Lost {
             nth += 1;
         }

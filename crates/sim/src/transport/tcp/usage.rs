@@ -17,6 +17,8 @@ impl Usage {
     /// A packet was sent: `out` packets are out then, and `full` is the window; the stream is
     /// acknowledged up to `una` and sent up to `nxt`.
     pub(super) fn sent(&mut self, out: u64, full: bool, una: u64, nxt: u64) {
+        // `tcp_cwnd_validate`: a new window of data begins, the window stops the sender, or more is
+        // out than before.
         if una >= self.end || full || (!self.stopped && out > self.most_out) {
             (self.most_out, self.stopped, self.end) = (out, full, nxt);
         }

@@ -88,6 +88,7 @@ impl Config {
 
     /// Credit of a pull in bytes.
     pub(super) fn pull(&self) -> u64 {
+        // Rounded down to whole units.
         (PULLED_PACKETS * u64::from(self.mtu)).next_multiple_of(UNIT)
             - if (PULLED_PACKETS * u64::from(self.mtu)).is_multiple_of(UNIT) { 0 } else { UNIT }
     }
@@ -119,5 +120,6 @@ impl Config {
 
 /// Change of a connection's ECMP key by an entropy; never zero, which changes nothing.
 fn path_of(entropy: u16) -> u32 {
+    // Without the highest bit, which would pin a path; 0 would leave the connection's own.
     ((u32::from(entropy) + 1).wrapping_mul(0x9e37_79b1) & 0x7fff_ffff).max(1)
 }

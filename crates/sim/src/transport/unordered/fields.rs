@@ -7,6 +7,7 @@ use crate::packet::rdma::{Rdma, RdmaKind, Trail};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fields(Rdma);
 
+// Word 0 has the entropy in its lowest 16 bits, and flags above.
 const MARKED: u64 = 1 << 16;
 const ASKS: u64 = 1 << 17;
 const LAST_HOP: u64 = 1 << 18;

@@ -51,6 +51,7 @@ impl Receiver {
         (ce, len_bytes, class): (bool, u32, u8),
     ) {
         let data = Fields::of(data);
+        // Packets come in any order, so the largest demand is the newest.
         self.wanted = self.wanted.max(data.credit());
         if data.kind() == RdmaKind::Request {
             if config.credits && !self.wants_pull() {
@@ -87,6 +88,8 @@ impl Receiver {
             self.kept.insert(data.offset(), end);
             self.kept_psns.insert(data.psn().into(), u64::from(data.psn()) + 1);
         }
+        // Serial numbers (RFC 1982): one is before another if the difference, wrapped, is under
+        // 2³¹.
         let later = |psn: u32| self.psn.wrapping_sub(psn).wrapping_sub(1) < 1 << 31;
         let complete = self.asked.is_some_and(later);
         if data.asks() && !later(data.psn()) {
@@ -118,6 +121,7 @@ impl Receiver {
     fn acknowledge(&mut self, data: Fields, ce: bool) {
         self.unanswered = 0;
         let sack = Fields::new(RdmaKind::Sack, self.expected, data.psn(), data.entropy());
+        // The bitmap ends with this packet, unless the first one missing is nearer.
         let from = u64::from(self.psn).max((u64::from(data.psn()) + 1).saturating_sub(BITS.into()));
         let mut bits = 0;
         for (start, end) in self.kept_psns.iter() {

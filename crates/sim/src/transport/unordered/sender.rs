@@ -110,9 +110,11 @@ impl Sender {
     /// The application sends a message. One that finds nothing to be sent begins with a window of credit, as a new
     /// connection of htsim's.
     pub fn write(&mut self, config: &Config, bytes: u64) {
+        // A new backlog may begin on credit that nobody gave yet.
         let begins = config.credits && self.unsent() == 0 && self.resend.is_empty();
         self.messages.write(bytes, config.mtu);
         if begins && let Some(cut) = self.messages.cut(self.next, config.mtu) {
+            // Sequence numbers from here on are sent on speculation.
             (self.speculates, self.speculative) = (true, cut.psn);
             self.credit = self.credit.max(self.most as i64);
         }
@@ -171,6 +173,7 @@ impl Sender {
 
     /// Whether a packet of so many bytes may leave, as far as window and credit go.
     fn may_send(&self, config: &Config, wire: u64) -> bool {
+        // A packet that is larger than the window leaves alone, or it never would.
         let fits = self.in_flight == 0 || self.in_flight + wire <= self.window_bytes();
         fits && (!config.credits || self.credit > 0)
     }
@@ -179,6 +182,7 @@ impl Sender {
     fn due(&self, config: &Config) -> Option<(Option<u32>, u64)> {
         let (psn, wire) = match self.resend.front() {
             Some(&psn) => (
+                // Numbers wrap after 2³²: the difference is the place.
                 Some(psn),
                 self.wire(config, self.packets[psn.wrapping_sub(self.first) as usize].len),
             ),
@@ -218,6 +222,7 @@ impl Sender {
             None => {
                 let cut = self.messages.cut(self.next, config.mtu)?;
                 if self.packets.is_empty() {
+                    // Nothing is out: waiting begins now, and failures before do not count.
                     (self.first, self.progress, self.retries) = (cut.psn, now, 0);
                 }
                 let (offset, len) = (self.next, cut.len as u16);
@@ -236,6 +241,7 @@ impl Sender {
         };
         self.in_flight += wire;
         if config.credits {
+            // Credit may go below 0 with the last packet: a debt that the next credit pays first.
             self.credit -= wire as i64;
         }
         self.departures.push_back((now, psn));
@@ -244,6 +250,7 @@ impl Sender {
         packet.times = packet.times.saturating_add(1);
         let Packet { offset, len, .. } = *packet;
         let data = Fields::new(RdmaKind::Sprayed, offset, psn, entropy).with_len(len);
+        // The last packet before a wait asks for a SACK, on which the wait depends.
         let asks = self.due(config).is_none();
         self.asked |= asks;
         let data = data.with_asks(asks);
@@ -260,10 +267,12 @@ impl Sender {
     fn wanted(&self, config: &Config) -> u64 {
         let backlog = config.on_wire(self.unsent());
         let most = match &self.nscc {
+            // No more than the window lets out, and one packet.
             Some(nscc) => self.most.min(nscc.window() as u64 + config.wire()),
             None => self.most,
         };
         let lacks = (backlog + self.resend_bytes).min(most) as i64 - self.credit;
+        // While it speculates it asks for one packet at least, or nobody would pull.
         let least = if self.speculates && backlog > 0 { config.wire() as i64 } else { 0 };
         self.pulled + lacks.max(least) as u64
     }
@@ -290,9 +299,11 @@ impl Sender {
         // Credit that nobody gave is forfeited with the first answer to what was sent by it, or the first pull.
         let forfeits = match answer.kind() {
             RdmaKind::Pull => answer.credit() > self.pulled,
+            // Serial numbers (RFC 1982): at or after the first speculative one.
             _ => answer.psn().wrapping_sub(self.speculative) < 1 << 31,
         };
         if self.speculates && forfeits {
+            // Credit that was not given is lost, but a debt stays.
             (self.speculates, self.credit) = (false, self.credit.min(0));
         }
         match answer.kind() {
@@ -306,6 +317,7 @@ impl Sender {
             _ => {}
         }
         self.ask_if_blocked(config);
+        // After each answer: credit or window may have run out, or come.
         self.arm_request(config, now);
     }
 
@@ -320,6 +332,7 @@ impl Sender {
     }
 
     fn heard(&mut self, answer: Fields) -> u64 {
+        // Receivers' totals may come out of order: only a rise counts.
         let newly = answer.received().saturating_sub(self.received);
         self.received += newly;
         newly
@@ -328,6 +341,7 @@ impl Sender {
     fn on_sack(&mut self, config: &Config, sack: Fields, now: Time) {
         self.asked = false;
         let newly = self.heard(sack);
+        // Karn's rule: of a packet that was sent twice, nothing tells which sending is answered.
         let rtt = self
             .packet(sack.psn())
             .filter(|packet| packet.times == 1 && packet.state == State::Out);
@@ -339,6 +353,7 @@ impl Sender {
         (0..64).filter(|bit| bits >> bit & 1 != 0).for_each(|bit| {
             self.arrived(config, from.wrapping_add(bit));
         });
+        // An offset beyond what was sent would be of another connection's.
         if sack.offset() > self.acked && sack.offset() <= self.next {
             self.acked = sack.offset();
             while let Some(packet) =
@@ -358,6 +373,7 @@ impl Sender {
             let before = nscc.window();
             let (marked, in_flight) = (sack.marked(), self.in_flight);
             nscc.acked(&NsccAck { now, newly, marked, rtt, in_flight });
+            // A mark may leave the window as it is: only cuts count.
             self.counters.mark_cuts += u32::from(marked && nscc.window() < before);
         }
     }
@@ -367,6 +383,7 @@ impl Sender {
         let last = nack.last_hop();
         self.spray.heard(
             nack.entropy(),
+            // A trim at the last hop is the receiver's congestion: no other path would help.
             if last { Met::Nothing } else { Met::Trim },
             config.trimming,
             now,

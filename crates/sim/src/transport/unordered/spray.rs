@@ -80,6 +80,8 @@ impl Spray {
         if self.next == self.entropies {
             (self.next, self.scramble) = (0, self.draw());
         }
+        // XOR with a constant permutes the numbers below a power of two, so each comes once a
+        // round.
         let entropy = self.next ^ self.scramble;
         self.next += 1;
         entropy as u16
