@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use std::io::Write;
-use switchbed_scenario::measure::{Bursts, Changes, Convergence, FlowSeries, Monitors};
+use switchbed_scenario::measure::{Bursts, Changes, Convergence, FlowSeries, Monitors, Waits};
 use switchbed_scenario::*;
 use switchbed_scenario::{PortNames, QueueProbe, Scenario};
 use switchbed_sim::table::{Table, Values};
@@ -219,6 +219,7 @@ fn monitors_change_nothing_and_see_the_same_however_ports_are_settled() {
             classes: None,
         }),
         underflow: PortNames(ports()),
+        waits: Some(Waits { ports: Some(ports()), every: Span::from_us(10) }),
     };
     let run = |scenario: &Scenario, shards: usize| {
         let division = Division { threads: 1, shards, worthwhile: 0 };

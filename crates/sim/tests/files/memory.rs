@@ -66,6 +66,24 @@ fn a_queue_pair_tries_seven_times_at_least() {
 }
 
 #[test]
+fn a_queue_pair_that_only_hears_nacks_gives_up() {
+    // Of each round of two packets the first is lost, and the second brings a NACK.
+    let first: Vec<String> = (0..10_000).map(|round| (2 * round + 1).to_string()).collect();
+    let lose =
+        format!("[[event]]\nat = \"0us\"\nport = \"host0\"\nlose = [{}]\n", first.join(", "));
+    let sets = [
+        "traffic.0.from=[0]",
+        "traffic.0.sizes=2KB",
+        "roce.mtu=1KB",
+        "roce.recovery=go-back-n",
+        "roce.give_up=1ms",
+    ];
+    let (flows, ended_s, _) = run(&[&lose, UNTIL], &sets);
+    assert!(flows.len() == 1 && flows[0].failed.is_some(), "{flows:?}");
+    assert!((0.001..0.0011).contains(&ended_s), "{ended_s}");
+}
+
+#[test]
 fn a_line_that_comes_up_in_time_loses_no_queue_pair() {
     let up = "[[event]]\nat = \"400ms\"\nport = \"host2\"\nup = true\n";
     let (flows, _, _) = run(&[HOST_DOWN, up, UNTIL], &[]);

@@ -170,7 +170,8 @@ impl Sender {
         let offset = self.due(config)?;
         let cut = self.messages.cut(offset, config.mtu)?;
         let end = offset + u64::from(cut.len);
-        if offset < self.highest {
+        let again = offset < self.highest;
+        if again {
             self.counters.retransmits += 1;
         }
         match &mut self.repair {
@@ -181,7 +182,10 @@ impl Sender {
         let len_bytes = cut.len + config.header;
         self.pace(config, len_bytes, now);
         if self.deadline == Time::NEVER {
-            (self.progress, self.retries) = (now, 0);
+            // A NACK leaves nothing out and stops the timer, too: what is sent again is no progress.
+            if !again {
+                (self.progress, self.retries) = (now, 0);
+            }
             self.restart_timer(config, now);
         }
         let rdma = Rdma {
