@@ -69,7 +69,7 @@ impl Host {
             if !half.open || !half.receiving.wants_pull() {
                 continue;
             }
-            let bytes = half.receiving.pull(cx.settings.transport(half.kind));
+            let bytes = half.receiving.pull();
             if half.receiving.wants_pull() {
                 puller.turns.push_back(conn);
             }
