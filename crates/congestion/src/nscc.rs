@@ -1,8 +1,11 @@
-//! NSCC, the sender's window of Ultra Ethernet's transport, as htsim has it (uet-htsim 40ccb05, `uec.cpp`): four
-//! cases by mark and queueing delay, and quick adapt. The specification of the UEC was not at hand.
+//! NSCC, the sender's window of Ultra Ethernet's transport, as htsim has it (uet-htsim 40ccb05, `uec.cpp`, read in the
+//! fork cabhinaba3/uet-htsim 7fff618): four cases by mark and queueing delay, and quick adapt. The specification of the
+//! UEC was not at hand.
 //!
-//! Bytes are of packets on the wire. A window never exceeds 1.5 times the bandwidth-delay product, with which it
-//! begins.
+//! Bytes are of packets on the wire. A window begins with 1.5 times the bandwidth-delay product of the longest way. It
+//! never exceeds the same of the shortest round trip so far.
+//!
+//! Difference: htsim keeps increments in 32 bits, which overflow on lines of 800 Gbps. Windows have fractions here.
 
 use switchbed_units::{Rate, Span, Time};
 
@@ -94,8 +97,10 @@ pub struct NsccAck {
     pub newly: u64,
     /// Whether the packet that it answers was marked.
     pub marked: bool,
-    /// The round trip of that packet; `None`: it was sent more than once.
+    /// The round trip of that packet; `None`: it is not known which of its copies came.
     pub rtt: Option<Span>,
+    /// It answers a request: its round trip is no base, since requests are short.
+    pub request: bool,
     /// Bytes in flight.
     pub in_flight: u64,
 }
@@ -108,41 +113,45 @@ pub struct Nscc {
     /// Average queueing delay in seconds.
     average_s: f64,
     base_rtt: Span,
+    /// The greatest window, as the shortest round trip allows it.
+    most: f64,
+    bytes_per_s: f64,
     /// Increments that are not applied yet, in bytes times the window.
     pending: f64,
     /// Bytes since they were.
     since_adjust: f64,
+    /// When eta was last added.
     adjusted: Time,
-    eta_added: Time,
     /// Bytes that arrived without any delay, and whether the window grows fast.
     undelayed: f64,
     fast: bool,
-    decreased: Option<Time>,
+    decreased: Time,
     /// Quick adapt: the end of the period, what arrived in it, and whether a loss has armed it.
     quick_until: Time,
     achieved: f64,
     armed: bool,
-    /// Bytes of which marks are ignored after quick adapt, and of those that have come.
+    /// Bytes of which marks and trims are ignored after quick adapt, and of those that have come or were trimmed.
     to_ignore: f64,
     ignored: f64,
 }
 
 impl Nscc {
     /// The window of a connection that begins.
-    pub fn new(path: &NsccPath, now: Time) -> Nscc {
+    pub fn new(path: &NsccPath) -> Nscc {
         let constants = path.constants();
         Nscc {
             window: constants.most,
+            most: constants.most,
+            bytes_per_s: path.line.as_bps() as f64 / 8.0,
             constants,
             average_s: 0.0,
             base_rtt: path.rtt,
             pending: 0.0,
             since_adjust: 0.0,
-            adjusted: now,
-            eta_added: now,
+            adjusted: Time::ZERO,
             undelayed: 0.0,
             fast: false,
-            decreased: None,
+            decreased: Time::ZERO,
             quick_until: Time::ZERO,
             achieved: 0.0,
             armed: false,
@@ -168,22 +177,23 @@ impl Nscc {
 
     /// Handles an acknowledgement.
     pub fn acked(&mut self, ack: &NsccAck) {
-        let NsccAck { now, newly, marked, rtt, in_flight } = *ack;
+        let NsccAck { now, newly, marked, rtt, request, in_flight } = *ack;
         let newly = newly as f64;
-        self.base_rtt = rtt.map_or(self.base_rtt, |rtt| rtt.min(self.base_rtt));
-        let base = self.base_rtt;
-        let delay_s = rtt.map_or(self.average_s, |rtt| (rtt - base).as_secs_f64());
-        self.average(delay_s, marked);
         self.achieved += newly;
         self.since_adjust += newly;
-        if self.ignored < self.to_ignore && marked {
-            self.ignored += newly;
-            self.pending = 0.0;
-            return;
-        }
         self.ignored += newly;
-        if self.quick_adapt(now, in_flight, false, delay_s) {
-            self.pending = 0.0;
+        if let Some(rtt) = rtt.filter(|_| !request) {
+            self.shorten(rtt);
+        }
+        let delay_s = match rtt.filter(|rtt| *rtt >= self.base_rtt) {
+            Some(rtt) => {
+                let delay_s = (rtt - self.base_rtt).as_secs_f64();
+                self.average(delay_s, marked);
+                delay_s
+            }
+            None => self.average_s,
+        };
+        if self.quick_adapt(now, in_flight, (marked, false), delay_s) {
             return;
         }
         self.four_cases(now, newly, delay_s, marked);
@@ -191,17 +201,26 @@ impl Nscc {
         self.adjust(now);
     }
 
-    /// Handles word that a packet of so many bytes was trimmed, at a time with so many in flight. `counts`: the
-    /// window shrinks by it.
-    pub fn trimmed(&mut self, now: Time, bytes: u64, in_flight: u64, counts: bool) {
-        self.average(self.constants.period.as_secs_f64(), false);
-        self.armed = true;
-        if self.quick_adapt(now, in_flight, true, 0.0) {
-            self.pending = 0.0;
-        } else if counts {
-            self.window -= bytes as f64;
+    /// Handles word that a packet of so many bytes was trimmed. `in_flight` has this packet too. `rtt`: since it was
+    /// sent, where that is known. `counts`: the window shrinks by it.
+    pub fn trimmed(
+        &mut self,
+        now: Time,
+        (bytes, in_flight): (u64, u64),
+        rtt: Option<Span>,
+        counts: bool,
+    ) {
+        if let Some(rtt) = rtt {
+            self.shorten(rtt);
         }
-        self.clamp();
+        self.ignored += bytes as f64;
+        // A trim stands for a full queue, whose delay is the network's round trip. It counts as marked.
+        self.average(self.constants.period.as_secs_f64(), true);
+        self.armed = true;
+        if !self.quick_adapt(now, in_flight, (true, true), 0.0) && counts {
+            self.window -= bytes as f64;
+            self.clamp();
+        }
     }
 
     /// Handles a timeout of a packet of so many bytes.
@@ -210,35 +229,49 @@ impl Nscc {
         self.clamp();
     }
 
+    /// A round trip that is shorter than all before is the base, by which the greatest window goes.
+    fn shorten(&mut self, rtt: Span) {
+        if rtt < self.base_rtt {
+            self.base_rtt = rtt;
+            self.most = 1.5 * self.bytes_per_s * rtt.as_secs_f64();
+        }
+    }
+
     fn average(&mut self, delay_s: f64, marked: bool) {
-        let target_s = self.constants.target_s;
-        // A delay without a mark is not the network's, htsim says.
-        let sample = match !marked && delay_s > target_s {
-            true if delay_s <= 5.0 * self.base_rtt.as_secs_f64() => {
-                0.25 * self.base_rtt.as_secs_f64()
-            }
-            _ => delay_s,
+        // A delay over the target without a mark is not the network's, htsim says.
+        let sample = match !marked && delay_s > self.constants.target_s {
+            true => 0.25 * self.base_rtt.as_secs_f64(),
+            false => delay_s,
         };
         self.average_s = GAIN * sample + (1.0 - GAIN) * self.average_s;
     }
 
-    fn quick_adapt(&mut self, now: Time, in_flight: u64, lost: bool, delay_s: f64) -> bool {
-        if now <= self.quick_until {
-            return false;
+    /// Whether the window is set to what got through, or this packet is ignored after that. Trims are `marked`, too.
+    fn quick_adapt(
+        &mut self,
+        now: Time,
+        in_flight: u64,
+        (marked, lost): (bool, bool),
+        delay_s: f64,
+    ) -> bool {
+        let NsccConstants { target_s, least, .. } = self.constants;
+        let mut done = marked && self.ignored < self.to_ignore;
+        if !done && now > self.quick_until {
+            let hindered = self.armed || lost || delay_s > 4.0 * target_s;
+            let begun = self.quick_until != Time::ZERO;
+            if begun && hindered && self.achieved < self.most * QUICK_PART {
+                self.window = self.achieved.max(least);
+                (self.to_ignore, self.ignored) = (in_flight as f64, 0.0);
+                self.armed = false;
+                done = true;
+            }
+            self.achieved = 0.0;
+            self.quick_until = now + self.base_rtt + Span::from_secs_f64(target_s);
         }
-        let NsccConstants { target_s, most, least, .. } = self.constants;
-        let hindered = self.armed || lost || delay_s > 4.0 * target_s;
-        // The first call only begins a period.
-        let fires = self.quick_until != Time::ZERO && hindered && self.achieved < most * QUICK_PART;
-        if fires {
-            self.window = self.achieved.max(least);
-            // Marks of what is in flight now belong to the window before the cut.
-            (self.to_ignore, self.ignored) = (in_flight as f64, 0.0);
-            self.armed = false;
+        if done {
+            (self.pending, self.since_adjust) = (0.0, 0.0);
         }
-        self.achieved = 0.0;
-        self.quick_until = now + self.base_rtt + Span::from_secs_f64(target_s);
-        fires
+        done
     }
 
     fn four_cases(&mut self, now: Time, newly: f64, delay_s: f64, marked: bool) {
@@ -259,38 +292,38 @@ impl Nscc {
             }
             (true, true) => {
                 (self.undelayed, self.fast) = (0.0, false);
-                let due = self.decreased.is_none_or(|last| now.since(last) >= self.base_rtt);
+                let due = now.since(self.decreased) > self.base_rtt;
                 if due && self.average_s > target_s {
                     let part = (self.average_s - target_s) / self.average_s;
                     // No more than half of the window at a time.
                     self.window *= (1.0 - GAMMA * part).max(0.5);
-                    self.decreased = Some(now);
+                    self.decreased = now;
                 }
             }
-            // The load balancer takes another path.
-            (true, false) => (self.undelayed, self.fast) = (0.0, false),
+            // The load balancer takes another path, and a fast increase goes on.
+            (true, false) => {}
         }
     }
 
     /// Applies increments.
     fn adjust(&mut self, now: Time) {
         let NsccConstants { eta, period, least, .. } = self.constants;
-        let over = now.since(self.adjusted) >= period;
-        if self.since_adjust <= ADJUST_PACKETS * least && !over {
+        let since = now.since(self.adjusted);
+        if self.since_adjust <= ADJUST_PACKETS * least && since <= period {
             return;
         }
         self.window += self.pending / self.window;
-        if now.since(self.eta_added) >= period {
+        if since >= period {
             self.window += eta;
-            self.eta_added = now;
+            self.adjusted = now;
         }
-        (self.pending, self.since_adjust, self.adjusted) = (0.0, 0.0, now);
+        (self.pending, self.since_adjust) = (0.0, 0.0);
         self.clamp();
     }
 
     fn clamp(&mut self) {
-        let NsccConstants { least, most, .. } = self.constants;
-        self.window = self.window.clamp(least, most.max(least));
+        let least = self.constants.least;
+        self.window = self.window.clamp(least, self.most.max(least));
     }
 }
 
@@ -313,7 +346,8 @@ mod tests {
     }
 
     fn ack(now: Time, newly: u64, marked: bool, rtt_us: u64) -> NsccAck {
-        NsccAck { now, newly, marked, rtt: Some(Span::from_us(rtt_us)), in_flight: 100_000 }
+        let rtt = Some(Span::from_us(rtt_us));
+        NsccAck { now, newly, marked, rtt, request: false, in_flight: 100_000 }
     }
 
     fn close(is: f64, should: f64) {
@@ -332,7 +366,7 @@ mod tests {
 
     /// A window of 100,000 bytes.
     fn half() -> Nscc {
-        let mut nscc = Nscc::new(&PATH, Time::ZERO);
+        let mut nscc = Nscc::new(&PATH);
         nscc.window = 100_000.0;
         nscc
     }
@@ -378,9 +412,12 @@ mod tests {
         close(nscc.window, 60_000.0 + 600.0);
         let window = nscc.window;
         nscc.acked(&ack(at(25), 4_064, true, 30));
-        assert_eq!(nscc.window, window);
+        // A round trip since the last is not yet more than one.
         nscc.acked(&ack(at(32), 4_064, true, 30));
-        assert!(nscc.window < window);
+        assert_eq!(nscc.window, window);
+        nscc.acked(&ack(at(33), 4_064, true, 30));
+        // 0.6 of it, and eta: 13 us have passed since that was added.
+        close(nscc.window, window * 0.6 + 600.0);
     }
 
     #[test]
@@ -388,39 +425,114 @@ mod tests {
         let mut nscc = half();
         nscc.acked(&ack(at(5), 4_064, true, 15));
         assert_eq!((nscc.window, nscc.pending), (100_000.0, 0.0));
+        // A fast increase goes on after it.
+        nscc.acked(&ack(at(6), 120_000, false, 12));
+        let window = nscc.window;
+        assert!(nscc.fast);
+        nscc.acked(&ack(at(7), 4_064, true, 15));
+        assert_eq!((nscc.window, nscc.fast), (window, true));
+        nscc.acked(&ack(at(8), 4_000, false, 12));
+        close(nscc.window, window + 1_000.0);
     }
 
     #[test]
-    fn quick_adapt_takes_what_got_through_and_ignores_marks() {
+    fn increments_are_applied_by_bytes_and_eta_by_time() {
+        let mut nscc = half();
+        // 33,000 bytes are more than eight packets, 32,512: increments are applied, without eta.
+        nscc.acked(&ack(at(6), 33_000, false, 22));
+        let first = 100_000.0 + 20_000.0 * 33_000.0 / 100_000.0;
+        close(nscc.window, first);
+        // 12 us since eta was last added, and 6 us since increments were: those go with the next bytes.
+        nscc.acked(&ack(at(12), 4_000, false, 22));
+        assert_eq!(nscc.window, first);
+        // 13 us: both.
+        nscc.acked(&ack(at(13), 4_000, false, 22));
+        close(nscc.window, first + 20_000.0 * 8_000.0 / first + 600.0);
+    }
+
+    #[test]
+    fn quick_adapt_takes_what_got_through_and_ignores_marks_and_trims() {
         let mut nscc = half();
         // The first ACK opens a period of 12 + 9 us.
         nscc.acked(&ack(at(1), 4_064, false, 15));
         assert_eq!(nscc.quick_until, at(22));
         nscc.acked(&ack(at(10), 10_000, false, 15));
-        nscc.trimmed(at(23), 4_064, 80_000, true);
+        nscc.trimmed(at(23), (4_064, 80_000), None, true);
         // 10,000 bytes are less than an eighth of 225,000.
         assert_eq!((nscc.window, nscc.to_ignore, nscc.armed), (10_000.0, 80_000.0, false));
+        assert_eq!((nscc.pending, nscc.since_adjust), (0.0, 0.0));
         nscc.acked(&ack(at(24), 4_064, true, 40));
-        assert_eq!((nscc.window, nscc.ignored), (10_000.0, 4_064.0));
+        assert_eq!((nscc.window, nscc.ignored, nscc.since_adjust), (10_000.0, 4_064.0, 0.0));
+        // Trims of what was out then take nothing off, though they arm it.
+        nscc.trimmed(at(25), (4_064, 70_000), None, true);
+        nscc.trimmed(at(26), (70_000, 66_000), None, true);
+        assert_eq!((nscc.window, nscc.ignored, nscc.armed), (10_000.0, 78_128.0, true));
+        // The one that completes them counts.
+        nscc.trimmed(at(27), (4_064, 8_000), None, true);
+        assert_eq!(nscc.window, 5_936.0);
+    }
+
+    #[test]
+    fn quick_adapt_counts_the_packet_that_ends_its_period() {
+        let mut nscc = half();
+        nscc.acked(&ack(at(1), 4_064, false, 15));
+        // 28,125 bytes are an eighth of 225,000: no longer less.
+        nscc.armed = true;
+        nscc.acked(&ack(at(23), 28_125, true, 60));
+        assert!(nscc.window > 99_000.0 && nscc.to_ignore == 0.0);
+        nscc.acked(&ack(at(45), 28_124, true, 60));
+        assert_eq!((nscc.window, nscc.to_ignore), (28_124.0, 100_000.0));
     }
 
     #[test]
     fn a_trim_takes_its_packet_off_the_window() {
         let mut nscc = half();
-        nscc.trimmed(at(1), 4_064, 80_000, true);
+        nscc.trimmed(at(1), (4_064, 80_000), None, true);
         assert_eq!(nscc.window, 95_936.0);
-        nscc.trimmed(at(2), 4_064, 80_000, false);
+        // The delay of a full queue, a round trip, raises the average.
+        close(nscc.average_s, 0.0125 * 12e-6);
+        nscc.trimmed(at(2), (4_064, 80_000), None, false);
         assert_eq!(nscc.window, 95_936.0);
+        close(nscc.average_s, 1.9875 * 0.0125 * 12e-6);
         nscc.timed_out(200_000);
         assert_eq!(nscc.window, 4_064.0);
     }
 
     #[test]
-    fn an_unmarked_delay_counts_as_a_quarter_of_the_base() {
+    fn the_greatest_window_follows_the_shortest_round_trip() {
+        let mut nscc = Nscc::new(&PATH);
+        assert_eq!(nscc.window, 225_000.0);
+        // 1.5 * 12.5 bytes a ns * 8,000 ns.
+        nscc.acked(&ack(at(8), 4_064, true, 8));
+        assert_eq!((nscc.base_rtt, nscc.window), (Span::from_us(8), 150_000.0));
+        // A trimmed packet's counts, a request's does not: the latter is shorter, and no sample.
+        nscc.trimmed(at(9), (4_000, 0), Some(Span::from_us(4)), false);
+        assert_eq!((nscc.base_rtt, nscc.most), (Span::from_us(4), 75_000.0));
+        let average_s = nscc.average_s;
+        nscc.acked(&NsccAck { request: true, ..ack(at(10), 0, false, 2) });
+        assert_eq!((nscc.base_rtt, nscc.average_s), (Span::from_us(4), average_s));
+    }
+
+    #[test]
+    fn an_unmarked_delay_over_the_target_counts_as_a_quarter_of_the_base() {
         let mut nscc = half();
         nscc.acked(&ack(at(5), 4_064, false, 22));
         close(nscc.average_s, 0.0125 * 3e-6);
         nscc.acked(&ack(at(6), 4_064, false, 15));
-        close(nscc.average_s, 0.0125 * 3e-6 + 0.9875 * 0.0125 * 3e-6);
+        let average_s = 0.0125 * 3e-6 + 0.9875 * 0.0125 * 3e-6;
+        close(nscc.average_s, average_s);
+        // However long it is.
+        nscc.acked(&ack(at(7), 4_064, false, 1_000));
+        close(nscc.average_s, 0.0125 * 3e-6 + 0.9875 * average_s);
+    }
+
+    #[test]
+    fn the_average_is_the_delay_where_there_is_no_sample() {
+        let mut nscc = half();
+        nscc.average_s = 18e-6;
+        // Over the target without a mark: a fair increase, and the average stays.
+        nscc.acked(&NsccAck { rtt: None, ..ack(at(5), 4_064, false, 0) });
+        close(nscc.pending, 20_000.0 * 4_064.0);
+        assert_eq!(nscc.average_s, 18e-6);
     }
 }

@@ -5,7 +5,7 @@ use crate::{NicQueue, Switch, Transport};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use switchbed_config::mistake::Mistake;
-use switchbed_config::param::{Params, SectionSpec, Unfit, Values};
+use switchbed_config::param::{Params, SectionSpec, Unfit, Value, Values};
 use switchbed_config::section::Section;
 use switchbed_config::tree::{At, Entry, Node, Table};
 use switchbed_config::{params, words};
@@ -51,8 +51,8 @@ params! {
         ack_class: Option<u8>;
         /// The class of CNPs. Default: the ACKs'.
         cnp_class: Option<u8>;
-        /// nscc and rccc: which path each packet takes.
-        spray: Spray = "oblivious";
+        /// nscc and rccc: which path each packet takes. Default: mixed.
+        spray: Spray, follows;
         /// nscc and rccc: paths that a sender tells apart, a power of two (htsim: 64).
         entropies: u32 = "64" as count(1, 32_768);
         /// nscc and rccc: a SACK covers no more bytes than that on the wire (htsim: 16,384).
@@ -78,6 +78,8 @@ words! {
         Bitmap = "bitmap",
         /// Paths again whose packets were acknowledged without a mark.
         Reps = "reps",
+        /// Paths again whose packets were acknowledged without a mark, each once; else as bitmap.
+        Mixed = "mixed",
     }
 }
 
@@ -119,7 +121,16 @@ impl Roce {
     /// # Errors
     /// The key that does not fit the rest.
     pub fn of(mut values: Values, mtu: Bytes) -> Result<Roce, Unfit> {
-        let roce = Roce::from_values(&mut values);
+        let given = values.contains_key(Roce::KEY.spray);
+        if !given {
+            // A word that transports with one path never use.
+            let word = Spray::Oblivious.word().to_owned();
+            values.insert(Roce::KEY.spray.to_owned(), Value::Word(word));
+        }
+        let mut roce = Roce::from_values(&mut values);
+        if !given && roce.control.about().unordered() {
+            roce.spray = Spray::Mixed;
+        }
         roce.check(mtu).map(|()| roce)
     }
 

@@ -493,9 +493,9 @@ impl Receiving {
     }
 
     /// Gives its sender credit, which the next answer brings; how many bytes.
-    pub(crate) fn pull(&mut self, kind: &Kind) -> u64 {
-        match (self, kind) {
-            (Receiving::Unordered(receiver), Kind::Unordered(config)) => receiver.pull(config),
+    pub(crate) fn pull(&mut self) -> u64 {
+        match self {
+            Receiving::Unordered(receiver) => receiver.pull(),
             _ => 0,
         }
     }

@@ -15,7 +15,7 @@ rate = "100Gbps"
 delay = "1us"
 [switch]
 queues = 2
-buffer = "60KB"
+buffer = "62250B"
 discipline = "fifo"
 [[switch.queue]]
 queue = 1
@@ -28,8 +28,8 @@ mode = "htsim"
 [scheme]
 name = "red"
 [scheme.params]
-kmin = "12KB"
-kmax = "48KB"
+kmin = "12450B"
+kmax = "49800B"
 pmax = 1
 weight = 1
 mark_at = "dequeue"

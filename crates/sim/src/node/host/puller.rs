@@ -71,8 +71,7 @@ impl Host {
             if !half.open || !half.receiving.wants_pull() {
                 continue;
             }
-            let bytes = half.receiving.pull(cx.settings.transport(half.kind));
-            // To the end of the queue: credit goes round by pulls, not by connection.
+            let bytes = half.receiving.pull();
             if half.receiving.wants_pull() {
                 puller.turns.push_back(conn);
             }

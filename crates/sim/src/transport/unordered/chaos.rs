@@ -57,7 +57,7 @@ impl Bed {
             self.data.push(out);
         }
         if self.receiver.wants_pull() {
-            self.receiver.pull(&self.config);
+            self.receiver.pull();
         }
         while let Some(out) = self.receiver.poll_transmit(&self.config) {
             self.answers.push(out);
@@ -84,7 +84,9 @@ proptest! {
         messages in proptest::collection::vec(1_u64..40_000, 1..5),
         fates in proptest::collection::vec((any::<u16>(), 0_u8..8, any::<bool>()), 0..300),
         (nscc, credits) in prop_oneof![Just((true, false)), Just((false, true)), Just((true, true))],
-        spray in prop_oneof![Just(Spray::Oblivious), Just(Spray::Bitmap), Just(Spray::Reps)]
+        spray in prop_oneof![
+            Just(Spray::Oblivious), Just(Spray::Bitmap), Just(Spray::Reps), Just(Spray::Mixed)
+        ]
     ) {
         let mut bed = Bed::new(config(nscc, credits, spray));
         let bytes: u64 = messages.iter().sum();
@@ -173,26 +175,25 @@ fn a_lost_pull_is_told_again_after_a_request() {
     bed.deliver(&request, false, false, 0);
     bed.pass();
     let pull = bed.answers.remove(0);
-    assert_eq!((fields(&pull).kind(), fields(&pull).credit()), (RdmaKind::Pull, 65));
+    assert_eq!((fields(&pull).kind(), fields(&pull).credit()), (RdmaKind::Pull, 256));
     bed.answer(&pull);
     bed.pass();
     assert_eq!((fields(&bed.data[0]).kind(), fields(&bed.data[0]).psn()), (RdmaKind::Sprayed, 0));
 }
 
 #[test]
-fn credit_is_given_four_packets_at_a_time() {
+fn credit_is_given_16_kib_at_a_time_in_whole_units() {
     let mut bed = Bed::new(config(false, true, Spray::Oblivious));
     bed.sender.write(&bed.config, 100_000);
     bed.pass();
-    // Speculative credit and a window of 18,750 bytes: 17 packets leave 662 bytes of credit, and the last wants the
-    // rest of a window.
-    assert_eq!(bed.data.len(), 17);
-    let last = bed.data[16];
-    assert_eq!(fields(&last).credit(), 18_088);
+    // Speculative credit of a window, 18,750 bytes: it is spent by 18 packets of 1,064, and overdrawn by 402. The last
+    // wants a window and that, 19,152 bytes, in units of 256: 19,200.
+    assert_eq!(bed.data.len(), 18);
+    let last = bed.data[17];
+    assert_eq!((fields(&last).credit(), fields(&last).asks()), (19_200, true));
     bed.deliver(&last, false, false, 0);
-    // 4,000 bytes in whole units of 256: 3,840.
-    assert_eq!(bed.receiver.pull(&bed.config), 3_840);
-    assert_eq!(bed.receiver.pull(&bed.config), 3_840);
+    assert_eq!(bed.receiver.pull(), 16_384);
+    assert_eq!((bed.receiver.pull(), bed.receiver.wants_pull()), (2_816, false));
     bed.answers.clear();
     bed.pass();
     let pulled: Vec<u64> = bed
@@ -202,5 +203,146 @@ fn credit_is_given_four_packets_at_a_time() {
         .filter(|of| of.kind() == RdmaKind::Pull)
         .map(|of| of.credit())
         .collect();
-    assert_eq!(pulled, [3_840, 7_680, 11_520]);
+    assert_eq!(pulled, [16_384, 19_200]);
+}
+
+/// Answers but pulls, which are taken away: kind, number, bytes received, and bits from a number on.
+fn told(bed: &mut Bed) -> Vec<(RdmaKind, u32, u64, (u32, u64))> {
+    let answers = std::mem::take(&mut bed.answers);
+    let tell = |of: Fields| (of.kind(), of.psn(), of.received(), of.bitmap());
+    let but_pulls = answers.iter().map(fields).filter(|of| of.kind() != RdmaKind::Pull);
+    but_pulls.map(tell).collect()
+}
+
+#[test]
+fn bytes_before_a_trim_count_with_the_next_sack() {
+    let mut bed = Bed::new(config(true, false, Spray::Oblivious));
+    bed.sender.write(&bed.config, 20_000);
+    bed.pass();
+    let data = std::mem::take(&mut bed.data);
+    bed.deliver(&data[0], false, false, 0);
+    bed.pass();
+    let first = bed.answers.remove(0);
+    bed.answer(&first);
+    // 17 packets are out, and one has come.
+    assert_eq!((bed.sender.in_flight(), bed.data.len()), (16 * 1_064, 0));
+    // Three more, of which nothing is said, and then a trim: its NACK says nothing of them.
+    (1..4).for_each(|nth| bed.deliver(&data[nth], false, false, 0));
+    bed.deliver(&data[4], true, false, 0);
+    bed.pass();
+    let nack = bed.answers.remove(0);
+    bed.answer(&nack);
+    assert_eq!((fields(&nack).kind(), bed.sender.in_flight()), (RdmaKind::Trimmed, 15 * 1_064));
+    // With the fourth since the last SACK there are 4,000 bytes: the next has all five that came.
+    (5..7).for_each(|nth| bed.deliver(&data[nth], false, false, 0));
+    bed.pass();
+    let sack = bed.answers.remove(0);
+    assert_eq!(fields(&sack).received(), 5 * 1_064);
+    bed.answer(&sack);
+    assert_eq!(bed.sender.in_flight(), 11 * 1_064);
+}
+
+#[test]
+fn bits_begin_with_a_marked_packet_or_look_back() {
+    let mut bed = Bed::new(config(false, true, Spray::Oblivious));
+    bed.sender.write(&bed.config, 20_000);
+    bed.pass();
+    let data = std::mem::take(&mut bed.data);
+    // The first to come, and a marked one.
+    bed.deliver(&data[3], false, false, 0);
+    bed.deliver(&data[5], false, true, 0);
+    bed.pass();
+    // Bits begin after the expected packet, number 0, or with the marked one.
+    let sack = RdmaKind::Sack;
+    assert_eq!(told(&mut bed), [(sack, 3, 1_064, (1, 0b100)), (sack, 5, 2_128, (5, 1))]);
+    // The last asks, is told of at once, and again when nothing is missing any more.
+    let last = data.len() - 1;
+    assert!(fields(&data[last]).asks());
+    bed.deliver(&data[last], false, false, 0);
+    bed.pass();
+    assert_eq!(told(&mut bed), [(sack, last as u32, 3_192, (last as u32, 1))]);
+    for nth in (0..last).filter(|nth| ![3, 5].contains(nth)) {
+        bed.answers.clear();
+        bed.deliver(&data[nth], false, false, 0);
+        bed.pass();
+    }
+    let all = (last as u64 + 1) * 1_064;
+    assert_eq!(told(&mut bed), [(sack, last as u32 - 1, all, (last as u32 + 2, 0))]);
+}
+
+#[test]
+fn packets_go_again_by_number_and_ask() {
+    let mut bed = Bed::new(config(false, true, Spray::Oblivious));
+    bed.sender.write(&bed.config, 10_000);
+    bed.pass();
+    let data = std::mem::take(&mut bed.data);
+    for nth in [7, 2, 5] {
+        bed.deliver(&data[nth], true, false, 0);
+    }
+    for _ in 0..3 {
+        bed.pass();
+        for out in std::mem::take(&mut bed.answers) {
+            bed.answer(&out);
+        }
+    }
+    let again: Vec<_> = bed.data.iter().map(fields).collect();
+    assert_eq!(again.iter().map(|of| of.psn()).collect::<Vec<_>>(), [2, 5, 7]);
+    assert!(again.iter().all(|of| of.asks() && of.again()));
+    // A SACK says which copy came.
+    let out = bed.data[0];
+    bed.deliver(&out, false, false, 0);
+    bed.pass();
+    assert!(fields(&bed.answers[0]).again());
+}
+
+#[test]
+fn requests_are_one_a_round_trip_until_one_is_answered() {
+    let mut bed = Bed::new(config(true, false, Spray::Oblivious));
+    bed.config.class = Some(3);
+    // 21 full packets are more than a window.
+    bed.sender.write(&bed.config, 21_000);
+    bed.pass();
+    let data = std::mem::take(&mut bed.data);
+    assert_eq!(data.len(), 17);
+    // The last asks, and no request goes while it is out. Trims cut the window to less than what is out.
+    for nth in [0, 1, 2, 3, 16] {
+        bed.deliver(&data[nth], nth != 16, false, 0);
+    }
+    bed.pass();
+    for out in std::mem::take(&mut bed.answers) {
+        bed.answer(&out);
+    }
+    bed.pass();
+    // The answer of the last came: a request goes at once, in the answers' class.
+    let request = bed.data.remove(0);
+    assert_eq!((fields(&request).kind(), request.class), (RdmaKind::Request, Some(3)));
+    assert!(bed.data.is_empty());
+    // Others' answers do not stand for its own.
+    bed.deliver(&data[4], false, true, 0);
+    bed.deliver(&data[5], false, true, 0);
+    bed.pass();
+    for out in std::mem::take(&mut bed.answers) {
+        bed.answer(&out);
+    }
+    (0..20).for_each(|_| bed.pass());
+    assert!(bed.data.is_empty());
+    // Its own says how much came, and of no packet. The next goes a round trip of 10 us after it, at the earliest.
+    bed.deliver(&request, false, false, 0);
+    bed.pass();
+    let sack = bed.answers.remove(0);
+    let of = fields(&sack);
+    assert_eq!((of.kind(), of.requested(), of.received()), (RdmaKind::Sack, true, 3 * 1_064));
+    assert_eq!(of.bitmap(), (0, 1 << 4 | 1 << 5 | 1 << 16));
+    bed.answer(&sack);
+    bed.pass();
+    let next = bed.data.remove(0);
+    assert_eq!((fields(&next).kind(), fields(&next).psn()), (RdmaKind::Request, 1));
+    bed.deliver(&next, false, false, 0);
+    bed.pass();
+    let sack = bed.answers.remove(0);
+    bed.answer(&sack);
+    (0..7).for_each(|_| bed.pass());
+    assert!(bed.data.is_empty());
+    (0..4).for_each(|_| bed.pass());
+    assert_eq!(fields(&bed.data[0]).psn(), 2);
 }

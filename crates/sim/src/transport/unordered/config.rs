@@ -9,9 +9,10 @@ use switchbed_scenario::Roce;
 use switchbed_scenario::roce::Spray;
 use switchbed_units::{Rate, Span};
 
-/// Credit is given in units of so many bytes, and so many packets at a time (htsim).
+/// Credit is counted in units of so many bytes.
 const UNIT: u64 = 256;
-const PULLED_PACKETS: u64 = 4;
+/// Credit of a pull in bytes. htsim means four packets, and computes this before it knows their size.
+pub(super) const PULLED: u64 = 16_384;
 
 /// One copy for all.
 #[derive(Clone, Debug)]
@@ -86,13 +87,6 @@ impl Config {
         u64::from(self.mtu + self.header)
     }
 
-    /// Credit of a pull in bytes.
-    pub(super) fn pull(&self) -> u64 {
-        // Rounded down to whole units.
-        (PULLED_PACKETS * u64::from(self.mtu)).next_multiple_of(UNIT)
-            - if (PULLED_PACKETS * u64::from(self.mtu)).is_multiple_of(UNIT) { 0 } else { UNIT }
-    }
-
     /// Bytes on the wire of so much payload.
     pub(super) fn on_wire(&self, payload: u64) -> u64 {
         payload + payload.div_ceil(self.mtu.into()) * u64::from(self.header)
@@ -116,6 +110,11 @@ impl Config {
         let body = Body::Rdma(fields.into_rdma());
         Outgoing { body, len_bytes, ecn: self.ecn, class, entropy: path_of(entropy) }
     }
+}
+
+/// Credit in whole units, rounded up.
+pub(super) fn in_units(bytes: u64) -> u64 {
+    bytes.next_multiple_of(UNIT)
 }
 
 /// Change of a connection's ECMP key by an entropy; never zero, which changes nothing.

@@ -11,6 +11,8 @@ pub(super) struct Fields(Rdma);
 const MARKED: u64 = 1 << 16;
 const ASKS: u64 = 1 << 17;
 const LAST_HOP: u64 = 1 << 18;
+const AGAIN: u64 = 1 << 19;
+const REQUESTED: u64 = 1 << 20;
 
 impl Fields {
     /// Makes a packet of a kind: at a stream offset, with a number, and a path's entropy.
@@ -69,7 +71,7 @@ impl Fields {
         self.word(0) as u16
     }
 
-    /// Of a SACK: the packet that it answers was marked.
+    /// Of a SACK or a NACK: the packet that it answers was marked.
     pub(super) fn marked(&self) -> bool {
         self.flag(MARKED)
     }
@@ -83,6 +85,22 @@ impl Fields {
     }
     pub(super) fn with_asks(self, asks: bool) -> Fields {
         self.with_flag(ASKS, asks)
+    }
+
+    /// Of data: it was sent before. Of SACKs and NACKs: the packet that they answer says so.
+    pub(super) fn again(&self) -> bool {
+        self.flag(AGAIN)
+    }
+    pub(super) fn with_again(self, again: bool) -> Fields {
+        self.with_flag(AGAIN, again)
+    }
+
+    /// Of a SACK: it answers a request, and its number is the request's.
+    pub(super) fn requested(&self) -> bool {
+        self.flag(REQUESTED)
+    }
+    pub(super) fn with_requested(self) -> Fields {
+        self.with_flag(REQUESTED, true)
     }
 
     /// Of a NACK: the packet was trimmed at the port to its receiver.

@@ -1,6 +1,7 @@
 //! The receiver: takes packets in any order, answers, and gives credit.
 
 use super::Config;
+use super::config::{PULLED, in_units};
 use super::fields::Fields;
 use crate::packet::rdma::{Rdma, RdmaKind};
 use crate::transport::Outgoing;
@@ -22,8 +23,8 @@ pub struct Receiver {
     /// Bytes on the wire that came, and those since the last SACK.
     wire_bytes: u64,
     unanswered: u64,
-    /// The sender asked for a SACK with this packet, before which others were missing.
-    asked: Option<u32>,
+    /// The sender asked for a SACK while packets were missing: another follows when none is.
+    asked: bool,
     answers: VecDeque<Fields>,
     /// Credit that the sender wants in all, and that it has got.
     wanted: u64,
@@ -51,20 +52,20 @@ impl Receiver {
         (ce, len_bytes, class): (bool, u32, u8),
     ) {
         let data = Fields::of(data);
-        // Packets come in any order, so the largest demand is the newest.
-        self.wanted = self.wanted.max(data.credit());
+        if config.credits {
+            self.wanted = self.wanted.max(data.credit());
+        }
         if data.kind() == RdmaKind::Request {
             if config.credits && !self.wants_pull() {
                 // A pull may have been lost, and none would follow.
                 self.tell_credit();
             }
-            let last = self.psn.wrapping_sub(1);
-            let last = Fields::new(RdmaKind::Sprayed, self.expected, last, data.entropy());
-            return self.acknowledge(last, false);
+            self.answers.push_back(self.sack(data, self.psn).with_requested());
+            return;
         }
         let wire = u32::from(data.len()) + config.header;
         if len_bytes < wire {
-            return self.trimmed(config, data, class);
+            return self.trimmed(config, data, ce, class);
         }
         let end = data.offset() + u64::from(data.len());
         let known = data.offset() < self.expected || self.kept.containing(data.offset()).is_some();
@@ -88,49 +89,51 @@ impl Receiver {
             self.kept.insert(data.offset(), end);
             self.kept_psns.insert(data.psn().into(), u64::from(data.psn()) + 1);
         }
-        // Serial numbers (RFC 1982): one is before another if the difference, wrapped, is under
-        // 2³¹.
-        let later = |psn: u32| self.psn.wrapping_sub(psn).wrapping_sub(1) < 1 << 31;
-        let complete = self.asked.is_some_and(later);
-        if data.asks() && !later(data.psn()) {
-            let psn = data.psn();
-            let last = self.asked.filter(|asked| psn.wrapping_sub(*asked) >= 1 << 31);
-            self.asked = Some(last.unwrap_or(psn));
-        }
+        self.asked |= data.asks();
+        let complete = self.asked && self.kept.is_empty();
         if first || ce || data.asks() || complete || self.unanswered >= config.ack_after {
             self.acknowledge(data, ce);
         }
-        if complete {
-            self.asked = None;
-        }
+        self.asked &= !complete;
     }
 
     /// A packet came whose payload a switch has cut off.
-    fn trimmed(&mut self, config: &Config, data: Fields, class: u8) {
+    fn trimmed(&mut self, config: &Config, data: Fields, ce: bool, class: u8) {
         let known = data.offset() < self.expected || self.kept.containing(data.offset()).is_some();
         if known {
             return self.acknowledge(data, false);
         }
-        // Sending it again takes credit.
-        self.wanted += u64::from(data.len()) + u64::from(config.header);
+        if config.credits {
+            // Sending it again takes credit.
+            self.wanted += in_units(u64::from(data.len()) + u64::from(config.header));
+        }
         let last = config.last_hop == Some(class);
         let nack = Fields::new(RdmaKind::Trimmed, data.offset(), data.psn(), data.entropy());
-        self.answers.push_back(nack.with_received(self.wire_bytes).with_last_hop(last));
+        self.answers.push_back(nack.with_marked(ce).with_again(data.again()).with_last_hop(last));
     }
 
+    /// Acknowledges at once. The bits begin with the packet where it is marked or asks, else 63 packets before it.
     fn acknowledge(&mut self, data: Fields, ce: bool) {
         self.unanswered = 0;
+        let from = match ce || data.asks() {
+            true => data.psn(),
+            false => data.psn().saturating_sub(BITS - 1).max(self.psn + 1),
+        };
+        self.answers.push_back(self.sack(data, from).with_marked(ce));
+    }
+
+    /// A SACK that answers a packet, with bits from a number on.
+    fn sack(&self, data: Fields, from: u32) -> Fields {
         let sack = Fields::new(RdmaKind::Sack, self.expected, data.psn(), data.entropy());
-        // The bitmap ends with this packet, unless the first one missing is nearer.
-        let from = u64::from(self.psn).max((u64::from(data.psn()) + 1).saturating_sub(BITS.into()));
+        let from = u64::from(from);
         let mut bits = 0;
         for (start, end) in self.kept_psns.iter() {
             for psn in start.max(from)..end.min(from + u64::from(BITS)) {
                 bits |= 1 << (psn - from);
             }
         }
-        let sack = sack.with_received(self.wire_bytes).with_marked(ce);
-        self.answers.push_back(sack.with_bitmap((from as u32, bits)));
+        let sack = sack.with_received(self.wire_bytes).with_again(data.again());
+        sack.with_bitmap((from as u32, bits))
     }
 
     /// Whether its sender wants credit.
@@ -139,8 +142,8 @@ impl Receiver {
     }
 
     /// Gives credit, which the next answer brings; how many bytes.
-    pub(crate) fn pull(&mut self, config: &Config) -> u64 {
-        let bytes = config.pull().min(self.wanted - self.granted);
+    pub(crate) fn pull(&mut self) -> u64 {
+        let bytes = PULLED.min(self.wanted - self.granted);
         self.granted += bytes;
         self.tell_credit();
         bytes

@@ -1,12 +1,13 @@
 //! The sender: cuts messages into packets, and lets them leave by window and by credit, in any order again.
 
 use super::Config;
+use super::config::in_units;
 use super::fields::Fields;
 use super::spray::{Met, Spray};
 use crate::packet::rdma::{Rdma, RdmaKind};
 use crate::transport::roce::Messages;
 use crate::transport::{Counters, Outgoing, Wait, Waits};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use switchbed_congestion::nscc::{Nscc, NsccAck};
 use switchbed_scenario::roce::RETRIES;
 use switchbed_units::{Rate, Span, Time};
@@ -18,15 +19,17 @@ pub struct Sender {
     /// Stream offsets: of the next byte that was never sent, and up to which all has arrived.
     next: u64,
     acked: u64,
-    /// Packets from the first that is missing on, the number of that one, and those to be sent again.
+    /// Packets from the first that is missing on, the number of that one, and those to be sent again by offset and
+    /// number.
     packets: VecDeque<Packet>,
     first: u32,
-    resend: VecDeque<u32>,
+    resend: BTreeSet<(u64, u32)>,
     resend_bytes: u64,
     /// Departures in order, for timeouts.
     departures: VecDeque<(Time, u32)>,
-    /// Bytes on the wire that are out.
-    in_flight: u64,
+    /// Bytes on the wire that are out, by the receiver's count of what came. Below zero while that count has packets
+    /// which were taken for lost.
+    in_flight: i64,
     /// The greatest window in bytes.
     most: u64,
     nscc: Option<Nscc>,
@@ -42,8 +45,12 @@ pub struct Sender {
     /// When a request for credit is due, having neither credit nor anything out; whether one is to go out.
     request_at: Time,
     requests: bool,
-    /// A SACK was asked for, and has not come.
-    asked: bool,
+    /// When a request for a SACK is due, the window being full.
+    ask_at: Time,
+    /// The last packet that asked for a SACK; the last request with its time, and whether it was answered.
+    asked: Option<u32>,
+    requested: Option<(u32, Time)>,
+    answered: bool,
     spray: Spray,
     /// When the last new data was acknowledged, and how many timeouts came since.
     progress: Time,
@@ -83,12 +90,12 @@ impl Sender {
             acked: 0,
             packets: VecDeque::new(),
             first: 0,
-            resend: VecDeque::new(),
+            resend: BTreeSet::new(),
             resend_bytes: 0,
             departures: VecDeque::new(),
             in_flight: 0,
             most: most.max(config.wire()),
-            nscc: config.nscc.then(|| Nscc::new(&path, now)),
+            nscc: config.nscc.then(|| Nscc::new(&path)),
             received: 0,
             credit: 0,
             pulled: 0,
@@ -96,7 +103,10 @@ impl Sender {
             speculative: 0,
             request_at: Time::NEVER,
             requests: false,
-            asked: false,
+            ask_at: Time::NEVER,
+            asked: None,
+            requested: None,
+            answered: true,
             spray: Spray::new(config.spray, config.entropies, key),
             progress: now,
             retries: 0,
@@ -159,7 +169,7 @@ impl Sender {
 
     /// Bytes on the wire that are out.
     pub(crate) fn in_flight(&self) -> u64 {
-        self.in_flight
+        self.in_flight.max(0) as u64
     }
 
     /// The window in full packets.
@@ -173,16 +183,14 @@ impl Sender {
 
     /// Whether a packet of so many bytes may leave, as far as window and credit go.
     fn may_send(&self, config: &Config, wire: u64) -> bool {
-        // A packet that is larger than the window leaves alone, or it never would.
-        let fits = self.in_flight == 0 || self.in_flight + wire <= self.window_bytes();
-        fits && (!config.credits || self.credit > 0)
+        let fits = |nscc: &Nscc| self.in_flight + wire as i64 <= nscc.window() as i64;
+        self.nscc.as_ref().is_none_or(fits) && (!config.credits || self.credit > 0)
     }
 
     /// The packet that leaves next: one to be sent again, or else a new one; its bytes on the wire.
     fn due(&self, config: &Config) -> Option<(Option<u32>, u64)> {
-        let (psn, wire) = match self.resend.front() {
-            Some(&psn) => (
-                // Numbers wrap after 2³²: the difference is the place.
+        let (psn, wire) = match self.resend.first() {
+            Some(&(_, psn)) => (
                 Some(psn),
                 self.wire(config, self.packets[psn.wrapping_sub(self.first) as usize].len),
             ),
@@ -206,15 +214,18 @@ impl Sender {
             return None;
         }
         if std::mem::take(&mut self.requests) {
-            let request = Fields::new(RdmaKind::Request, self.acked, self.first, self.spray.next());
+            let nth = self.requested.map_or(0, |(nth, _)| nth.wrapping_add(1));
+            (self.requested, self.answered) = (Some((nth, now)), false);
+            let request = Fields::new(RdmaKind::Request, self.acked, nth, self.spray.next());
             let request = request.with_credit(self.wanted(config));
-            return Some(config.packet(request, config.control_bytes, None));
+            return Some(config.packet(request, config.control_bytes, config.class));
         }
         let (psn, wire) = self.due(config)?;
+        let again = psn.is_some();
         let entropy = self.spray.next();
         let psn = match psn {
             Some(psn) => {
-                self.resend.pop_front();
+                self.resend.pop_first();
                 self.resend_bytes -= wire;
                 self.counters.retransmits += 1;
                 psn
@@ -239,7 +250,7 @@ impl Sender {
                 cut.psn
             }
         };
-        self.in_flight += wire;
+        self.in_flight += wire as i64;
         if config.credits {
             // Credit may go below 0 with the last packet: a debt that the next credit pays first.
             self.credit -= wire as i64;
@@ -250,10 +261,15 @@ impl Sender {
         packet.times = packet.times.saturating_add(1);
         let Packet { offset, len, .. } = *packet;
         let data = Fields::new(RdmaKind::Sprayed, offset, psn, entropy).with_len(len);
-        // The last packet before a wait asks for a SACK, on which the wait depends.
-        let asks = self.due(config).is_none();
-        self.asked |= asks;
-        let data = data.with_asks(asks);
+        let full = |nscc: &Nscc| self.in_flight + wire as i64 >= nscc.window() as i64;
+        let asks = again
+            || self.unsent() == 0
+            || config.credits && self.credit <= 0
+            || self.nscc.as_ref().is_some_and(full);
+        if asks {
+            self.asked = Some(psn);
+        }
+        let data = data.with_asks(asks).with_again(again);
         self.arm_request(config, now);
         let data = if config.credits { data.with_credit(self.wanted(config)) } else { data };
         Some(config.packet(data, wire as u32, None))
@@ -274,13 +290,13 @@ impl Sender {
         let lacks = (backlog + self.resend_bytes).min(most) as i64 - self.credit;
         // While it speculates it asks for one packet at least, or nobody would pull.
         let least = if self.speculates && backlog > 0 { config.wire() as i64 } else { 0 };
-        self.pulled + lacks.max(least) as u64
+        in_units(self.pulled + lacks.max(least) as u64)
     }
 
     /// Without credit and with nothing out, it asks for credit after a timeout.
     fn arm_request(&mut self, config: &Config, now: Time) {
         let stuck = config.credits
-            && self.in_flight == 0
+            && self.in_flight <= 0
             && (self.unsent() > 0 || !self.resend.is_empty())
             && self.credit <= 0;
         match (stuck, self.request_at) {
@@ -299,7 +315,7 @@ impl Sender {
         // Credit that nobody gave is forfeited with the first answer to what was sent by it, or the first pull.
         let forfeits = match answer.kind() {
             RdmaKind::Pull => answer.credit() > self.pulled,
-            // Serial numbers (RFC 1982): at or after the first speculative one.
+            _ if answer.requested() => false,
             _ => answer.psn().wrapping_sub(self.speculative) < 1 << 31,
         };
         if self.speculates && forfeits {
@@ -312,43 +328,65 @@ impl Sender {
             RdmaKind::Pull => {
                 let more = answer.credit().saturating_sub(self.pulled);
                 self.pulled += more;
-                self.credit += more as i64;
+                self.credit = (self.credit + more as i64).min(self.most as i64);
             }
             _ => {}
         }
-        self.ask_if_blocked(config);
-        // After each answer: credit or window may have run out, or come.
+        self.ask_if_blocked(config, now);
         self.arm_request(config, now);
     }
 
     /// Packets that left before the window shrank may be too few for a SACK, while nothing more may leave: one is
-    /// asked for.
-    fn ask_if_blocked(&mut self, config: &Config) {
+    /// asked for, unless one that was asked for is still to come.
+    fn ask_if_blocked(&mut self, config: &Config, now: Time) {
         let backlog = self.unsent() > 0 || !self.resend.is_empty();
-        let by_window = !config.credits || self.credit > 0;
-        if backlog && by_window && self.in_flight > 0 && !self.asked && self.due(config).is_none() {
-            (self.requests, self.asked) = (true, true);
+        let by_window = self.nscc.is_some() && (!config.credits || self.credit > 0);
+        let out = |psn| self.packet(psn).is_some_and(|packet| packet.state == State::Out);
+        let waits = !self.answered || self.asked.is_some_and(out);
+        let blocked = backlog && by_window && !waits && self.due(config).is_none();
+        self.ask_at = if blocked { self.next_request(config).max(now) } else { Time::NEVER };
+        if self.ask_at <= now {
+            self.request(config, now);
         }
     }
 
-    fn heard(&mut self, answer: Fields) -> u64 {
-        // Receivers' totals may come out of order: only a rise counts.
-        let newly = answer.received().saturating_sub(self.received);
-        self.received += newly;
-        newly
+    /// When the next request may go: one in a round trip, since requests of many senders would be an incast.
+    fn next_request(&self, config: &Config) -> Time {
+        self.requested.map_or(Time::ZERO, |(_, at)| at + config.rtt)
+    }
+
+    fn request(&mut self, config: &Config, now: Time) {
+        self.requests |= self.next_request(config) <= now;
+        self.ask_at = Time::NEVER;
+    }
+
+    /// The round trip that an answer tells of, if it is known which copy of its packet came: htsim takes that of the
+    /// first two.
+    fn sample(&self, answer: Fields, now: Time) -> Option<Span> {
+        let nth = if answer.again() { 2 } else { 1 };
+        let packet = self.packet(answer.psn())?;
+        let sure = packet.times == nth && packet.state == State::Out;
+        sure.then(|| now.since(packet.sent_at))
     }
 
     fn on_sack(&mut self, config: &Config, sack: Fields, now: Time) {
-        self.asked = false;
-        let newly = self.heard(sack);
-        // Karn's rule: of a packet that was sent twice, nothing tells which sending is answered.
-        let rtt = self
-            .packet(sack.psn())
-            .filter(|packet| packet.times == 1 && packet.state == State::Out);
-        let rtt = rtt.map(|packet| now.since(packet.sent_at));
+        let newly = sack.received().saturating_sub(self.received);
+        self.received += newly;
+        self.in_flight -= newly as i64;
+        let request = sack.requested();
+        let rtt = match (request, self.requested) {
+            (false, _) => self.sample(sack, now),
+            (true, Some((nth, at))) if nth == sack.psn() && !self.answered => {
+                self.answered = true;
+                Some(now.since(at))
+            }
+            (true, _) => None,
+        };
         let met = if sack.marked() { Met::Mark } else { Met::Nothing };
         self.spray.heard(sack.entropy(), met, config.trimming, now);
-        self.arrived(config, sack.psn());
+        if !request {
+            self.arrived(config, sack.psn());
+        }
         let (from, bits) = sack.bitmap();
         (0..64).filter(|bit| bits >> bit & 1 != 0).for_each(|bit| {
             self.arrived(config, from.wrapping_add(bit));
@@ -371,32 +409,30 @@ impl Sender {
         }
         if let Some(nscc) = &mut self.nscc {
             let before = nscc.window();
-            let (marked, in_flight) = (sack.marked(), self.in_flight);
-            nscc.acked(&NsccAck { now, newly, marked, rtt, in_flight });
-            // A mark may leave the window as it is: only cuts count.
+            let (marked, in_flight) = (sack.marked(), self.in_flight.max(0) as u64);
+            nscc.acked(&NsccAck { now, newly, marked, rtt, request, in_flight });
             self.counters.mark_cuts += u32::from(marked && nscc.window() < before);
         }
     }
 
     fn on_nack(&mut self, config: &Config, nack: Fields, now: Time) {
-        self.heard(nack);
-        let last = nack.last_hop();
-        self.spray.heard(
-            nack.entropy(),
-            // A trim at the last hop is the receiver's congestion: no other path would help.
-            if last { Met::Nothing } else { Met::Trim },
-            config.trimming,
-            now,
-        );
         let Some(packet) = self.packet(nack.psn()).filter(|packet| packet.state == State::Out)
         else {
             return;
         };
-        let wire = self.wire(config, packet.len);
-        self.lose(config, nack.psn());
+        let last = nack.last_hop();
+        let met = match (last, nack.marked()) {
+            (false, _) => Met::Trim,
+            (true, true) => Met::Mark,
+            (true, false) => Met::Nothing,
+        };
+        self.spray.heard(nack.entropy(), met, config.trimming, now);
+        let (wire, rtt) = (self.wire(config, packet.len), self.sample(nack, now));
         if let Some(nscc) = &mut self.nscc {
-            nscc.trimmed(now, wire, self.in_flight, !(last && config.credits));
+            let in_flight = self.in_flight.max(0) as u64;
+            nscc.trimmed(now, (wire, in_flight), rtt, !(last && config.credits));
         }
+        self.lose(config, nack.psn());
     }
 
     fn packet(&self, psn: u32) -> Option<Packet> {
@@ -408,10 +444,13 @@ impl Sender {
         let Some(packet) = self.packet(psn) else { return };
         let wire = self.wire(config, packet.len);
         match packet.state {
-            State::Out => self.in_flight -= wire,
+            // The receiver's count has it.
+            State::Out => {}
             State::Lost => {
-                self.resend.retain(|other| *other != psn);
+                self.resend.remove(&(packet.offset, psn));
                 self.resend_bytes -= wire;
+                // It was taken off twice: as lost, and by the receiver's count.
+                self.in_flight += wire as i64;
             }
             State::Arrived => {}
         }
@@ -423,18 +462,22 @@ impl Sender {
         let Some(packet) = self.packet(psn) else { return };
         let wire = self.wire(config, packet.len);
         self.packets[psn.wrapping_sub(self.first) as usize].state = State::Lost;
-        self.in_flight -= wire;
-        self.resend.push_back(psn);
+        self.in_flight -= wire as i64;
+        self.resend.insert((packet.offset, psn));
         self.resend_bytes += wire;
     }
 
     pub(crate) fn next_timeout(&self) -> Option<Time> {
         let oldest = self.departures.front().map(|&(at, _)| at + self.rto);
-        let due = oldest.unwrap_or(Time::NEVER).min(self.request_at);
+        let due = oldest.unwrap_or(Time::NEVER).min(self.request_at).min(self.ask_at);
         (due != Time::NEVER && !self.failed).then_some(due)
     }
 
     pub(crate) fn on_timeout(&mut self, config: &Config, now: Time) {
+        if self.ask_at <= now {
+            self.ask_if_blocked(config, now);
+        }
+        let waited = !self.resend.is_empty();
         let mut late = 0;
         while let Some(&(at, psn)) = self.departures.front() {
             let waits = self.waits_for(at, psn);
@@ -469,8 +512,10 @@ impl Sender {
         self.speculates = false;
         self.request_at = Time::NEVER;
         self.arm_request(config, now);
-        self.asked = false;
-        self.requests = config.credits && self.credit <= 0;
+        self.answered = true;
+        if config.credits && waited || self.due(config).is_none() {
+            self.request(config, now);
+        }
     }
 
     /// Whether a packet is still out since a departure.

@@ -1,6 +1,9 @@
 //! Which path a packet takes: the entropy of each, as htsim chooses it (uet-htsim 40ccb05, `uec_mp.cpp`,
-//! `buffer_reps.cpp`).
+//! `buffer_reps.cpp`, read in the forks saemi0413/uet-htsim 81b982d and tommasobo/REPS_EuroSys_Artifact e19b8d0).
+//!
+//! Difference: a timeout is charged to the path of its packet. htsim's senders do not know that path and charge path 0.
 
+use std::collections::VecDeque;
 use switchbed_scenario::roce::Spray as Choice;
 use switchbed_units::{Span, Time};
 
@@ -33,6 +36,8 @@ pub(super) struct Spray {
     scramble: u32,
     penalties: Box<[u8]>,
     reps: Reps,
+    /// With `mixed`, good entropies that were not used since, the oldest first.
+    good: VecDeque<u16>,
 }
 
 /// A ring of entropies that were good.
@@ -43,6 +48,8 @@ struct Reps {
     /// Entropies in the ring, and those that were not used since.
     filled: usize,
     unused: usize,
+    /// While frozen, the next in the ring.
+    turn: usize,
     frozen_until: Option<Time>,
     explores: u32,
 }
@@ -50,7 +57,7 @@ struct Reps {
 impl Spray {
     pub(super) fn new(choice: Choice, entropies: u32, key: u32) -> Spray {
         let penalties = match choice {
-            Choice::Bitmap => vec![0; entropies as usize].into(),
+            Choice::Bitmap | Choice::Mixed => vec![0; entropies as usize].into(),
             Choice::Oblivious | Choice::Reps => Box::default(),
         };
         let mut spray = Spray {
@@ -61,6 +68,7 @@ impl Spray {
             scramble: 0,
             penalties,
             reps: Reps { explores: THAWED, ..Reps::default() },
+            good: VecDeque::new(),
         };
         spray.scramble = spray.draw();
         spray
@@ -91,22 +99,26 @@ impl Spray {
     pub(super) fn next(&mut self) -> u16 {
         match self.choice {
             Choice::Oblivious => self.in_turn(),
-            Choice::Bitmap => {
-                let mut entropy = self.in_turn();
-                let mut first = true;
-                // The first that is skipped loses some of its penalty, so that this ends.
-                for _ in 0..self.entropies {
-                    let penalty = &mut self.penalties[usize::from(entropy)];
-                    if *penalty == 0 {
-                        break;
-                    }
-                    *penalty -= u8::from(std::mem::take(&mut first));
-                    entropy = self.in_turn();
-                }
-                entropy
-            }
+            Choice::Bitmap => self.unpenalised(),
+            Choice::Mixed => self.good.pop_front().unwrap_or_else(|| self.unpenalised()),
             Choice::Reps => self.recycled(),
         }
+    }
+
+    /// The next of a round that has no penalty.
+    fn unpenalised(&mut self) -> u16 {
+        let mut entropy = self.in_turn();
+        let mut first = true;
+        // The first that is skipped loses some of its penalty, so that this ends.
+        for _ in 0..self.entropies {
+            let penalty = &mut self.penalties[usize::from(entropy)];
+            if *penalty == 0 {
+                break;
+            }
+            *penalty -= u8::from(std::mem::take(&mut first));
+            entropy = self.in_turn();
+        }
+        entropy
     }
 
     fn recycled(&mut self) -> u16 {
@@ -114,56 +126,61 @@ impl Spray {
             self.reps.explores -= 1;
             return self.draw() as u16;
         }
-        let Reps { head, filled, unused, frozen_until, .. } = self.reps;
-        if frozen_until.is_some() && filled > 0 {
-            let at = head % filled;
-            self.reps.head = (at + 1) % filled;
-            return self.reps.kept[at].0;
-        }
-        if unused == 0 {
-            return self.draw() as u16;
-        }
-        // The oldest that was not used.
-        let at = (head + KEPT - unused) % KEPT;
-        self.reps.unused -= 1;
+        let Reps { head, filled, unused, turn, frozen_until, .. } = self.reps;
+        let at = match frozen_until {
+            Some(_) if filled > 0 => {
+                self.reps.turn = (turn + 1) % filled;
+                turn
+            }
+            None if unused > 0 => (head + KEPT - unused) % KEPT,
+            _ => return self.draw() as u16,
+        };
+        let (entropy, fresh) = self.reps.kept[at];
+        self.reps.unused -= usize::from(fresh);
         self.reps.kept[at].1 = false;
-        self.reps.kept[at].0
+        entropy
     }
 
     /// A packet's fate is known. `trimming`: the switches trim, so that a timeout tells of a failure.
     pub(super) fn heard(&mut self, entropy: u16, met: Met, trimming: bool, now: Time) {
         match self.choice {
             Choice::Oblivious => {}
-            Choice::Bitmap => {
-                let more = match met {
-                    Met::Nothing => 0,
-                    Met::Mark => 1,
-                    Met::Trim => 4,
-                    Met::Timeout => MOST,
-                };
-                let penalty = &mut self.penalties[usize::from(entropy)];
-                *penalty = (*penalty + more).min(MOST);
+            Choice::Bitmap => self.penalise(entropy, met),
+            Choice::Mixed => {
+                self.penalise(entropy, met);
+                if met == Met::Nothing {
+                    self.good.push_back(entropy);
+                }
             }
             Choice::Reps => self.cache(entropy, met, trimming, now),
         }
     }
 
+    fn penalise(&mut self, entropy: u16, met: Met) {
+        let more = match met {
+            Met::Nothing => 0,
+            Met::Mark => 1,
+            Met::Trim => 4,
+            Met::Timeout => MOST,
+        };
+        let penalty = &mut self.penalties[usize::from(entropy)];
+        *penalty = (*penalty + more).min(MOST);
+    }
+
     fn cache(&mut self, entropy: u16, met: Met, trimming: bool, now: Time) {
         let reps = &mut self.reps;
-        if met == Met::Timeout {
-            if trimming && reps.explores == 0 && reps.frozen_until.is_none() {
-                reps.frozen_until = Some(now + FROZEN);
-            }
-            return;
+        let freezes = met == Met::Timeout && trimming && reps.explores == 0;
+        if freezes && reps.frozen_until.is_none() {
+            reps.frozen_until = Some(now + FROZEN);
         }
-        if reps.frozen_until.is_some_and(|until| now >= until) {
+        if reps.frozen_until.is_some_and(|until| now > until) {
             *reps = Reps { explores: THAWED, ..Reps::default() };
         }
-        if met == Met::Nothing && reps.frozen_until.is_none() {
-            reps.kept[reps.head] = (entropy, true);
+        if met == Met::Nothing {
+            let (_, fresh) = std::mem::replace(&mut reps.kept[reps.head], (entropy, true));
             reps.head = (reps.head + 1) % KEPT;
             reps.filled = (reps.filled + 1).min(KEPT);
-            reps.unused = (reps.unused + 1).min(KEPT);
+            reps.unused += usize::from(!fresh);
         }
     }
 }
@@ -210,11 +227,32 @@ mod tests {
             spray.heard(60, Met::Mark, true, Time::ZERO);
         }
         assert_eq!([spray.next(), spray.next(), spray.next()], [5, 9, 11]);
-        // A timeout freezes it: no path is explored for 10 ms.
+        // A timeout freezes it: no path is explored for 10 ms, and good ones are still kept.
         spray.heard(1, Met::Timeout, true, Time::ZERO);
-        let frozen: BTreeSet<u16> = (0..9).map(|_| spray.next()).collect();
-        assert_eq!(frozen, BTreeSet::from([5, 9, 11]));
-        spray.heard(33, Met::Nothing, true, Time::ZERO + FROZEN);
+        assert_eq!([spray.next(), spray.next(), spray.next(), spray.next()], [5, 9, 11, 5]);
+        spray.heard(21, Met::Nothing, true, Time::ZERO + FROZEN);
+        assert_eq!([spray.next(), spray.next(), spray.next(), spray.next()], [9, 11, 21, 5]);
+        let later = Time::ZERO + FROZEN + Span::from_ns(1);
+        spray.heard(33, Met::Nothing, true, later);
         assert_eq!((spray.reps.explores, spray.reps.unused), (THAWED, 1));
+    }
+
+    #[test]
+    fn mixed_takes_good_paths_again_and_else_skips_bad_ones() {
+        let mut spray = Spray::new(Choice::Mixed, 4, 7);
+        for entropy in [3, 1, 1] {
+            spray.heard(entropy, Met::Nothing, true, Time::ZERO);
+        }
+        spray.heard(2, Met::Trim, true, Time::ZERO);
+        assert_eq!([spray.next(), spray.next(), spray.next()], [3, 1, 1]);
+        // The trim is four rounds of penalty.
+        let sent: Vec<u16> = (0..12).map(|_| spray.next()).collect();
+        assert!(!sent.contains(&2), "{sent:?}");
+        for entropy in [0, 1, 3] {
+            assert_eq!(sent.iter().filter(|other| **other == entropy).count(), 4, "{sent:?}");
+        }
+        // Later good paths go first again.
+        spray.heard(0, Met::Nothing, true, Time::ZERO);
+        assert_eq!(spray.next(), 0);
     }
 }
