@@ -510,7 +510,8 @@ def _counters(summary: dict[str, Any]) -> str:
 
 
 def _waits(summary: dict[str, Any]) -> str:
-    """Waits for other timers than the retransmission timer; older summaries do not say."""
+    """Waits of a run or transport for other timers than the retransmission timer; older summaries
+    do not say."""
     words = {
         "syn": "lost SYNs",
         "rto_initial": "rto_initial",
@@ -528,7 +529,8 @@ def _transport(each: dict[str, Any]) -> str:
     return (
         f"{each['transport']}: {each['goodput_bps'] / 1e9:.4g} Gbps goodput"
         f" ({each['share']:.1%}){shared} · {each['flows']:,} flows · {each['timeouts']:,} timeouts"
-        f" · {each['retransmissions']:,} retransmissions · {each['ecn_cuts']:,} cuts for marks"
+        f"{_waits(each)} · {each['retransmissions']:,} retransmissions"
+        f" · {each['ecn_cuts']:,} cuts for marks"
         f" · {each['marks']:,} marks · {each['drops']:,} drops{_wait(each['wait'])}"
     )
 

@@ -235,9 +235,9 @@ class Result:
             ecn_cuts: Window cuts for marks since the warm-up.
             counted: Whether FCTs, slowdowns and numbers of flows count it.
             handshake: Whether it opened its connection.
-            waited_for: Longest kind of wait: syn, rto_initial, rto, probe, delayed_ack or pause; or
-                empty.
-            waited_s: Sum of all such waits in seconds.
+            waited_for: Longest kind of wait since the warm-up: syn, rto_initial, rto, probe,
+                delayed_ack or pause; or empty.
+            waited_s: Sum of all such waits since the warm-up in seconds.
             failed: Whether its connection gave up.
             met: Giant flows on its way (nothing, output or path); only with `measure.giant`.
         """

@@ -186,3 +186,84 @@ fn what_a_field_cannot_hold_is_refused_or_said() {
     );
     assert!(!cautions(&pfc.replace("quanta = 4", "quanta = 400"), &[]).contains("of a line"));
 }
+
+/// [`FABRIC`] with two queues of schemes of their own.
+fn by_queue(first: &str, second: &str) -> String {
+    let queues = format!(
+        "queues = 2\n[[switch.queue]]\nqueue = 0\nscheme = {first}\n[[switch.queue]]\nqueue = 1\nscheme = {second}\n"
+    );
+    FABRIC.replace("[scheme]", &format!("{queues}[scheme]"))
+}
+
+#[test]
+fn thresholds_under_a_packet_are_said_with_queue_and_scheme() {
+    let (low, high) =
+        ("{ params.threshold = \"1KB\" }", "{ name = \"per-queue\", params.threshold = \"30KB\" }");
+    let standard = |text: &str| {
+        text.replace("name = \"none\"", "name = \"per-queue\"\nparams.threshold = \"60KB\"")
+    };
+    let found = cautions(&standard(&by_queue(low, high)), &[]);
+    assert!(found.contains("per-queue's threshold (queue 0) is 1KB"), "{found}");
+    let named = low.replace("{ params", "{ name = \"per-queue\", label = \"low\", params");
+    let found = cautions(&standard(&by_queue(high, &named)), &[]);
+    assert!(found.contains("low's threshold (per-queue, queue 1) is 1KB"), "{found}");
+    assert!(found.contains("(leaf0:0 and 11 other ports)"), "{found}");
+    // Both queues have it: it is the port's.
+    let found = cautions(&standard(&by_queue(&named, &named)), &[]);
+    assert!(found.contains("low's threshold (per-queue) is 1KB"), "{found}");
+    // 4 KB divided 3 to 1: 3,000 and 1,000 bytes.
+    let divided = FABRIC
+        .replace(
+            "[scheme]",
+            "queues = 2\nquantum = [\"4500B\", \"1500B\"]\ndiscipline = \"dwrr\"\n[scheme]",
+        )
+        .replace("name = \"none\"", "name = \"per-queue-min\"\nparams.threshold = \"4KB\"");
+    let found = cautions(&divided, &[]);
+    assert!(found.contains("per-queue-min's threshold (queue 1) is 4KB (1000B there)"), "{found}");
+}
+
+#[test]
+fn thresholds_are_looked_at_where_an_event_slows_a_link() {
+    let tcn = FABRIC.replace("name = \"none\"", "name = \"tcn\"\nparams.threshold = \"2us\"");
+    assert_eq!(cautions(&tcn, &[]), "");
+    let event = |what: &str| format!("{tcn}[[event]]\nat = \"1ms\"\n{what}\nrate = \"5Gbps\"\n");
+    for (what, ports) in [
+        ("link = \"leaf0-spine0\"", "(leaf0:4 and 1 other port)"),
+        ("link = \"host1-leaf0\"", "(leaf0:1)"),
+        ("port = \"spine0:1\"", "(spine0:1)"),
+    ] {
+        let found = cautions(&event(what), &[]);
+        let said =
+            format!("tcn's threshold is 2us, less than a packet's time at 5Gbps, 2.4us {ports}");
+        assert!(found.contains(&said), "{found}");
+    }
+    assert!(!cautions(&event("port = \"host1\""), &[]).contains("tcn"));
+    // A card that is a port like the switch's has the scheme, too.
+    let found = cautions(&event("port = \"host1\""), &["host.nic=switch"]);
+    assert!(found.contains("2.4us (host1)"), "{found}");
+}
+
+#[test]
+fn thresholds_of_deployed_schemes_are_looked_at_where_they_are() {
+    let mixed = FABRIC.replace("host_delay", "fabric_rate = \"40Gbps\"\nhost_delay");
+    let deploy = |scheme: &str, switches: &str, threshold: &str| {
+        format!(
+            "[[deploy]]\nswitches = \"{switches}\"\nscheme = {{ name = \"{scheme}\", params.threshold = \"{threshold}\" }}\n"
+        )
+    };
+    // 1,500 bytes take 300 ns at 40 Gbps and 1.2 us at 10 Gbps; the spine has no port of 10 Gbps.
+    let spine = format!("{mixed}{}", deploy("tcn", "spine", "1us"));
+    assert_eq!(cautions(&spine, &[]), "");
+    let leaf = format!("{mixed}{}", deploy("tcn", "leaf0", "1us"));
+    let found = cautions(&leaf, &[]);
+    assert!(found.contains("(leaf0:0 and 3 other ports)"), "{found}");
+    // [scheme] is nowhere but at the leaves.
+    let everywhere = mixed.replace("name = \"none\"", "name = \"tcn\"\nparams.threshold = \"1us\"");
+    let both = format!("{everywhere}{}", deploy("tcn", "leaf", "2us"));
+    assert_eq!(cautions(&both, &[]), "");
+    assert!(cautions(&everywhere, &[]).contains("(leaf0:0 and 7 other ports)"));
+    // An event at the deployed switch is that scheme's.
+    let slowed =
+        format!("{spine}[[event]]\nat = \"1ms\"\nlink = \"leaf1-spine0\"\nrate = \"10Gbps\"\n");
+    assert!(cautions(&slowed, &[]).contains("1.2us (spine0:1)"));
+}

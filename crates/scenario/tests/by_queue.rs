@@ -69,6 +69,11 @@ fn marks(scenario: &Scenario) -> Vec<u32> {
         arena.free(slot);
         now = until;
     }
+    let acted = port.state().acted_since(Time::ZERO);
+    for (queue, &marks) in marks.iter().enumerate() {
+        assert_eq!(acted.contains(queue as u8), marks > 0, "queue {queue}");
+    }
+    assert!(port.state().acted_since(now).is_empty());
     marks
 }
 

@@ -37,7 +37,7 @@ pub struct FlowRecord {
     /// Retransmission timeouts and probes before the first RTT sample since the warm-up ended, its
     /// request's too, up to when its sender knew of its end.
     pub timeouts: u32,
-    /// Timers that its sender waited for, its request's too.
+    /// Timers that its sender waited for, its request's too, of waits that ended since the warm-up did.
     pub waits: Waits,
     /// When its connection gave up; it has no end then.
     pub failed: Option<Time>,
@@ -47,19 +47,21 @@ pub struct FlowRecord {
     pub ecn_cuts: u32,
     /// Whether it opened its connection with a handshake.
     pub handshake: bool,
+    /// Whether its connection has no ECN, though its settings ask for it: a SYN was sent again.
+    pub without_ecn: bool,
 }
 
 /// Counters of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
-    timeouts: u32,
+    waits: Waits,
     retransmissions: u32,
     ecn_cuts: u32,
 }
 
 impl std::ops::AddAssign for Counts {
     fn add_assign(&mut self, other: Counts) {
-        self.timeouts += other.timeouts;
+        self.waits = self.waits.with(&other.waits);
         self.retransmissions += other.retransmissions;
         self.ecn_cuts += other.ecn_cuts;
     }
@@ -67,7 +69,7 @@ impl std::ops::AddAssign for Counts {
 
 impl FlowRecord {
     /// Whether it is one of the flows of a run whose warm-up ended at a time: it started after that, or it
-    /// sends as long as it runs and had not stopped.
+    /// sends as long as it runs and was not over.
     pub fn counts_since(&self, warmed_at: Time) -> bool {
         match self.size {
             Some(_) => self.start >= warmed_at,
@@ -78,15 +80,16 @@ impl FlowRecord {
     /// Takes off what it had counted by another time.
     pub(crate) fn without(&mut self, before: &Counts) {
         // An answer's counts are its asker's only once it is through.
-        self.timeouts = self.timeouts.saturating_sub(before.timeouts);
+        self.waits = self.waits.since(&before.waits);
+        self.timeouts = self.waits.timeouts();
         self.retransmissions = self.retransmissions.saturating_sub(before.retransmissions);
         self.ecn_cuts = self.ecn_cuts.saturating_sub(before.ecn_cuts);
     }
 
     /// Returns the flow's counters.
     pub(crate) fn counts(&self) -> Counts {
-        let FlowRecord { timeouts, retransmissions, ecn_cuts, .. } = *self;
-        Counts { timeouts, retransmissions, ecn_cuts }
+        let FlowRecord { waits, retransmissions, ecn_cuts, .. } = *self;
+        Counts { waits, retransmissions, ecn_cuts }
     }
 
     /// Forgets what it counted: that was before the warm-up ended.
@@ -95,9 +98,9 @@ impl FlowRecord {
         self.without(&self.counts());
     }
 
-    /// Whether it had ended by then.
+    /// Whether it was over by then: it had ended, or its connection had given up.
     pub fn ended_by(&self, time: Time) -> bool {
-        self.end.is_some_and(|end| end <= time)
+        self.end.or(self.failed).is_some_and(|over| over <= time)
     }
 
     /// Makes the record of a flow that starts.
@@ -120,6 +123,7 @@ impl FlowRecord {
             retransmissions: 0,
             ecn_cuts: 0,
             handshake: false,
+            without_ecn: false,
         }
     }
 }

@@ -47,7 +47,7 @@ type Asked = (Time, Option<(LinkId, bool)>);
 pub struct Waited {
     /// The flow's row, and whose it is.
     pub flow: FlowRecord,
-    /// While it was under way, a port on its way was held so long.
+    /// While it was under way since the warm-up, a port on its way was held so long.
     pub held: Span,
     /// Part of that time in pauses whose root is not on its way.
     pub victim: Span,
@@ -127,30 +127,32 @@ pub(crate) fn pauses(
     pauses
 }
 
-/// How long each flow waited that did at all, of those whose path is fixed; `now` ends those under way.
+/// How long each flow waited since the warm-up that did at all, of those whose path is fixed; `now` ends those
+/// under way.
 pub(crate) fn waited(
     pauses: &[Pause],
     graph: &Graph,
     flows: &[FlowRecord],
-    now: Time,
+    (warmed_at, now): (Time, Time),
 ) -> Vec<Waited> {
     let mut by_queue: BTreeMap<(LinkId, u8), Vec<&Pause>> = BTreeMap::new();
     for pause in pauses {
         by_queue.entry((pause.link, pause.class)).or_default().push(pause);
     }
     let of = |flow: &FlowRecord| {
-        let end = flow.end.unwrap_or(now);
+        let start = flow.start.max(warmed_at);
+        let end = flow.end.or(flow.failed).unwrap_or(now);
+        if end <= start {
+            return None;
+        }
         let way = graph.ways(flow.src, Hop { dst: flow.dst, key: flow.key }).fixed()?;
         let mut held: Vec<(Time, Time, bool)> = Vec::new();
         for link in &way {
             let Some(pauses) = by_queue.get(&(*link, flow.class)) else { continue };
-            // Pauses of a queue do not overlap: sorted by beginning they are sorted by end as well.
-            let first = pauses.partition_point(|pause| pause.until <= flow.start);
+            let first = pauses.partition_point(|pause| pause.until <= start);
             let during = pauses[first..].iter().take_while(|pause| pause.from < end);
             held.extend(during.map(|pause| {
-                let times = (pause.from.max(flow.start), pause.until.min(end));
-                // The root lies elsewhere: the flow waits for congestion that it takes no part in
-                // (a victim).
+                let times = (pause.from.max(start), pause.until.min(end));
                 (times.0, times.1, !way.contains(&pause.root))
             }));
         }
@@ -232,7 +234,7 @@ pub(crate) fn flows(waited: &[Waited]) -> Table {
         (
             "held_s",
             "s",
-            "how long, while it was under way, a port on its way was held",
+            "how long, while it was under way since the warm-up, a port on its way was held",
             f64s(&|waited| waited.held.as_secs_f64()),
         ),
         (

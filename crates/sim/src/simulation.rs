@@ -44,7 +44,7 @@ use switchbed_qdisc::hooks::GroupUse;
 use switchbed_qdisc::memory::pfc::Input;
 use switchbed_qdisc::port::trim::Trims;
 use switchbed_qdisc::port::view::Counters;
-use switchbed_qdisc::{PauseFrames, PortState, QueueId};
+use switchbed_qdisc::{PauseFrames, PortState, QueueId, QueueSet};
 use switchbed_scenario::Scenario;
 use switchbed_scenario::build;
 use switchbed_scenario::build::{Inputs, Outside, Place};
@@ -72,6 +72,8 @@ pub struct PortReport {
     pub utilisation: f64,
     /// Each queue's length and the port's, where they were measured.
     pub lengths: Option<(Vec<Lengths>, Lengths)>,
+    /// Queues where the scheme has marked or dropped a packet, or had its source notified.
+    pub acted: QueueSet,
     /// How long the line idled while a sender had data for it, where that was monitored.
     pub underflow: Option<Span>,
 }
@@ -722,7 +724,7 @@ impl Simulation {
         let graph = &self.paths.graph;
         let pauses =
             pauses::pauses(&self.network, graph, &self.ports, self.network.pfc()?, self.now);
-        let waited = pauses::waited(&pauses, graph, flows, self.now);
+        let waited = pauses::waited(&pauses, graph, flows, (self.warmed_at, self.now));
         Some((pauses, waited))
     }
 
@@ -855,14 +857,14 @@ impl Simulation {
             let utilisation = if up > 0.0 { busy / up } else { 0.0 };
             let underflow = self.observers.of_mut::<Underflow>();
             let underflow = underflow.and_then(|underflow| underflow.idle(id, now));
-            let (info, lost) = (info.clone(), self.network.lost(id));
             reports.push(PortReport {
-                info,
+                info: info.clone(),
                 counters,
                 trims,
-                lost,
+                lost: self.network.lost(id),
                 utilisation,
                 lengths,
+                acted: self.network.port(id).state().acted_since(self.warmed_at),
                 underflow,
             });
         }

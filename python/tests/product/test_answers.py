@@ -310,3 +310,73 @@ def test_an_error_of_the_system_says_what_was_done_and_where(
     assert "Operation not permitted; it needs rights that this user lacks" in said
     named = OSError(errno.EACCES, "no matter", "some.file")
     assert _system(named) == "some.file: Permission denied"
+
+
+TIMERS = """
+topology = { kind = "star", hosts = 4, rate = "10Gbps", delay = "5us" }
+switch.queues = 2
+switch.buffer = "400KB"
+scheme.name = "none"
+transport.kind = "cubic"
+[[traffic]]
+kind = "poisson"
+load = 0.1
+flows = 200
+sizes = "2KB"
+from = "0"
+to = "1"
+connections = "persistent"
+[[traffic]]
+kind = "incast"
+from = "2"
+to = 3
+classes = [1]
+sizes = "2KB"
+transport = "reno"
+[[event]]
+at = "0s"
+port = "host2"
+lose = [1]
+"""
+
+
+def test_timers_are_named_in_every_row_that_they_decide(switchbed: Program, tmp_path: Path) -> None:
+    (tmp_path / "timers.toml").write_text(TIMERS)
+    run = switchbed("run", "timers.toml")
+    # The rows of the table: each is a second in every column.
+    for row in ("class 1", "incast, traffic 1", "reno", "queries of incast, traffic 1"):
+        assert row in run.stdout
+    told = [line for line in run.stderr.splitlines() if "figures are mostly waits" in line]
+    assert len(told) == 1
+    for name in ("class 1", "traffic 1 (incast)", "transport reno", "queries of traffic 1"):
+        assert name in told[0]
+    assert "of all flows (mean" in told[0]
+    assert "a lost SYN, traffic.1.transport.rto_initial, 1s" in told[0]
+    lines = run.stdout.splitlines()
+    for label in ("reno: ", "201 flows"):
+        line = next(line for line in lines if label in line)
+        assert "1 timeouts (waits: 1 for lost SYNs)" in line
+
+
+def test_waits_and_timeouts_of_one_line_are_of_one_time(switchbed: Program, tmp_path: Path) -> None:
+    (tmp_path / "timers.toml").write_text(
+        TIMERS.replace('transport = "reno"\n', "")
+        + '[[event]]\nat = "1900ms"\nport = "host2"\nlose = [1]\n'
+        + '[measure]\nwarmup = "1500ms"\n'
+        + '[[traffic]]\nkind = "incast"\nfrom = "2"\nto = 1\nsizes = "2KB"\nstart = "2s"\n'
+    )
+    summary = json.loads(switchbed("run", "timers.toml", "--json").stdout)
+    # The first SYN was lost and sent again before the warm-up ended, another one after it.
+    assert summary["timeouts"] == 1
+    waits = summary["waits"]
+    assert waits["syn"] + waits["rto_initial"] + waits["rto"] == 1
+
+
+def test_a_threshold_under_a_packet_is_said_with_its_queue(
+    switchbed: Program, tmp_path: Path
+) -> None:
+    tcn = '{ name = "tcn", label = "low", params.threshold = "1us" }'
+    queue = f"switch.queue = [{{ queue = 1, scheme = {tcn} }}]"
+    (tmp_path / "small.toml").write_text(f"{queue}\n{TIMERS}")
+    said = switchbed("scenario", "check", "small.toml").stderr
+    assert "low's threshold (tcn, queue 1) is 1us, less than a packet's time at 10Gbps" in said

@@ -223,6 +223,17 @@ impl<S: Scheme> Port<S> {
         Refused::Dropped(queue, why)
     }
 
+    /// The scheme has acted on a packet of a queue.
+    #[inline]
+    fn note_act(&mut self, queue: QueueId, now: Time) {
+        let acted = &mut self.state.seldom.acted;
+        if acted.is_empty() {
+            acted.resize(self.state.queues.len(), Time::ZERO);
+        }
+        // Zero stands for never.
+        acted[usize::from(queue)] = now + Span::from_ps(1);
+    }
+
     #[cold]
     fn count_drop(&mut self, queue: QueueId, len_bytes: u32, why: DropReason) {
         let seldom = &mut *self.state.seldom;
@@ -253,8 +264,14 @@ impl<S: Scheme> Port<S> {
             {
                 Intent::Mark
             }
-            Intent::Mark => return Err(self.refuse(refused, DropReason::NotEcnCapable, cx)),
-            Intent::Drop => return Err(self.refuse(refused, DropReason::Early, cx)),
+            Intent::Mark => {
+                self.note_act(queue, cx.now);
+                return Err(self.refuse(refused, DropReason::NotEcnCapable, cx));
+            }
+            Intent::Drop => {
+                self.note_act(queue, cx.now);
+                return Err(self.refuse(refused, DropReason::Early, cx));
+            }
         };
         // Ends: each push-out takes a queued packet away, and an empty port leaves nothing to push out.
         loop {
@@ -325,6 +342,7 @@ impl<S: Scheme> Port<S> {
         }
         if let Some(feedback) = stored.feedback {
             self.state.seldom.notified += 1;
+            self.note_act(queue, cx.now);
             cx.out.feedback.push(feedback);
         }
     }
@@ -338,7 +356,10 @@ impl<S: Scheme> Port<S> {
             Departure::Pass => Some(note),
             Departure::Mark => Some(Note::Mark),
             Departure::Unmark => Some(Note::Clear),
-            Departure::Drop => None,
+            Departure::Drop => {
+                self.note_act(queue, cx.now);
+                None
+            }
         }
     }
 
@@ -508,7 +529,7 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
         cx.pool.used -= switchbed_units::Bytes::new(packet.len_bytes as u64);
         let until = self.send(&packet, cx);
         self.scheme.passed(&view(&self.state, cx), queue, &packet, until);
-        let marked = note == Note::Mark && self.mark(slot, cx);
+        let marked = note == Note::Mark && self.mark(slot, queue, cx);
         debug_assert!(self.conserved());
         Passed::Sent { queue, until, marked }
     }
@@ -620,12 +641,13 @@ impl<S: Scheme> Port<S> {
             self.count_trims(queue, |trims| trims.sent += 1);
             return false;
         }
-        self.mark(slot, cx)
+        self.mark(slot, queue, cx)
     }
 
     /// Marks a packet; true if it got its CE here.
     #[inline]
-    fn mark(&mut self, slot: SlotId, cx: &mut Cx) -> bool {
+    fn mark(&mut self, slot: SlotId, queue: QueueId, cx: &mut Cx) -> bool {
+        self.note_act(queue, cx.now);
         let ecn = &mut cx.arena.packet_mut(slot).ecn;
         match *ecn {
             Ecn::NotEct => {

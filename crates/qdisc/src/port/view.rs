@@ -142,6 +142,8 @@ pub(crate) struct Seldom {
     pub(crate) row: Row,
     pub(crate) busy: Busy,
     pub(crate) last_drop: Option<(QueueId, DropReason)>,
+    /// When the scheme last acted on a packet of each queue; empty before it first did.
+    pub(crate) acted: Vec<Time>,
     pub(crate) trimming: Option<Box<Trimming>>,
 }
 
@@ -369,6 +371,14 @@ impl PortState {
     /// Counts of each queue's trimmed packets; empty where the port does not trim.
     pub fn trims(&self) -> &[Trims] {
         self.seldom.trimming.as_deref().map_or(&[][..], |trimming| &trimming.queues)
+    }
+    /// Returns the queues where the scheme has acted after this time: it marked a packet or would have, it dropped
+    /// one on purpose, or its source was sent a message.
+    pub fn acted_since(&self, time: Time) -> QueueSet {
+        let mut queues = QueueSet::EMPTY;
+        let acted = self.seldom.acted.iter().enumerate().filter(|(_, at)| **at > time);
+        acted.for_each(|(queue, _)| queues.insert(queue as QueueId));
+        queues
     }
     /// Returns the port's totals so far. An arrival counts once it is stored, sent or dropped.
     pub fn counters(&self) -> Counters {

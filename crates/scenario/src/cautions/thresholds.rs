@@ -1,33 +1,88 @@
 //! Thresholds under one packet: a packet that waits for a single other one is over them, so that a line is
 //! not filled.
 
-use crate::Scenario;
-use crate::SchemeChoice;
-use crate::event::Change;
+use crate::event::{Change, LinkChange};
 use crate::scheme::{Value, find};
-use crate::topology::graph::Graph;
-use crate::topology::ports::is_host;
+use crate::topology::graph::{Graph, Node};
+use crate::topology::{links, ports};
+use crate::{NicQueue, Scenario, SchemeChoice};
+use std::collections::HashMap;
 use switchbed_config::param::ParamKind;
 use switchbed_qdisc::schemes::divides_threshold;
 use switchbed_units::Rate;
+use switchbed_units::ids::LinkId;
 
-/// Each threshold of the scenario's schemes that is under a packet at some switch port's rate.
-pub(super) fn under_a_packet(scenario: &Scenario, graph: &Graph) -> Vec<String> {
-    let ports = graph.switches.iter().flat_map(|(name, cables)| {
-        cables.iter().enumerate().map(move |(port, cable)| (format!("{name}:{port}"), cable.rate))
-    });
-    let changed = scenario.event.iter().filter_map(|event| match &event.change {
-        Change::Rate { port, rate } if !is_host(port) => Some((port.clone(), *rate)),
-        _ => None,
-    });
-    let ports: Vec<(String, Rate)> = ports.chain(changed).collect();
-    let deployed = scenario.deploy.iter().filter_map(|deploy| deploy.scheme.as_ref());
-    let schemes = std::iter::once(&scenario.scheme).chain(deployed);
-    let each = schemes.flat_map(SchemeChoice::each);
-    each.flat_map(|scheme| of_scheme(scenario, scheme, &ports)).collect()
+/// A port, and a rate that its line has at some time.
+type Line = (String, Rate);
+
+/// A scheme, the queues that have it (none: all of a port), and the ports.
+struct Use<'a> {
+    scheme: &'a SchemeChoice,
+    queues: Vec<usize>,
+    lines: Vec<Line>,
 }
 
-fn of_scheme(scenario: &Scenario, scheme: &SchemeChoice, ports: &[(String, Rate)]) -> Vec<String> {
+/// Each threshold of the scenario's schemes that is under a packet at the rate of a port that has it.
+pub(super) fn under_a_packet(scenario: &Scenario, graph: &Graph) -> Vec<String> {
+    uses(scenario, graph).iter().flat_map(|of| of_scheme(scenario, of)).collect()
+}
+
+/// The different schemes of queues, in the order of the file, each at its own switches.
+fn uses<'a>(scenario: &'a Scenario, graph: &Graph) -> Vec<Use<'a>> {
+    let mut kinds: Vec<(&SchemeChoice, Vec<Line>)> = vec![(&scenario.scheme, Vec::new())];
+    let mut kind_of: HashMap<&str, usize> = HashMap::new();
+    for deploy in &scenario.deploy {
+        if let Some(scheme) = &deploy.scheme {
+            kind_of.extend(deploy.switches.iter().map(|name| (name.as_str(), kinds.len())));
+            kinds.push((scheme, Vec::new()));
+        }
+    }
+    // Hosts' cards have [scheme] where they are ports like a switch's.
+    let cards = scenario.host.nic == NicQueue::Switch;
+    let mut put = |link: LinkId, rate: Rate| match links::cable(graph, link).from {
+        Node::Host(host) if cards => {
+            kinds[0].1.push((graph.host_names[host.index()].clone(), rate));
+        }
+        Node::Host(_) => {}
+        Node::Switch(switch) => {
+            let name = graph.name(switch);
+            let port = graph.port_of(link).1;
+            let kind = kind_of.get(name).copied().unwrap_or(0);
+            kinds[kind].1.push((format!("{name}:{}", port.0), rate));
+        }
+    };
+    let switches: usize = graph.switches.iter().map(|(_, cables)| cables.len()).sum();
+    // Switches' ports come first in a message.
+    let hosts = graph.hosts.len();
+    for link in (hosts..hosts + switches).chain(0..hosts).map(LinkId::at) {
+        put(link, links::cable(graph, link).rate);
+    }
+    for event in &scenario.event {
+        match &event.change {
+            Change::Rate { port, rate } => {
+                ports::find(graph, port).into_iter().for_each(|link| put(link, *rate));
+            }
+            Change::OfLink { link, what: LinkChange::Rate { rate } } => {
+                links::find(graph, link).into_iter().flatten().for_each(|link| put(link, *rate));
+            }
+            _ => {}
+        }
+    }
+    let mut uses: Vec<Use<'_>> = Vec::new();
+    for (scheme, lines) in kinds {
+        for each in scheme.each() {
+            let all = scheme.queues.iter().enumerate();
+            let queues: Vec<usize> = all.filter(|of| of.1 == each).map(|of| of.0).collect();
+            match uses.iter_mut().find(|of| of.scheme == each && of.queues == queues) {
+                Some(of) => of.lines.extend(lines.iter().cloned()),
+                None => uses.push(Use { scheme: each, queues, lines: lines.clone() }),
+            }
+        }
+    }
+    uses
+}
+
+fn of_scheme(scenario: &Scenario, Use { scheme, queues, lines }: &Use<'_>) -> Vec<String> {
     let (about, params) = (scheme.scheme.about(), scheme.params());
     let packet = scenario.host.mtu;
     let scale = |rate: Rate| match params.get("rate") {
@@ -35,9 +90,12 @@ fn of_scheme(scenario: &Scenario, scheme: &SchemeChoice, ports: &[(String, Rate)
         _ => 1.0,
     };
     // A queue's part of a threshold that is divided by weights.
-    let quanta = scenario.switch.quantum.iter().map(|quantum| quantum.as_f64());
-    let least = quanta.clone().fold(f64::INFINITY, f64::min) / quanta.sum::<f64>();
-    let part = if divides_threshold(about.name) { least } else { 1.0 };
+    let quanta: Vec<f64> = scenario.switch.quantum.iter().map(|of| of.as_f64()).collect();
+    let has = |queue: usize| queues.is_empty() || queues.contains(&queue);
+    let own = quanta.iter().copied().enumerate().filter(|&(queue, _)| has(queue));
+    let least = own.map(|(_, quantum)| quantum).fold(f64::INFINITY, f64::min);
+    let divides = divides_threshold(about.name);
+    let part = if divides { least / quanta.iter().sum::<f64>() } else { 1.0 };
     let under = |kind: ParamKind, value: &Value, rate: Rate| match (kind, value) {
         (ParamKind::Threshold, Value::Bytes(bytes)) => {
             bytes.as_f64() * scale(rate) * part < packet.as_f64()
@@ -45,13 +103,27 @@ fn of_scheme(scenario: &Scenario, scheme: &SchemeChoice, ports: &[(String, Rate)
         (ParamKind::Wait, Value::Span(span)) => *span < rate.tx_time(packet.get() as u32),
         _ => false,
     };
+    // Of queues that divide a threshold, those with the least part.
+    let smallest = |&queue: &usize| has(queue) && (!divides || quanta[queue] == least);
+    let named: Vec<usize> = (0..quanta.len()).filter(smallest).collect();
+    let all = named.len() == quanta.len();
+    let mut details = Vec::new();
+    if scheme.label != scheme.name() {
+        details.push(scheme.name().to_owned());
+    }
+    if !all {
+        details.push(listed(&named));
+    }
+    let details = match details.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", details.join(", ")),
+    };
     let mut said = Vec::new();
     let keys = find(about.name).map_or(&[][..], |info| info.params);
     for param in keys {
         let Some(value) = params.get(param.name) else { continue };
-        let short: Vec<&(String, Rate)> =
-            ports.iter().filter(|(_, rate)| under(param.kind, value, *rate)).collect();
-        // The slowest has the smallest threshold, and the longest packet time.
+        let short: Vec<&Line> =
+            lines.iter().filter(|(_, rate)| under(param.kind, value, *rate)).collect();
         let Some((port, rate)) = short.iter().min_by_key(|(_, rate)| *rate) else { continue };
         let (given, needs) = match value {
             Value::Span(span) => {
@@ -65,15 +137,37 @@ fn of_scheme(scenario: &Scenario, scheme: &SchemeChoice, ports: &[(String, Rate)
             Value::Bytes(bytes) => (bytes.to_string(), format!("a packet, {packet}")),
             _ => continue,
         };
-        let more = match short.len() - 1 {
+        // A port whose rate changes is one port.
+        let mut others: Vec<&str> = short.iter().map(|(name, _)| name.as_str()).collect();
+        others.sort_unstable();
+        others.dedup();
+        let more = match others.len() - 1 {
             0 => String::new(),
+            1 => " and 1 other port".to_owned(),
             n => format!(" and {n} other ports"),
         };
         said.push(format!(
-            "{}'s {} is {given}, less than {needs} ({port}{more}): a packet that waits for one other is over \
-             it, and the line may not be filled",
+            "{}'s {}{details} is {given}, less than {needs} ({port}{more}): a packet that waits for one other \
+             is over it, and the line may not be filled",
             scheme.label, param.name
         ));
     }
     said
+}
+
+/// `queue 3`, or `queues 0-2, 5`.
+fn listed(queues: &[usize]) -> String {
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    for &queue in queues {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == queue => *last = queue,
+            _ => runs.push((queue, queue)),
+        }
+    }
+    let run = |&(first, last): &(usize, usize)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    };
+    let each: Vec<String> = runs.iter().map(run).collect();
+    format!("queue{} {}", if queues.len() > 1 { "s" } else { "" }, each.join(", "))
 }

@@ -1,7 +1,9 @@
 //! Runs one scenario to its end, with word of its progress.
 
 mod deadlocks;
+mod decided;
 pub(crate) mod impossible;
+mod inert;
 pub(crate) mod memory;
 pub(crate) mod results;
 mod stalled;

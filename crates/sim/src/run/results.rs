@@ -57,8 +57,9 @@ impl Results {
         impossible::check(scenario, simulation, flows, &reports, &jobs)?;
         let met = scenario.measure.giant.map(|giant| simulation.interference(flows, giant));
         let met = met.as_deref();
-        let mut summary = Summary::new(scenario, simulation, flows, met, &reports);
         let paused = simulation.paused(flows);
+        let held = held(paused.as_ref());
+        let mut summary = Summary::new(scenario, simulation, flows, met, &reports, &held);
         summary.pauses = paused.as_ref().map(|paused| PauseCounts::of(simulation, paused));
         summary.warnings.extend(crate::run::deadlocks::deadlocks(scenario, simulation));
         summary.jobs = jobs.iter().map(JobTimes::from).collect();
@@ -82,7 +83,7 @@ impl Results {
         let summary_trims = summary.trims.is_some();
         Ok(Results {
             summary,
-            flows: flow_table(scenario, simulation, flows, met, &held(paused.as_ref())),
+            flows: flow_table(scenario, simulation, flows, met, &held),
             queues: queue_table(scenario, &reports),
             ports: port_table(&reports),
             series: series_table(simulation, series),
@@ -116,8 +117,10 @@ pub(crate) fn times(simulation: &Simulation, flow: &FlowRecord) -> (f64, f64) {
 /// A flow's place among its source's, by which pauses are found.
 type Place = (u32, u64);
 
-/// How long ports on flows' ways were held while they were under way.
-fn held(paused: Option<&(Vec<Pause>, Vec<Waited>)>) -> BTreeMap<Place, Span> {
+/// How long ports on flows' ways were held while they were under way since the warm-up.
+pub(super) type Held = BTreeMap<Place, Span>;
+
+fn held(paused: Option<&(Vec<Pause>, Vec<Waited>)>) -> Held {
     let waited = paused.iter().flat_map(|(_, waited)| waited);
     waited.map(|of| ((of.flow.traffic, of.flow.row), of.held)).collect()
 }
@@ -127,12 +130,16 @@ fn flow_table(
     simulation: &Simulation,
     flows: &[FlowRecord],
     met: Option<&[Interference]>,
-    held: &BTreeMap<Place, Span>,
+    held: &Held,
 ) -> Table {
+    let since = simulation.warmed_at();
     let waits: Vec<(&str, Span)> = flows
         .iter()
         .map(|flow| {
-            let timer = flow.waits.longest().map(|(wait, took)| (wait.name(), took));
+            // A wait that ended after the warm-up may have begun before.
+            let over = flow.end.or(flow.failed).unwrap_or(simulation.now());
+            let most = over.since(flow.start.max(since).min(over));
+            let timer = flow.waits.longest().map(|(wait, took)| (wait.name(), took.min(most)));
             let pause = held.get(&(flow.traffic, flow.row)).map(|&held| ("pause", held));
             // Of two that took as long, the timer.
             let longest = pause.into_iter().chain(timer).max_by_key(|&(_, took)| took);
@@ -145,7 +152,6 @@ fn flow_table(
     let f64s = |f: &dyn Fn(&FlowRecord) -> f64| Values::F64(flows.iter().map(f).collect());
     let u64s = |f: &dyn Fn(&FlowRecord) -> u64| Values::U64(flows.iter().map(f).collect());
     let u32s = |f: &dyn Fn(&FlowRecord) -> u32| Values::U32(flows.iter().map(f).collect());
-    let since = simulation.warmed_at();
     let counted = Values::Bool(flows.iter().map(|flow| flow.counts_since(since)).collect());
     let handshake = Values::Bool(flows.iter().map(|flow| flow.handshake).collect());
     let columns = [
@@ -208,8 +214,8 @@ fn flow_table(
         (
             "waited_for",
             "",
-            "what it waited for longest: syn, rto_initial, rto, probe, delayed_ack (timers), or \
-             pause; empty: for nothing",
+            "what it waited for longest since the warm-up: syn, rto_initial, rto, probe, delayed_ack (timers), \
+             or pause; empty: for nothing",
             waited_for,
         ),
         ("waited_s", "s", "how long, all such waits together", waited),

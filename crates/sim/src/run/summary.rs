@@ -7,7 +7,7 @@ use crate::jobs::JobTimes;
 use crate::node::host::ProbeSample;
 use crate::observe::interference::Interference;
 use crate::pauses::{Pause, Waited};
-use crate::run::results::times;
+use crate::run::results::{Held, times};
 use crate::run::transports::TransportTimes;
 use crate::run::trims::TrimCounts;
 use crate::run::waits::WaitCounts;
@@ -432,7 +432,8 @@ pub struct Summary {
     /// Retransmission timeouts and probes before the first RTT sample since the warm-up, like marks and
     /// drops those of all flows.
     pub timeouts: u64,
-    /// Waits of the flows that count by the timer that ended them; older summaries lack them.
+    /// Waits by the timer that ended them since the warm-up, like timeouts those of all flows; older summaries
+    /// lack them.
     #[serde(default)]
     pub waits: WaitCounts,
     /// Segments sent again since the warm-up, of all flows.
@@ -550,6 +551,7 @@ impl Summary {
         flows: &[FlowRecord],
         met: Option<&[Interference]>,
         reports: &[PortReport],
+        held: &Held,
     ) -> Summary {
         let warmed_at = simulation.warmed_at();
         let counted: Vec<&FlowRecord> =
@@ -633,7 +635,7 @@ impl Summary {
             no_route: simulation.no_route(),
             early: EarlyPackets::of(simulation.early()),
             timeouts: sum(&|flow| flow.timeouts),
-            waits: WaitCounts::of(&counted),
+            waits: WaitCounts::of(flows),
             retransmissions: sum(&|flow| flow.retransmissions),
             ecn_cuts: sum(&|flow| flow.ecn_cuts),
             pauses: None,
@@ -657,7 +659,7 @@ impl Summary {
             build: BUILD.into(),
             schema_version: SCHEMA_VERSION,
         };
-        summary.warnings = warnings(scenario, simulation, &summary, flows, reports);
+        summary.warnings = warnings(scenario, simulation, &summary, flows, reports, held);
         summary
     }
 }
@@ -753,6 +755,7 @@ mod tests {
             retransmissions: 0,
             ecn_cuts: 0,
             handshake: false,
+            without_ecn: false,
         };
         let jain = |received: &[u64]| {
             let flows: Vec<_> = received.iter().map(|&r| flow(r)).collect();

@@ -4,6 +4,7 @@ use crate::flow::FlowRecord;
 use crate::node::met::Met;
 use crate::run::results::times;
 use crate::run::summary::{Endless, Fct, Slowdown};
+use crate::run::waits::WaitCounts;
 use crate::simulation::Simulation;
 use crate::table::{Table, Values};
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,9 @@ pub struct TransportTimes {
     pub endless: Option<Endless>,
     /// Retransmission timeouts since the warm-up, of all its flows.
     pub timeouts: u64,
+    /// Waits by the timer that ended them since the warm-up, of all its flows; older summaries lack them.
+    #[serde(default)]
+    pub waits: WaitCounts,
     /// Segments sent again since the warm-up, of all its flows.
     pub retransmissions: u64,
     /// Window cuts for marks since the warm-up, of all its flows.
@@ -120,6 +124,7 @@ impl TransportTimes {
                 share: if all > 0.0 { bytes / all } else { 0.0 },
                 endless: Endless::of(&own, since),
                 timeouts: sum(|flow| flow.timeouts),
+                waits: WaitCounts::of(&own),
                 retransmissions: sum(|flow| flow.retransmissions),
                 ecn_cuts: sum(|flow| flow.ecn_cuts),
                 marks: met.marks,

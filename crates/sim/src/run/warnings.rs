@@ -2,20 +2,21 @@
 //! percentiles on too few flows.
 
 use crate::flow::FlowRecord;
-use crate::ids::LinkId;
+use crate::run::decided;
+use crate::run::inert::inert;
+use crate::run::results::Held;
 use crate::run::summary::{BySize, Fct, Summary};
 use crate::run::waits;
 use crate::simulation::{PortReport, Simulation};
 use crate::topology::Node;
 use crate::transport::Wait;
 use std::collections::BTreeSet;
-use switchbed_qdisc::QueueId;
 use switchbed_qdisc::port::view::DropReason;
 use switchbed_scenario::Scenario;
 use switchbed_scenario::cautions;
 use switchbed_scenario::protocol::Protocol;
 use switchbed_scenario::protocols::Protocols;
-use switchbed_scenario::scheme::Value;
+use switchbed_scenario::traffic::Traffic;
 use switchbed_scenario::{NicQueue, Transport};
 use switchbed_units::{Bytes, Span, Time};
 
@@ -28,6 +29,7 @@ pub(crate) fn warnings(
     summary: &Summary,
     flows: &[FlowRecord],
     reports: &[PortReport],
+    held: &Held,
 ) -> Vec<String> {
     let mut warnings = cautions::of_a_run(scenario);
     warnings.extend(crate::run::stalled::stopped(scenario, simulation));
@@ -69,10 +71,6 @@ pub(crate) fn warnings(
         warnings
             .push(format!("{open} of {} flows {why}; FCTs are of the others", summary.flows.count));
     }
-    // Early drops count, too: schemes act by them on packets that are not ECN-capable.
-    let early: u64 =
-        reports.iter().map(|report| report.counters.drops[DropReason::Early as usize]).sum();
-    let acts = summary.marks + summary.notifications + early;
     // Marks are nothing to rates that follow delays or INT.
     let protocols = Protocols::of(scenario);
     let answers = protocols
@@ -80,13 +78,12 @@ pub(crate) fn warnings(
         .iter()
         .any(|protocol| protocol.queue_pairs().is_none_or(|roce| roce.control.about().cnp));
     let nothing = flows.iter().all(|flow| flow.ended_by(since));
-    if scenario.scheme.acts() && acts == 0 && answers && !nothing {
-        warnings.push(format!(
-            "{} {}: {}",
-            scenario.scheme.label,
-            if scenario.reaction.is_some() { "notified nobody" } else { "marked nothing" },
-            why_unmarked(scenario, simulation, summary, reports)
-        ));
+    let inert = match answers && !nothing {
+        true => inert(scenario, simulation, summary, reports),
+        false => Vec::new(),
+    };
+    if !inert.is_empty() {
+        warnings.extend(inert);
     } else if let Some(max) = longest_switch_queue(reports)
         && max <= scenario.host.mtu.get()
         && !nothing
@@ -119,10 +116,10 @@ pub(crate) fn warnings(
         warnings.push(format!("{n} endless flows received nothing since the warm-up ({why})"));
     }
     warnings.extend(few(&summary.fct));
-    warnings.extend(waits::percentiles(scenario, simulation, flows, simulation.warmed_at()));
+    warnings.extend(decided::figures(scenario, simulation, flows, held));
     warnings.extend(straggler(scenario, flows));
     warnings.extend(own_cards(scenario, reports));
-    warnings.extend(unmarkable(scenario, flows, reports));
+    warnings.extend(unmarkable(scenario, summary, flows, reports));
     if scenario.measure.warmup == Span::ZERO
         && scenario.traffic.iter().any(|traffic| traffic.goes_on())
     {
@@ -184,33 +181,70 @@ fn own_cards(scenario: &Scenario, reports: &[PortReport]) -> Option<String> {
     Some(format!("packets were lost in hosts' own cards ({buffer}): drops_full in the table ports"))
 }
 
-/// Warns of packets that marking dropped because they were not ECN-capable, while others were.
-fn unmarkable(scenario: &Scenario, flows: &[FlowRecord], reports: &[PortReport]) -> Option<String> {
-    let dropped = |report: &PortReport| report.counters.drops[DropReason::NotEcnCapable as usize];
+/// Warns of packets that marking dropped because they were not ECN-capable, while others were, and of a scheme
+/// that found no others.
+fn unmarkable(
+    scenario: &Scenario,
+    summary: &Summary,
+    flows: &[FlowRecord],
+    reports: &[PortReport],
+) -> Option<String> {
     let protocols = Protocols::of(scenario);
-    let mut who = Vec::new();
+    if !protocols.all().iter().any(Protocol::ecn) {
+        return None;
+    }
+    let dropped = summary.drops_by_reason.not_ecn_capable > 0;
+    let passed = reports.iter().any(|report| report.counters.unmarkable > 0);
+    let marked = summary.marks > 0;
+    let who = || not_capable(scenario, &protocols, flows);
+    match (dropped, marked) {
+        (true, _) => Some(format!(
+            "packets that are not ECN-capable were dropped where {} marked: {}; switch.unmarkable = \
+             \"pass\" lets them go on",
+            if marked { "others are" } else { "others would be" },
+            who()
+        )),
+        (false, false) if passed && scenario.reaction.is_none() => Some(format!(
+            "packets to be marked are not ECN-capable and went on, and no other was marked: {}",
+            who()
+        )),
+        _ => None,
+    }
+}
+
+/// Packets of the scenario that are not ECN-capable, though some are.
+fn not_capable(scenario: &Scenario, protocols: &Protocols, flows: &[FlowRecord]) -> String {
+    let mut who: Vec<String> = Vec::new();
+    let mut put = |is: bool, what: &str| who.extend(is.then(|| what.to_owned()));
     let none = |is: fn(&Transport) -> bool| protocols.tcp().any(|tcp| tcp.ecn && !is(tcp));
-    let capable = protocols.all().iter().any(Protocol::ecn);
     let mixed = protocols.tcp().any(|tcp| !tcp.ecn);
-    who.extend(mixed.then_some("all packets of some transports (transport.ecn)"));
+    put(mixed, "all packets of some transports (transport.ecn)");
     let pairs = protocols.queue_pairs().any(|roce| !roce.ecn);
-    who.extend(pairs.then_some("all packets of some queue pairs (roce.ecn)"));
-    who.extend(none(|tcp| tcp.ecn_acks).then_some("ACKs (transport.ecn_acks)"));
+    put(pairs, "all packets of some queue pairs (roce.ecn)");
+    let probes = scenario.traffic.iter().any(|of| matches!(of.source, Traffic::Probe(_)));
+    put(probes && !scenario.transport.ecn, "probes (transport.ecn)");
+    put(none(|tcp| tcp.ecn_acks), "ACKs (transport.ecn_acks)");
     let syns = match flows.iter().any(waited_first) {
         true => "SYNs (transport.ecn_syn), and flows waited for transport.rto_initial",
         false => "SYNs (transport.ecn_syn)",
     };
-    who.extend(none(|tcp| tcp.ecn_syn).then_some(syns));
+    put(none(|tcp| tcp.ecn_syn), syns);
     let again = "retransmissions (transport.ecn_retransmits)";
-    who.extend(none(|tcp| tcp.ecn_retransmits).then_some(again));
-    who.extend(scenario.reaction.is_some().then_some("congestion notifications"));
-    (capable && reports.iter().any(|report| dropped(report) > 0)).then(|| {
-        format!(
-            "packets that are not ECN-capable were dropped where others are marked: {}; \
-             switch.unmarkable = \"pass\" lets them go on",
-            who.join(", ")
-        )
-    })
+    put(none(|tcp| tcp.ecn_retransmits), again);
+    put(scenario.reaction.is_some(), "congestion notifications");
+    let lost: BTreeSet<String> = flows
+        .iter()
+        .filter(|flow| flow.without_ecn)
+        .map(|flow| protocols.section(flow.traffic, flow.class, flow.src))
+        .collect();
+    for section in lost {
+        let fallback = "flows whose SYN was sent again, without ECN (RFC 3168, section 6.1.1.1)";
+        put(true, &format!("{fallback}: {section}.ecn_fallback"));
+    }
+    match who.is_empty() {
+        true => "packets of connections without ECN".to_owned(),
+        false => who.join(", "),
+    }
 }
 
 /// A window in which no packet can come and go (E-ECN's equation 3).
@@ -227,76 +261,6 @@ fn short_window(scenario: &Scenario, reports: &[PortReport]) -> Option<String> {
     })
 }
 
-/// Why a scheme never acted: its longest queue against the threshold there, where both are known.
-fn why_unmarked(
-    scenario: &Scenario,
-    simulation: &Simulation,
-    summary: &Summary,
-    reports: &[PortReport],
-) -> String {
-    if !Protocols::of(scenario).all().iter().any(Protocol::ecn) && scenario.reaction.is_none() {
-        return "transport.ecn is off, so packets to be marked are dropped".to_string();
-    }
-    let where_to = bottleneck(summary, reports);
-    let Some((max, link, queue)) = longest_queue(reports) else { return where_to };
-    let name = &reports[link].info.name;
-    let longest = match max {
-        0 => "no packet ever waited at a switch port".to_owned(),
-        _ => format!("the longest queue was queue {queue} of {name} with {max} bytes"),
-    };
-    let against = match simulation.threshold_bytes(LinkId(link as u32), queue) {
-        Some(threshold) if threshold > max as f64 => {
-            format!(", under its threshold of {threshold:.0} bytes")
-        }
-        Some(threshold) => format!(
-            "; its threshold, {threshold:.0} bytes at the end, is for an average, a time or a growth that \
-             never got there"
-        ),
-        None => String::new(),
-    };
-    let wait = reports[link].info.cable.rate.tx_time(max.min(u32::MAX.into()) as u32);
-    let why = not_for_long(scenario, queue, wait).map_or(String::new(), |why| format!("; {why}"));
-    format!("{where_to}; {longest}{against}{why}")
-}
-
-/// The longest that a queue of a switch port was, of which port and which queue.
-fn longest_queue(reports: &[PortReport]) -> Option<(u64, usize, QueueId)> {
-    let mut longest: Option<(u64, usize, QueueId)> = None;
-    for (link, report) in reports.iter().enumerate().filter(|(_, report)| report.info.is_switch()) {
-        for (queue, lengths) in
-            report.lengths.iter().flat_map(|(queues, _)| queues.iter().enumerate())
-        {
-            if longest.is_none_or(|(max, ..)| lengths.max_bytes > max) {
-                longest = Some((lengths.max_bytes, link, queue as QueueId));
-            }
-        }
-    }
-    longest
-}
-
-/// Why an AQM of CoDel's kind did not mark: it first does when packets have waited over `target`, a
-/// twentieth of `interval` unless given, throughout an `interval` (RFC 8289, sections 3.2 and 4.3).
-fn not_for_long(scenario: &Scenario, queue: QueueId, wait: Span) -> Option<String> {
-    let params = scenario.scheme.at(queue.into()).params();
-    let span = |key| match params.get(key) {
-        Some(Value::Span(span)) => Some(*span),
-        _ => None,
-    };
-    let interval = span("interval")?;
-    let target = span("target").unwrap_or(interval / 20);
-    let (given, longest) = ("scheme.params.interval", "the longest round trip here");
-    Some(match wait > target {
-        true => format!(
-            "packets waited over the target, {target}, but never throughout {given}, {interval}: a shorter \
-             one ({longest}) marks sooner"
-        ),
-        false => format!(
-            "no packet waited over the target, {target}, a twentieth of {given}, {interval}, unless given: \
-             a shorter interval ({longest}) marks sooner"
-        ),
-    })
-}
-
 /// The longest that any switch port's queues were; none where they were not measured.
 fn longest_switch_queue(reports: &[PortReport]) -> Option<u64> {
     let switches = reports.iter().filter(|report| report.info.is_switch());
@@ -304,8 +268,7 @@ fn longest_switch_queue(reports: &[PortReport]) -> Option<u64> {
 }
 
 /// Where packets waited instead, as far as the ports' use of their time tells.
-fn bottleneck(summary: &Summary, reports: &[PortReport]) -> String {
-    // Stable: of equally busy ports the first.
+pub(super) fn bottleneck(summary: &Summary, reports: &[PortReport]) -> String {
     let mut busy: Vec<&PortReport> = reports.iter().collect();
     busy.sort_by(|a, b| b.utilisation.total_cmp(&a.utilisation));
     // A card comes first: where a host's own line is the bottleneck, no switch has a queue to mark.

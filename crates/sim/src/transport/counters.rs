@@ -77,12 +77,12 @@ impl Waits {
         *us = us.saturating_add(took.as_ps().div_ceil(1_000_000).min(u32::MAX.into()) as u32);
     }
 
-    /// The waits since `before`, of which these are the continuation.
+    /// The waits since `before`, of which these are the continuation; none of a timer of which there are fewer.
     #[must_use]
     pub(crate) fn since(mut self, before: &Waits) -> Waits {
         for nth in 0..Wait::ALL.len() {
-            self.counts[nth] -= before.counts[nth];
-            self.us[nth] -= before.us[nth];
+            self.counts[nth] = self.counts[nth].saturating_sub(before.counts[nth]);
+            self.us[nth] = self.us[nth].saturating_sub(before.us[nth]);
         }
         self
     }

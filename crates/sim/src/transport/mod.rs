@@ -288,6 +288,11 @@ impl Sending {
         }
     }
 
+    /// Whether the connection was opened without ECN, though the settings ask for it.
+    pub fn without_ecn(&self) -> bool {
+        matches!(self, Sending::Tcp(sender) if sender.without_ecn())
+    }
+
     /// Tells a passive opener that `answer` came `rtt` after its SYN-ACK.
     pub fn accepted(&mut self, kind: &Kind, answer: &tcp::Segment, rtt: Span) {
         if let (Sending::Tcp(sender), Kind::Tcp(config)) = (self, kind) {

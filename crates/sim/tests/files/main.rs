@@ -11,6 +11,7 @@ mod flow_series;
 mod interference;
 mod lazy;
 mod limits;
+mod meaning;
 mod memory;
 mod mixed;
 mod observers;

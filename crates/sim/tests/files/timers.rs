@@ -176,8 +176,7 @@ fn a_median_that_is_a_delayed_ack_is_named() {
     let found = losing(SEND, "ns-3", "host0", &[], &sets);
     near(one(&found, "fct_s"), 0.2, 1e-3);
     assert_eq!((waited_for(&found).as_str(), one(&found, "timeouts")), ("delayed_ack", 0.0));
-    let named = "of all flows (median, 95th, 99th, 99.9th percentile), for a delayed ACK, \
-                 transport.ack_delay, 200ms";
+    let named = "of all flows and queries of traffic 0 (mean and all percentiles), for a delayed ACK, transport.ack_delay, 200ms";
     let warnings = &found.summary.warnings;
     assert!(warnings.iter().any(|warning| warning.contains(named)), "{warnings:?}");
     // With ns-3's own quick ACK for the first packet it does not.

@@ -284,6 +284,7 @@ impl Host {
             waits: answer.waits.with(&asked.waits),
             retransmissions: answer.retransmissions + asked.retransmissions,
             ecn_cuts: answer.ecn_cuts + asked.ecn_cuts,
+            without_ecn: answer.without_ecn || asked.without_ecn,
             ..*answer
         };
         cx.log.finished.push((request.number, record));

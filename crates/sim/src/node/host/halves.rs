@@ -71,6 +71,7 @@ impl SendHalf {
         FlowRecord {
             timeouts: waits.timeouts(),
             waits,
+            without_ecn: self.sending.without_ecn(),
             retransmissions: record.retransmissions + now.retransmits - flow.before.retransmits,
             ecn_cuts: record.ecn_cuts + now.mark_cuts - flow.before.mark_cuts,
             ..*record
