@@ -99,7 +99,7 @@ pub struct NsccAck {
     pub marked: bool,
     /// The round trip of that packet; `None`: it is not known which of its copies came.
     pub rtt: Option<Span>,
-    /// It answers a request: its round trip is no base, since requests are short.
+    /// Whether the answer is to a request: its round trip is no base, since requests are short.
     pub request: bool,
     /// Bytes in flight.
     pub in_flight: u64,

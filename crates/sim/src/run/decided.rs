@@ -151,7 +151,9 @@ fn populations<'a>(
         put(format!("traffic {place} ({})", traffic(place).word()), true, of);
     }
     let names = protocols.names();
-    for (place, of) in by(&|flow| u32::from(protocols.place(flow.traffic, flow.class))) {
+    for (place, of) in
+        by(&|flow| u32::from(protocols.place(flow.traffic, flow.class, (flow.src, flow.dst))))
+    {
         put(format!("transport {}", names[place as usize]), true, of);
     }
     for (place, of) in by(&|flow| flow.traffic) {

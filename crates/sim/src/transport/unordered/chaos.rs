@@ -326,7 +326,7 @@ fn requests_are_one_a_round_trip_until_one_is_answered() {
     }
     (0..20).for_each(|_| bed.pass());
     assert!(bed.data.is_empty());
-    // Its own says how much came, and of no packet. The next goes a round trip of 10 us after it, at the earliest.
+    // The request's answer says how much came, and of no packet. The next goes 10 us after the one before, at the earliest.
     bed.deliver(&request, false, false, 0);
     bed.pass();
     let sack = bed.answers.remove(0);

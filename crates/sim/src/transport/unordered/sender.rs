@@ -449,7 +449,7 @@ impl Sender {
             State::Lost => {
                 self.resend.remove(&(packet.offset, psn));
                 self.resend_bytes -= wire;
-                // It was taken off twice: as lost, and by the receiver's count.
+                // Taken off twice: as lost, and by the receiver's count.
                 self.in_flight += wire as i64;
             }
             State::Arrived => {}
