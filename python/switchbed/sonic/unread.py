@@ -35,16 +35,17 @@ OF_PORTS = ("PORT", "PORT_QOS_MAP")
 
 def name(tables: Tables, ports: list[str], said: Findings) -> None:
     """Name each of them that rows of these ports have, once."""
+    mine = {*ports, "global"}
     for each in UNREAD:
-        values = dict.fromkeys(_values(each, tables, ports))
+        values = dict.fromkeys(_values(each, tables, mine))
         if values:
             said.left_out(f"{each.table}|{each.name}", f"{foreign.some(values)}: {each.means}")
 
 
-def _values(each: Unread, tables: Tables, ports: list[str]) -> Iterator[str]:
+def _values(each: Unread, tables: Tables, ports: set[str]) -> Iterator[str]:
     rows: Mapping[str, Mapping[str, str]] = tables.get(each.table, {})
     for key, row in rows.items():
-        mine = each.table not in OF_PORTS or key in (*ports, "global")
+        mine = each.table not in OF_PORTS or key in ports
         if mine and each.name in row and row[each.name] not in each.idle:
             yield row[each.name]
 
