@@ -19,7 +19,7 @@ NEXT = {
     "zsh": "put `fpath+=~/.zfunc` before `compinit` into ~/.zshrc",
     "fish": "it works in new shells",
 }
-"""What else it takes."""
+"""Steps that are left to the user."""
 
 
 def scenarios(

@@ -26,7 +26,7 @@ PROGRAMS = (
     ("sweep --engine slurm", "sbatch", "slurm-client"),
     ("packet traces, to look at", "tshark", "tshark"),
 )
-"""What needs a program, the program, and its Debian packages."""
+"""Commands that need a program, the program, and its Debian packages."""
 FILES = (
     ("live run with TAP ports", Path("/dev/net/tun"), "load the kernel module tun"),
     ("DCTCP in live lab", Path("/sys/kernel/btf/vmlinux"), "a kernel with CONFIG_DEBUG_INFO_BTF"),
@@ -38,7 +38,7 @@ PACKAGES = (
     ("sweep --engine slurm", "submitit", "pip install 'submitit>=1.5'"),
     ("notebooks", "IPython", "pip install ipython"),
 )
-"""What needs a Python package, the package, and where to have it from."""
+"""Commands that need a Python package, the package, and where to get it."""
 
 
 @dataclass(frozen=True)

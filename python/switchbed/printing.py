@@ -436,7 +436,7 @@ def warnings(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def _kind(warning: str) -> str:
-    """What warnings that differ in numbers, or only after a whole sentence, have in common."""
+    """Key that warnings share which differ in numbers, or only after a whole sentence."""
     head = warning.partition(": ")[0]
     return re.sub(r"\d[\d.,]*", "#", head if head.count(" ") + 1 >= LEAST_WORDS else warning)
 

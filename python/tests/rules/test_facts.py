@@ -21,6 +21,7 @@ OTHERS = {
     ("calibration/answer.py", "star"),  # one switch, alone
     ("calibration/limits.py", "none"),
     ("directory.py", "python"),  # a key of a manifest: the interpreter's version
+    ("doctor.py", "python"),  # likewise, of `--version --json`
     ("fct.py", "mq-ecn"),  # a form of files: its authors' simulator writes it
     ("live/lab.py", "star"),  # what a lab is
     ("live/switch.py", "none"),  # a column

@@ -21,7 +21,7 @@ const MOST: f64 = 0.5;
 /// Populations that are named of those with the same figures, and timers of a kind.
 const NAMED: usize = 6;
 
-/// What a flow waited for.
+/// Cause of a wait.
 type Kind = Option<Wait>;
 
 /// Pauses, which no timer ends.
