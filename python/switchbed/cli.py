@@ -277,7 +277,7 @@ def sweep(
     "--flows",
     type=options.Whole(1, 10**9),
     metavar="N",
-    help="Without FILE: of a run. Default: 2000.",
+    help="Without FILE: of a run, besides its incast. Default: 4000.",
 )
 @click.option("--profile", metavar="NAME", help="Without FILE: of hosts. Default: linux-6.x.")
 @options.output("--out", type=file_argument, metavar="FILE", help="Without FILE: keep it there.")
@@ -289,7 +289,11 @@ def sweep(
     help="What to tune, by these values or a grid around C·RTT. Default: the scheme's threshold.",
 )
 @click.option(
-    "--objective", default="fct.small.p99_us", show_default=True, help="What is to be small."
+    "--objective",
+    default="fct.small.p99_us",
+    show_default=True,
+    help="What is to be best: small-p99, query, query-p99, job, pauses, headroom, throughput, or a "
+    "figure of the summary that is to be small.",
 )
 @click.option(
     "--guard",
@@ -362,7 +366,7 @@ def tune(
     quiet: bool,
     engine: "Engine",
     **outline: Any,
-) -> None:
+) -> int:
     """Say which setting of FILE's scheme to take: a race over paired seeds of a grid, of published
     settings and of the file's own, over all workloads of its [compare].
 
@@ -384,7 +388,9 @@ def tune(
         rtt,
         fragment is not None,
     )
-    command.tune(given, sets, asked, store, name, engine, picture, fragment, json_to, quiet=quiet)
+    return command.tune(
+        given, sets, asked, store, name, engine, picture, fragment, json_to, quiet=quiet
+    )
 
 
 @cli.command()
@@ -545,12 +551,24 @@ def list_profiles(json_to: str | None) -> None:
 
 @host.command()
 @click.argument("name")
+@SETS
 @options.JSON
-def show(name: str, json_to: str | None) -> None:
+def show(name: str, sets: tuple[str, ...], json_to: str | None) -> None:
     """Show every key of a profile with its source, and which of the things that hosts do it
-    models. NAME is a profile's, or a file of your own, ending in .toml."""
+    models. NAME is a profile's, or a file of your own, ending in .toml.
+
+    Of a scenario, @NAME or its file, show which hosts have what."""
     from switchbed import profiles
 
+    if library.is_scenario(name):
+        stacks = profiles.of_scenario(library.given(name).plans(sets)[0])
+        if json_to is not None:
+            options.write_json(stacks, json_to)
+        else:
+            profiles.print_hosts(stacks)
+        return
+    if sets:
+        raise Mistake(f"--set: {name} is a host profile, which has no settings to override")
     found = profiles.read(name)
     if json_to is not None:
         options.write_json(found, json_to)

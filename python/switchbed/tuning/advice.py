@@ -1,10 +1,11 @@
 """Result of a race: verdicts, one sentence of advice, and its assumptions."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from switchbed import stats
+from switchbed.tuning.figures import named
 from switchbed.tuning.fragment import Fragment
 from switchbed.tuning.grid import Point
 from switchbed.tuning.guards import Verdict
@@ -122,6 +123,13 @@ class Advice:
     rests_on: Sequence[str]
     runs: int
     core_minutes: float
+    stopped_by: BaseException | None = None
+    """Signal that ended the race before it was over."""
+
+    @property
+    def larger(self) -> bool:
+        """Whether more of the objective's figure is better. Ratios are of its inverse then."""
+        return named(self.objective).larger
 
     @property
     def own(self) -> Point:
@@ -131,7 +139,27 @@ class Advice:
     @property
     def sentence(self) -> str:
         """Advice in one or two sentences, with the guards that it may not keep."""
-        return f"{self._told()}{self._unsure()}"
+        stopped = "" if self.stopped_by is None else "Interrupted, so nothing is advised yet. "
+        return f"{stopped}{self._unkept() or self._told() + self._unsure()}"
+
+    def _unkept(self) -> str:
+        """Where a guard that is not kept on average is the reason why nothing is advised."""
+        left = [entry for entry in self.entries if entry.point in self.left]
+        if self.advised is not None or not left or not all(entry.missed for entry in left):
+            return ""
+        missed = ", ".join(dict.fromkeys(name for entry in left for name in entry.missed))
+        text = (
+            f"Of the settings with the best {self.objective} ({_reach(self.left)}) none keeps "
+            f"{missed} on average: none of them is advised."
+        )
+        keep = [e for e in self.entries if e.guards and e.against and not e.missed]
+        keep = [e for e in keep if e.verdict not in (BREAKS, REFUSED)]
+        if not keep:
+            return f"{text} No other setting keeps it either."
+        best = min(keep, key=lambda entry: entry.against.estimate if entry.against else 0.0)
+        found = shown(best.against, larger=self.larger)
+        times = "" if found is None else f", at {found.estimate:.2f} times their {self.objective}"
+        return f"{text} {best.point.label} keeps it{times}."
 
     def _unsure(self) -> str:
         """Guards that the advised setting, or else the leader, misses on average, where the seeds
@@ -169,6 +197,7 @@ class Advice:
         what = f"The seeds do not tell {len(self.left)} settings apart ({reach})"
         lead = next((f.overall for f in self.fresh if f.point == self.leader), None)
         if lead is not None and lead.high is not None and lead.low is not None and lead.high < 1:
+            lead = shown(lead, larger=self.larger) or lead
             return (
                 f"{what}. Yours, {own.label}, is none of the best: on fresh seeds "
                 f"{self.leader.label} has {lead.estimate:.2f} times its {self.objective} "
@@ -201,6 +230,7 @@ class Advice:
             "advised": None if self.advised is None else dict(self.advised.settings),
             "leader": dict(self.leader.settings),
             "separated": self.separated,
+            "interrupted": self.stopped_by is not None,
             "left": [dict(point.settings) for point in self.left],
             "points": [entry.to_json() for entry in self.entries],
             "fresh": [entry.to_json() for entry in self.fresh],
@@ -211,6 +241,14 @@ class Advice:
             "runs": self.runs,
             "core_minutes": self.core_minutes,
         }
+
+
+def shown(found: stats.Interval | None, *, larger: bool) -> stats.Interval | None:
+    """A ratio of the objective as people read it: of the figure itself where its inverse counts."""
+    if found is None or not larger:
+        return found
+    low, high = (None if end is None or not end else 1 / end for end in (found.high, found.low))
+    return replace(found, estimate=1 / found.estimate, low=low, high=high)
 
 
 def _reach(points: Sequence[Point]) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from switchbed import foreign, library, options, toml
+from switchbed import foreign, library, meter, options, signals, toml
 from switchbed._native import Mistake
 from switchbed.plots import output
 from switchbed.sonic import fragment
@@ -29,8 +29,8 @@ def tune(
     json_to: str | None,
     *,
     quiet: bool,
-) -> None:
-    """Prints the advice, or writes it."""
+) -> int:
+    """Prints the advice, or writes it. Returns the exit code."""
     if picture is not None:
         output.check(picture)
     called = name or f"tune-{given.stem}" if given.path is not None else name or "tune"
@@ -48,6 +48,8 @@ def tune(
         quiet=quiet,
         device=fragment.known(given.path),
         tell=(lambda text: say(text, err=True)) if loud else lambda _: None,
+        # A terminal has a bar.
+        note=(lambda text: say(text, err=True)) if loud and not meter.drawn() else lambda _: None,
     )
     if picture is not None:
         from switchbed.tuning import picture as pictures
@@ -66,6 +68,10 @@ def tune(
         from switchbed.tuning import printing
 
         printing.show(found)
+    if found.stopped_by is not None:
+        say("switchbed: interrupted; the same command goes on from here", err=True)
+        return signals.code(found.stopped_by)
+    return 0
 
 
 def given(

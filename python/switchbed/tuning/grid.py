@@ -113,6 +113,8 @@ class Grid:
 
 Round = Callable[[int], int]
 """A threshold in bytes as the target holds it."""
+Changed = Callable[[str, Any], Mapping[str, Any]]
+"""The resolved scenario where a key has a value."""
 
 
 def build(
@@ -122,9 +124,11 @@ def build(
     hold: Round,
     alphas: Sequence[float] = ALPHAS,
     shipped: float | None = None,
+    changed: Changed | None = None,
 ) -> Grid:
     """The grid of `--param` options, or of the scheme's main parameter. `scenario` is resolved;
-    `alphas` are what the target can hold, `shipped` its own where the scenario says none."""
+    `alphas` are what the target can hold, `shipped` its own where the scenario says none. `changed`
+    makes keys of any section known."""
     scheme = scenario["scheme"]["name"]
     main = library.definition(scheme)["main"]
     if not wanted and _is_ramp(scheme):
@@ -138,7 +142,10 @@ def build(
         return _ramps(scenario, link, hold, wanted[0].removeprefix("ramp="))
     if shipped is not None and "alpha" not in scenario["switch"]:
         scenario = {**scenario, "switch": {**scenario["switch"], "alpha": shipped}}
-    axes = [_axis(scenario, text, link, hold, alphas) for text in wanted or (main,)]
+    axes = [
+        _other(scenario, text, link, changed) or _axis(scenario, text, link, hold, alphas)
+        for text in wanted or (main,)
+    ]
     keys = tuple(axis.key for axis in axes)
     if len(set(keys)) < len(keys):
         raise Mistake("--param: names a parameter twice")
@@ -277,6 +284,59 @@ def _axis(
     return _Axis(key, plain(own, name), values, takes.startswith("a size"))
 
 
+def _other(
+    scenario: Mapping[str, Any], text: str, link: Link, changed: Changed | None
+) -> _Axis | None:
+    """Read an axis of any key of the file, `switch.queue.1.scheme.params.kmin=30KB,60KB`; `None`:
+    it is one of those that a scheme or a switch's memory has."""
+    name, _, listed = text.partition("=")
+    key = name.strip()
+    if changed is None or "." not in key or key.startswith("scheme.params."):
+        return None
+    if key in ("switch.alpha", "switch.buffer", "switch.pool"):
+        return None
+    values = [part.strip() for part in listed.split(",") if part.strip()]
+    if not values:
+        raise Mistake(f"--param {name}: say which values, as --param {name}=VALUE,VALUE")
+    raw = [_raw(value) for value in values]
+    # The file's own value is the one that goes as another comes.
+    pairs = [pair for value in raw for pair in _differ(scenario, changed(key, value))]
+    own = next((old for path, old in pairs if path[-1:] == (key.rpartition(".")[2],)), None)
+    if pairs and own is None:
+        raise Mistake(f"--param {name}: the scenario has no {key}: give it one, to compare with")
+    own = raw[0] if own is None else own
+    if str(own).endswith("pkt"):
+        # Windows are whole numbers of packets.
+        own, values = str(own)[:-3], [value.removesuffix("pkt") for value in values]
+    takes = "a whole number" if isinstance(_raw(str(own)), int) else _takes(own)
+    if takes == "a whole number" and not all(isinstance(_raw(value), int) for value in values):
+        takes = "a number"
+    make = _reader(takes, link, lambda k: k)
+    made = [make(value, name) for value in values]
+    return _Axis(key, make(own, name), made, takes.startswith("a size"))
+
+
+def _raw(text: str) -> Any:
+    """A value as a file has it: a number, or a text."""
+    for read in (int, foreign.real):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _differ(one: Any, other: Any, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Any]]:
+    """Places where two resolved scenarios differ, with the first one's values."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        keys = dict.fromkeys([*one, *other])
+        return [at for k in keys for at in _differ(one.get(k), other.get(k), (*path, k))]
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        each = enumerate(zip(one, other, strict=True))
+        return [at for n, (a, b) in each for at in _differ(a, b, (*path, str(n)))]
+    return [] if one == other else [(path, one)]
+
+
 def _key(scenario: Mapping[str, Any], name: str) -> tuple[str, str]:
     """The key that is meant, and what it takes."""
     scheme = scenario["scheme"]["name"]
@@ -295,8 +355,9 @@ def _key(scenario: Mapping[str, Any], name: str) -> tuple[str, str]:
 
 
 def _takes(value: object) -> str:
-    """Values that a parameter of a class in Python takes, by the one that it has."""
-    for words, read in (("a time", quantity.time), ("a size", quantity.size)):
+    """Values that a key takes, by one that it has."""
+    kinds = (("a time", quantity.time), ("a size", quantity.size), ("a rate", quantity.rate))
+    for words, read in kinds:
         try:
             read(value)
         except Mistake:
@@ -320,6 +381,8 @@ def _reader(takes: str, link: Link, hold: Round) -> Callable[[Any, str], _Value]
                 return _Value(quantity.bytes_of(count), float(count))
             if takes.startswith("a time"):
                 return _Value(_ns(quantity.time(value)), quantity.time(value))
+            if takes == "a rate":
+                return _Value(str(value), float(quantity.rate(value)))
             if takes.startswith(("a number", "a whole number")):
                 real = foreign.real(str(value))
                 number = int(real) if takes.startswith("a whole") else real

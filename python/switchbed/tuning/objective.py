@@ -7,50 +7,54 @@ from typing import Any, Self
 
 from switchbed import foreign
 from switchbed._native import Mistake
-from switchbed.sweeps.stopping import figure
+from switchbed.tuning.figures import NAMES, Figure, named
 
-FEW = 1000
-"""Values that a run's 99th percentile needs: of fewer it rests on a handful."""
+FEW = 2000
+"""Values that a run's 99th percentile needs: the pilot's five seeds have 100 in the tail then."""
 DEFAULT = "fct.small.p99_us"
 GUARD = "slowdown.large.mean<=1.05*best"
 """Slowdown that large flows may suffer for the gain of small ones."""
 FORM = re.compile(
-    r"\s*([\w.]+)\s*(<=|>=|=)\s*(?:([\d.eE+-]+)\s*(?:\*\s*(best|own))?|(best|own))\s*"
+    r"\s*([\w.-]+)\s*(<=|>=|=)\s*(?:([\d.eE+-]+)\s*(?:\*\s*(best|own))?|(best|own))\s*"
 )
 
 
 @dataclass(frozen=True)
 class Objective:
-    """A figure that is to be small, and positive."""
+    """A figure that is to be small, and positive; one that is to be large counts inversely."""
 
     metric: str
+    """A name of an operator's figure, or a path in the summary."""
+
+    @property
+    def figure(self) -> Figure:
+        return named(self.metric)
 
     @property
     def is_tail(self) -> bool:
         """Whether it rests on few flows."""
-        return self.metric.rpartition(".")[2].startswith(("p95", "p99"))
+        return self.figure.path.rpartition(".")[2].startswith(("p95", "p99"))
 
     def of(self, summary: Mapping[str, Any]) -> float:
         """Return the objective's value, which every run must have."""
-        value = figure(summary, self.metric, "--objective")
+        value = self.figure.of(summary, "--objective")
         if value is None:
             raise Mistake(
                 f"--objective {self.metric}: a run has none; name a figure that its summary has, "
-                "such as fct.all.mean_us, or let more flows run"
+                f"such as fct.all.mean_us or one of {', '.join(NAMES)}, or let more flows run"
             )
+        value += self.figure.floor
         if value <= 0:
             raise Mistake(
                 f"--objective {self.metric}: is {value:g} in a run, and ratios need what is above "
                 "nought; such a figure makes a --guard"
             )
-        return value
+        return 1 / value if self.figure.larger else value
 
     def check(self, summary: Mapping[str, Any], flows: int | None) -> None:
         """Refuses a 99th percentile of few flows."""
-        kind, _, last = self.metric.rpartition(".")
-        group: Any = summary
-        for part in kind.split("."):
-            group = group.get(part) if isinstance(group, Mapping) else None
+        last = self.figure.path.rpartition(".")[2]
+        group = self.figure.group(summary)
         n = group.get("n") if isinstance(group, Mapping) else None
         if last.startswith("p99") and isinstance(n, int) and n < FEW:
             more = f" (flows={_up(flows * FEW / n)} would do)" if flows and n else ""
@@ -69,6 +73,10 @@ class Guard:
     number: float
     of: str | None
     """`best` of the grid or the user's `own` setting, of which `number` is a factor."""
+
+    def value(self, summary: Mapping[str, Any]) -> float | None:
+        """Return its figure; `None`: the run has none."""
+        return named(self.metric).of(summary, "--guard")
 
     @classmethod
     def parse(cls, text: str) -> Self:

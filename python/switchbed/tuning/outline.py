@@ -11,6 +11,8 @@ HOSTS, LEAVES = 8, 2
 """Of a leaf; and of a fabric. Without a fabric's rate all hosts are at one switch."""
 MTU = 1500
 LOADS = "0.3,0.6,0.8"
+INCAST = 0.1
+"""Load of the incast's rounds on the receiver's link."""
 STEP = "65pkt"
 """Yours unless you say another (DCTCP's)."""
 
@@ -30,7 +32,7 @@ class Outline:
     """`NAME` or `NAME:WEIGHT` of flow sizes."""
     loads: str = LOADS
     scheme: str = "per-queue"
-    flows: int = 2000
+    flows: int = 4000
     profile: str | None = None
     """Host profile of the network."""
 
@@ -59,8 +61,33 @@ class Outline:
             "flows": self.flows,
             "sizes": self._sizes()[0],
         }
-        entries = (f"{key} = {toml.value(key, each)}" for key, each in traffic.items())
-        return "\n".join([*lines, "", "[[traffic]]", *entries, ""])
+        for entry in (traffic, self._incast()):
+            entries = (f"{key} = {toml.value(key, each)}" for key, each in entry.items())
+            lines += ["", "[[traffic]]", *entries]
+        return "\n".join([*lines, ""])
+
+    def _incast(self) -> dict[str, Any]:
+        """All others to one, together half of the shared memory: what one port may hold of it with
+        an α of 1. Rounds come while the other flows do."""
+        senders = LEAVES * HOSTS - 1
+        rate = quantity.rate(self.rate.partition("/")[0])
+        if self.buffer is None:
+            memory = next(c["memory_bytes"] for c in library.chips() if c["name"] == self.chip)
+        else:
+            memory = quantity.size(self.buffer)
+        size = max(MTU, round(memory / 2 / senders))
+        every = senders * size * 8 / (INCAST * rate)
+        means = {table["name"]: float(table["mean_bytes"]) for table in library.sizes()}
+        # A size in place of a table's name is its own mean.
+        mean = max(means.get(name) or quantity.size(name) for name in self._sizes())
+        lasts = self.flows * mean * 8 / (max(self._loads()) * LEAVES * HOSTS * rate)
+        return {
+            "kind": "incast",
+            "to": 0,
+            "sizes": f"{size}B",
+            "every": f"{round(every * 1e9)}ns",
+            "rounds": max(1, round(lasts / every)),
+        }
 
     @property
     def weights(self) -> list[str]:
@@ -124,7 +151,7 @@ class Outline:
     def _compare(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
         if len(self._loads()) > 1:
-            found["load"] = self._loads()
+            found["traffic.0.load"] = self._loads()  # the incast's is its own
         if len(self._sizes()) > 1:
             found["traffic.0.sizes"] = self._sizes()
         return found

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from switchbed import comparing, stats
 from switchbed.printing import ruled
 from switchbed.terminal import say
-from switchbed.tuning.advice import BREAKS, REFUSED, Advice, Entry, Fresh
+from switchbed.tuning.advice import BREAKS, REFUSED, Advice, Entry, Fresh, shown
 
 if TYPE_CHECKING:
     from switchbed.console import Console
@@ -19,7 +19,8 @@ def show(found: Advice) -> None:
             say(f"  {line}")
         say()
     console = _entries(found)
-    _fresh(console, found)
+    if found.fresh:
+        _fresh(console, found)
     say(found.sentence)
     if found.advised is not None and found.advised != found.own:
         say("To take it: " + " ".join(f"--set {k}={v}" for k, v in found.advised.settings.items()))
@@ -38,14 +39,17 @@ def _entries(found: Advice) -> "Console":
     """Every point; the objective is over the leader's."""
     guards = list(map(str, found.guards))
     worst = ["worst regret"] if any(entry.regret for entry in found.entries) else []
-    shown = [f"{found.objective} / leader's", *worst]
-    console, made = ruled(f"{found.scheme} on {found.target}", "verdict", "seeds", *shown, *guards)
+    ratios = [f"{found.objective} / leader's", *worst]
+    heads = ("verdict", "seeds", *ratios, *guards)
+    console, made = ruled(f"{found.scheme} on {found.target}", *heads)
     for entry in found.entries:
         made.add_row(
             _name(entry.point.label, entry.point.names),
             f"{entry.verdict} {entry.why}" if entry.verdict == BREAKS else entry.verdict,
             str(entry.blocks or ""),
-            _ratio(entry.against) if entry.verdict != REFUSED else entry.why,
+            _ratio(shown(entry.against, larger=found.larger))
+            if entry.verdict != REFUSED
+            else entry.why,
             *([_ratio(entry.regret)] if worst else []),
             *(_guard(entry, guard) for guard in guards),
         )
@@ -63,8 +67,11 @@ def _fresh(console: "Console", found: Advice) -> None:
     for each in found.fresh:
         made.add_row(
             _name(each.point.label, each.point.names),
-            _ratio(each.overall),
-            *(_ratio(ratio) for ratio in (each.ratios if scenes else ())),
+            _ratio(shown(each.overall, larger=found.larger)),
+            *(
+                _ratio(shown(ratio, larger=found.larger))
+                for ratio in (each.ratios if scenes else ())
+            ),
             *(_number(each, metric) for metric in guards),
         )
     console.print(made)

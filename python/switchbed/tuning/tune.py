@@ -16,7 +16,6 @@ from switchbed.sonic.fragment import known
 from switchbed.store import Store
 from switchbed.sweeps import sweep as sweeps
 from switchbed.sweeps.engine import Engine
-from switchbed.sweeps.stopping import figure
 from switchbed.sweeps.threads import Threads
 from switchbed.tuning import advice, first, grid, guards, target
 from switchbed.tuning.advice import Advice, Entry, Fresh
@@ -143,15 +142,16 @@ def run(
     *,
     quiet: bool = True,
     tell: Callable[[str], None] = lambda _: None,
+    note: Callable[[str], None] = lambda _: None,
     device: Device | None = None,
 ) -> Advice:
-    """Tune for the command and the API. `tell` is given the price before the race goes on. `device`
-    is the switch that the scenario was imported from."""
+    """Tune for the command and the API. `tell` is given the price before the race goes on, `note`
+    a line after each look. `device` is the switch that the scenario was imported from."""
     held = target.of(asked.target)
     kept = Field(plans, store, name, engine, quiet)
     with kept:
         try:
-            return _Tuning(kept, scenario, asked, held, tell, device).advice()
+            return _Tuning(kept, scenario, asked, held, (tell, note), device).advice()
         finally:
             kept.close()
 
@@ -165,16 +165,11 @@ class _Tuning:
         scenario: str,
         asked: Question,
         held: Target,
-        tell: Callable[[str], None],
+        say: tuple[Callable[[str], None], Callable[[str], None]],
         device: Device | None,
     ) -> None:
-        self.place, self.name, self.asked, self.held, self.tell = (
-            place,
-            scenario,
-            asked,
-            held,
-            tell,
-        )
+        self.place, self.name, self.asked, self.held = place, scenario, asked, held
+        self.tell, self.note = say
         plan = place.plans({})[0]
         lacking = held.instead(json.loads(plan.scenario))
         self.lacking: Point | None = None
@@ -200,7 +195,7 @@ class _Tuning:
         self.link = first.link(self.scenario, asked.rtt)
         alphas, shipped = held.grid(self.scenario)
         self.grid: Grid = grid.build(
-            self.scenario, asked.params, self.link, held.hold, alphas, shipped
+            self.scenario, asked.params, self.link, held.hold, alphas, shipped, self._with
         )
         place.begin(self.grid.keys)
         self.refused: dict[Point, str] = {}
@@ -226,6 +221,12 @@ class _Tuning:
         if asked.fragment:
             self._fragment(self.points[self.own])  # what would be refused is so before the runs
 
+    def _with(self, key: str, value: object) -> Mapping[str, Any]:
+        """The scenario where a key has a value."""
+        planned = self.place.plans(dict(self.place.base) | {f"compare.{key}": [value]})
+        found: Mapping[str, Any] = json.loads(planned[0].scenario)
+        return found
+
     def _unplanned(self, point: Point) -> str | None:
         """Why the scenario cannot have the setting, such as a threshold over its buffer."""
         if "yours" in point.names:
@@ -237,7 +238,7 @@ class _Tuning:
         return None
 
     def advice(self) -> Advice:
-        """All of it in order."""
+        """All of it in order. Stopped by a signal after the pilot, it says what is known."""
         self._price_of_pilot()
         self._block(list(range(PILOT)))
         self._usual_guard()
@@ -246,8 +247,11 @@ class _Tuning:
         self._meetable()
         price = self._price()
         self.tell(price)
-        self._race()
-        return self._conclude(price)
+        try:
+            self._race()
+            return self._conclude(price)
+        except KeyboardInterrupt as stopped:
+            return self._conclude(price, stopped)
 
     # The race.
 
@@ -259,6 +263,10 @@ class _Tuning:
                 return
             self._block(list(range(n, n + more)))
             self._look()
+            self.note(
+                f"{n + more} seeds: {len(self.race.live)} of {len(self.points)} settings are left, "
+                f"{self.spent / 60:.3g} core-minutes"
+            )
 
     def _block(self, numbers: Sequence[int]) -> None:
         live = sorted(self.race.live)
@@ -282,15 +290,15 @@ class _Tuning:
     def _verdicts(self) -> dict[str, list[Verdict]]:
         error = self.race.share()
         return {
-            str(guard): guards.judge(guard, self._values(guard.metric), self.own, error)
+            str(guard): guards.judge(guard, self._values(guard), self.own, error)
             for guard in self.guards
         }
 
-    def _values(self, metric: str) -> list[list[list[float | None]]]:
+    def _values(self, guard: Guard) -> list[list[list[float | None]]]:
         return [
             [
                 [
-                    figure(self.place.summaries[point, scene, self.seed + n], metric, "--guard")
+                    guard.value(self.place.summaries[point, scene, self.seed + n])
                     for n in range(self.race.blocks(p))
                 ]
                 for scene in self.place.scenes
@@ -303,7 +311,7 @@ class _Tuning:
         if self.asked.guards is not None:
             return
         usual = Guard.parse(GUARD)
-        values = [v for point in self._values(usual.metric) for scene in point for v in scene]
+        values = [v for point in self._values(usual) for scene in point for v in scene]
         if self.objective.metric != usual.metric and all(v is not None for v in values):
             self.guards = [usual]
 
@@ -329,6 +337,8 @@ class _Tuning:
         for summary in self.place.block(own, self.seed):
             self.objective.of(summary)
             self.objective.check(summary, flows)
+            for guard in self.guards:
+                guard.value(summary)  # an unknown name is refused before the pilot
         pilot = self._cost(len(self.points), PILOT)
         missing = pilot * (1 - 1 / (len(self.points) * PILOT))
         known = self._known(PILOT)
@@ -392,15 +402,15 @@ class _Tuning:
         places = [point.place[0] for point in self.points] if one else None
         return advised(self.race, keep, places)
 
-    def _conclude(self, price: str) -> Advice:
-        advised = self._advised()
-        shown = self._shown()
+    def _conclude(self, price: str, stopped: BaseException | None = None) -> Advice:
+        advised = self._advised() if stopped is None else None
+        shown = self._shown() if stopped is None else []
         blocks = self.race.blocks(self.race.leader)
         each = self._cost(len(shown), 1)
         room = 60 * self.asked.budget - self.spent
-        many = max(2, min(blocks, int(room / each) if each else blocks))
+        many = max(2, min(blocks, int(room / each) if each else blocks)) if shown else 0
         seeds = [self.seed + FRESH + n for n in range(many)]
-        lacking = [self.lacking] if self.lacking is not None else []
+        lacking = [self.lacking] if self.lacking is not None and shown else []
         self.spent += self.place.run([*(self.points[p] for p in shown), *lacking], seeds)
         verdicts = self._verdicts()
         entries = [self._entry(point, verdicts, advised) for point in self.grid.points]
@@ -429,7 +439,10 @@ class _Tuning:
             fragment=self._fragment(self.points[advised])
             if self.asked.fragment and advised not in (None, self.own)
             else None,
-            lost=self._lost(self.points[self.race.leader if advised is None else advised], seeds),
+            lost=self._lost(self.points[self.race.leader if advised is None else advised], seeds)
+            if shown
+            else "",
+            stopped_by=stopped,
             robust=self._robust(),
             rests_on=first.rests_on(self.scenario, self.link, blocks, many),
             runs=len(self.place.summaries),
@@ -514,7 +527,7 @@ class _Tuning:
         found: dict[str, float | None] = {}
         for guard in self.guards:
             measured = [
-                figure(self.place.summaries[point, scene, seed], guard.metric, "--guard")
+                guard.value(self.place.summaries[point, scene, seed])
                 for scene in scenes
                 for seed in seeds
             ]
@@ -599,11 +612,13 @@ class _Tuning:
         return found
 
 
-def advised(race: Race, keep: Sequence[bool], places: Sequence[float] | None) -> int:
-    """Of the points that are as good as the leader, and keep the guards on average where any does,
-    the one in the geometric middle; where they have none, the best on average."""
+def advised(race: Race, keep: Sequence[bool], places: Sequence[float] | None) -> int | None:
+    """Of the points that are as good as the leader and keep the guards on average, the one in the
+    geometric middle; where they have none, the best on average; `None`: none of them does."""
     near = [p for p in sorted(race.live) if p == race.leader or race.against[p].high < race.delta]
-    found = [p for p in near if keep[p]] or [race.leader]
+    found = [p for p in near if keep[p]]
+    if not found:
+        return None
     if places is None or min(places[p] for p in found) <= 0:
         return min(found, key=lambda p: race.against[p].estimate)
     return found[middle([places[p] for p in found])]
