@@ -131,9 +131,7 @@ def dimensions() -> dict[str, dict[str, tuple[Choice, ...]]]:
     cards: dict[str, tuple[Choice, ...]] = {PLAIN: ()}
     for section in ("switch", "host", "transport", "roce"):
         into = cards if section == "host" else settings
-        # [host] may be [[host]], too.
-        table = schema[section].get("anyOf", [schema[section]])[0]
-        for key, kind in table["properties"].items():
+        for key, kind in schema[section]["properties"].items():
             if key in KEPT | {"asic", "policy"}:
                 continue
             for word in words(kind):

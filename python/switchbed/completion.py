@@ -34,10 +34,8 @@ def _keys() -> Iterator[tuple[str, str]]:
     """A scenario's keys, dotted; of traffic and events the first one's."""
     yield from SHORT.items()
     for name, section in json.loads(_native.schema())["properties"].items():
-        # [host] may be [[host]], too.
-        first = section.get("anyOf", [section])[0]
-        listed = first.get("type") == "array"
-        of_one = first["items"] if listed else first
+        listed = section.get("type") == "array"
+        of_one = section["items"] if listed else section
         for key, entry in of_one.get("properties", {}).items():
             if f"{name}.{key}" != "scheme.params" and name != "compare":
                 yield f"{name}{'.0' if listed else ''}.{key}", entry.get("description", "")

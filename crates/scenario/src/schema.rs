@@ -25,7 +25,14 @@ pub fn schema() -> Json {
             table = json!({ "type": "array", "minItems": 1, "items": table });
         }
         let table = match properties.remove(section.name) {
-            Some(other) => json!({ "anyOf": [other, table] }),
+            // A section of both forms: what is said of tables counts for a table, what of lists for a list.
+            Some(mut one) => {
+                one["type"] = json!(["object", "array"]);
+                for key in ["minItems", "items"] {
+                    one[key] = table[key].take();
+                }
+                one
+            }
             None => table,
         };
         properties.insert(section.name.to_owned(), table);

@@ -3,9 +3,10 @@
 use super::mistakes::{STAR, refused};
 use std::collections::BTreeSet;
 use std::path::Path;
-use switchbed_scenario::{Scenario, plans_of, to_toml};
-use switchbed_units::Span;
+use switchbed_scenario::transport::LossDetection;
+use switchbed_scenario::{Scenario, Transport, plans_of, to_toml};
 use switchbed_units::ids::HostId;
+use switchbed_units::{Bytes, Span};
 
 fn stacked(hosts: &str) -> String {
     format!("{STAR}{hosts}")
@@ -162,4 +163,38 @@ fn overrides_reach_the_entry_that_they_name() {
     assert_eq!(scenario.delays().of(HostId(1)), Span::from_us(9));
     let compared = read(&text, &["compare.host.1.transport.kind=[reno, cubic]"]);
     assert_eq!(compared.len(), 2);
+}
+
+/// Of a host's transport, by its keys.
+fn transport(keys: &str) -> Transport {
+    let text = stacked(&format!(
+        "[[host]]\nhosts = 0\nprofile = \"linux-6.x\"\ntransport = {{ {keys} }}\n"
+    ));
+    read(&text, &[])[0].host.others[0].transport.clone()
+}
+
+#[test]
+fn both_ends_agree_on_what_both_have() {
+    let dctcp = transport("kind = \"dctcp\", ack_every = 2");
+    assert!(dctcp.toward(&dctcp) == dctcp, "one with itself changes nothing");
+    assert_eq!(dctcp.loss_detection, LossDetection::Rack);
+    let plain = transport(
+        "kind = \"reno\", ecn = false, sack_blocks = 0, ack_every = 1, mss = \"536B\", \
+                           receive_window = 20, loss_detection = \"dupthresh\", tail_loss_probe = false",
+    );
+    let both = dctcp.toward(&plain);
+    // The sender's control and timers; the receiver's ACKs and window; what only one has, neither uses.
+    assert_eq!(both.control.word(), "dctcp");
+    assert_eq!(both.rto_min, dctcp.rto_min);
+    assert_eq!((both.ack_every, both.receive_window), (1, 20));
+    assert_eq!((both.ecn, both.sack_blocks, both.mss), (false, 0, Bytes::new(536)));
+    assert_eq!((both.loss_detection, both.tail_loss_probe), (LossDetection::Dupthresh, false));
+    assert!(both.check().is_ok());
+    let back = plain.toward(&dctcp);
+    assert_eq!((back.control.word(), back.ack_every, back.ecn), ("reno", 2, false));
+    // RFC 9331, section 4.3: ECT(1) only with a receiver that has accurate ECN.
+    let (prague, cubic) =
+        (transport("kind = \"prague\""), transport("kind = \"cubic\", ecn = true"));
+    assert!(!prague.toward(&cubic).ecn && cubic.toward(&prague).ecn && prague.toward(&prague).ecn);
+    assert!(dctcp.echoes_exactly() && !cubic.echoes_exactly() && !prague.echoes_exactly());
 }

@@ -268,7 +268,8 @@ pub const CHIPS: &[Chip] = &[
             Observed::Drop { cells: 113_198 },
         ],
         source: "device/arista/x86_64-arista_7050cx3_32s/Arista-7050CX3-32S-C32/BALANCED; qos_params.td3.yaml (topo-t1-lag)",
-        note: "lossy drops follow the size of the egress lossless pool, not that of the lossy one (24709632)",
+        note: "its file's egress_lossy_pool of 24709632 bytes would have a queue drop at 85,804 cells; the switch \
+               dropped at 113,198, as by the size of egress_lossless_pool, which is taken here",
         ..UNKNOWN
     },
     Chip {
