@@ -373,7 +373,7 @@ def test_without_a_file_a_few_numbers_make_one(switchbed: Program, tmp_path: Pat
     # Weighted, as --workload says: no regrets.
     assert all(point["worst_regret"] is None for point in found["points"])
     made = sb.Scenario.from_file(tmp_path / "mine.toml")
-    plan = made.with_({"compare.load": [0.5], "compare.traffic.0.sizes": ["hadoop"]})
+    plan = made.with_({"compare.traffic.0.load": [0.5], "compare.traffic.0.sizes": ["hadoop"]})
     assert plan.resolved["topology"]["spines"] == 2  # 8 hosts of 10 Gbps are 2 times 40
     assert first.link(plan.resolved, None).rtt == pytest.approx(80e-6, rel=1e-4)
 
