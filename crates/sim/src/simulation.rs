@@ -6,9 +6,11 @@
 //! have done when its last flow's end is known is done everywhere: up to sixteen windows later, a
 //! window being less than what a packet needs from one node to the next.
 
+mod held;
+
 use crate::build_error::BuildError;
 use crate::carriers::carrier;
-use crate::deadlock::{Deadlock, Deadlocks};
+use crate::deadlock::Deadlocks;
 use crate::deployed::Deployed;
 use crate::empty_network::Paths;
 use crate::engine::Ran;
@@ -30,7 +32,6 @@ use crate::observe::series::{QueueSample, Series};
 use crate::observe::underflow::Underflow;
 use crate::operations::Operations;
 use crate::packet::losses::Errors;
-use crate::pauses::{self, Pause, Waited};
 use crate::ports::{self, PortInfo};
 use crate::ranks;
 use crate::rerouting::Rerouting;
@@ -40,7 +41,6 @@ use crate::timeline::{Action, Timeline};
 use crate::topology::{Cable, Graph, Node};
 use std::collections::HashMap;
 use std::sync::Arc;
-use switchbed_qdisc::hooks::GroupUse;
 use switchbed_qdisc::memory::pfc::Input;
 use switchbed_qdisc::port::trim::Trims;
 use switchbed_qdisc::port::view::Counters;
@@ -706,72 +706,6 @@ impl Simulation {
         let probes = self.network.probes_full_at().map(|at| ("probes", at));
         let operations = self.operations.full().map(|at| ("operations", at));
         self.observers.full(&self.network).into_iter().chain(probes).chain(operations).collect()
-    }
-
-    /// Returns the table of pauses by port and lossless class; none without flow control.
-    pub fn pauses(&self) -> Option<Table> {
-        let frames = |link: usize| {
-            let now = self.network.port(LinkId::at(link)).state().pause_frames(self.now);
-            let before = &self.before[link].frames;
-            (now.sent - before.sent, now.heard - before.heard)
-        };
-        let paused = self.held().iter().map(|of| of.1.as_secs_f64()).collect();
-        Some(pauses::table(&self.ports, &self.network.pfc()?.priorities, paused, &frames))
-    }
-
-    /// All pauses by now and the flows, of these, that they held; `None` without flow control.
-    pub fn paused(&self, flows: &[FlowRecord]) -> Option<(Vec<Pause>, Vec<Waited>)> {
-        let graph = &self.paths.graph;
-        let pauses =
-            pauses::pauses(&self.network, graph, &self.ports, self.network.pfc()?, self.now);
-        let waited = pauses::waited(&pauses, graph, flows, (self.warmed_at, self.now));
-        Some((pauses, waited))
-    }
-
-    /// Time that each port and lossless class was held from the warm-up's end until now, and the
-    /// number of its storms.
-    pub fn held(&self) -> Vec<(LinkId, Span, u64)> {
-        let classes = self.network.pfc().map_or(&[][..], |pfc| &pfc.priorities);
-        let of = |link: LinkId| {
-            let state = self.network.port(link).state();
-            let before = &self.before[link.index()].held;
-            let of = move |(nth, &class): (usize, &u8)| {
-                let (held, storms) = before.get(nth).copied().unwrap_or_default();
-                let paused = state.paused(class, self.now).as_ps() - held.as_ps();
-                (link, Span::from_ps(paused), state.storms(class, self.now).count - storms)
-            };
-            classes.iter().enumerate().map(of)
-        };
-        self.network.links().flat_map(of).collect()
-    }
-
-    /// Uses of the switches' memories by their lossless groups since the warm-up, by port.
-    pub fn groups(&self, restart: bool) -> Vec<(LinkId, GroupUse)> {
-        pauses::groups(&self.network, &self.paths.graph, &self.ports, restart)
-    }
-
-    /// The tables of pauses and of what they held.
-    pub fn pause_tables(
-        &self,
-        (pauses, waited): &(Vec<Pause>, Vec<Waited>),
-    ) -> impl Iterator<Item = (&'static str, Table)> + use<> {
-        let watched = self.network.pfc().filter(|pfc| pfc.guard().is_some());
-        let storms = watched.map(|pfc| pauses::storms(&self.network, &self.ports, pfc, self.now));
-        let deadlocks = self.deadlocks.as_ref().filter(|of| !of.found().is_empty());
-        let deadlocks = deadlocks.map(|of| of.table(&self.ports));
-        let tables = [
-            Some(("groups", pauses::groups_table(&self.groups(false), &self.ports))),
-            Some(("pause_tree", pauses::tree(pauses, &self.ports))),
-            Some(("paused_flows", pauses::flows(waited))),
-            storms.map(|table| ("storms", table)),
-            deadlocks.map(|table| ("deadlocks", table)),
-        ];
-        tables.into_iter().flatten()
-    }
-
-    /// Circles of paused queues that waited for each other.
-    pub fn deadlocks(&self) -> &[Deadlock] {
-        self.deadlocks.as_ref().map_or(&[], Deadlocks::found)
     }
 
     /// Why the run stopped, if nothing was delivered any more.
