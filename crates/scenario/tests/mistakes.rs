@@ -579,8 +579,8 @@ fn overrides() {
             "scheme.name is \"purple\": there is no such scheme; there are none, per-queue, ",
         ),
         (
-            "scheme=FQ_Pie",
-            "scheme.name is \"FQ_Pie\": FQ-PIE is not among the schemes here yet, which \
+            "scheme=SP_Pifo",
+            "scheme.name is \"SP_Pifo\": SP-PIFO (NSDI 2020) is not among the schemes here yet, which \
              are none, per-queue, ",
         ),
         (

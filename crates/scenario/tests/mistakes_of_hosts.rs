@@ -48,7 +48,7 @@ hosts = "0-3" -> hosts = "0-3"\nprofile = "linux-3.81"
 hosts = "0-3" -> hosts = "0-3"\nrto_min = "1ms"
     28: host.1.rto_min is unknown: did you mean transport.rto_min?
 kind = "cubic" -> kind = "cubik"
-    28: host.1.transport.kind is "cubik": it must be dctcp, ecn-star, ecn*, reno, cubic, prague, udp, dcqcn, timely, hpcc, swift, roce, nscc, rccc or nscc-rccc; did you mean "cubic"?
+    28: host.1.transport.kind is "cubik": it must be dctcp, ecn-star, ecn*, reno, cubic, prague, bbr, bbr3, udp, dcqcn, timely, hpcc, swift, roce, nscc, rccc or nscc-rccc; did you mean "cubic"?
 kind = "cubic" -> kind = "udp"
     28: host.1.transport is a table: udp is no TCP, which belongs to traffic: write traffic.transport = "udp"
 kind = "cubic" -> kind = "cubic", g = 0.5

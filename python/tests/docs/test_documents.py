@@ -51,8 +51,8 @@ SAVED = re.compile(r"as `([\w-]+\.\w+)`:\n\n```\w+\n(.*?)^```$", re.S | re.M)
 SHOWN = ("", "{commands}", "{toctree}", "{eval-rst}", "rust")
 """Blocks that are no commands; `rust` is the doc tests' business."""
 MARK = re.compile(
-    r"# (Needs (?:root|ns-3|a Ray cluster|Slurm|SONiC's models|a switch's files)|"
-    r"Takes (?:minutes|an hour|hours)): "
+    r"# (Needs (?:root|ns-3|a Ray cluster|Slurm|SONiC's models|a switch's files|a live switch)|"
+    r"Takes (?:minutes|an hour|hours)|Writes into your home): "
     r"not run by the tests\.\n"
 )
 PROGRAMS = r"(?:sudo )?(?:\.venv/bin/)?(?:switchbed|python|make|cargo) "

@@ -149,7 +149,7 @@ def test_utilisation_is_of_switches_ports(results: list[sb.Result]) -> None:
     [
         (
             "fct[clas=1].mean_us",
-            "'clas=1' chooses nothing: fct has traffic, transport, class, src, dst, size",
+            "'clas=1' chooses nothing: fct has traffic, transport, hosts, class, src, dst, size",
         ),
         ("fct[class=x].mean_us", "class is 'x'"),
         ("fct[size<=x].mean_us", "size is 'x'"),

@@ -190,7 +190,7 @@ def test_a_missing_extra_is_one_line_with_the_command(
     (tmp_path / f"hiding/{package}.py").write_text("raise ImportError")
     done = switchbed("sweep", sweep, "--engine", engine, code=2)
     assert len(done.stderr.splitlines()) == 1
-    assert f"pip install 'switchbed[{engine}]'" in done.stderr
+    assert f"pip install '{package}>=" in done.stderr
     assert not (tmp_path / "switchbed-store").exists()
 
 

@@ -131,7 +131,9 @@ def test_the_order_names_all_of_the_simulator() -> None:
     assert sorted(ORDER) == sorted(parts(SIM))
     folders = re.findall(r"^//! \| \[?`(\w+)`\]? \|", (SIM / "lib.rs").read_text(), re.M)
     assert folders == [part for part in ORDER if part in folders]
-    assert {part.name for part in SIM.iterdir() if part.is_dir()} == {*folders}
+    # A folder beside a file of its name has more of this file.
+    own = [part for part in SIM.iterdir() if part.is_dir() and not part.with_suffix(".rs").exists()]
+    assert {part.name for part in own} == {*folders}
 
 
 def test_a_folder_of_the_simulator_knows_only_those_before_it() -> None:

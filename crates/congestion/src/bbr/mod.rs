@@ -35,11 +35,11 @@ params! {
     pub struct BbrParams {
         /// A least round trip without a match for this long makes BBR drain the path to measure it
         /// anew (bbr_min_rtt_win_sec: 10 s).
-        min_rtt_window: Span = "10s";
+        min_rtt_window: Span;
         /// Time with four packets in flight in PROBE_RTT; a round at least (bbr_probe_rtt_mode_ms).
-        probe_rtt_time: Span = "200ms";
+        probe_rtt_time: Span;
         /// Sends at a policer's rate where losses show one (bbr_lt_bw_sampling).
-        lt_bw: bool = "true";
+        lt_bw: bool;
     }
 }
 

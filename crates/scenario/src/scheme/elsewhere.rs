@@ -24,7 +24,6 @@ const ABSENT: &[(&str, &str)] = &[
     ("blue", "BLUE (2002)"),
     ("cake", "CAKE (2018)"),
     ("choke", "CHOKe (INFOCOM 2000)"),
-    ("fq-pie", "FQ-PIE"),
     ("hull", "HULL's phantom queues (NSDI 2012)"),
     ("pfabric", "pFabric (SIGCOMM 2013)"),
     ("pi2", "PI2 (CoNEXT 2016)"),

@@ -1,4 +1,4 @@
-//! What flow control did in a run: pauses, the flows that they held, groups' memory, deadlocks.
+//! Results of flow control in a run: pauses, the flows that they held, groups' memory, deadlocks.
 
 use super::Simulation;
 use crate::deadlock::{Deadlock, Deadlocks};

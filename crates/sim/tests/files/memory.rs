@@ -80,7 +80,8 @@ fn a_queue_pair_that_only_hears_nacks_gives_up() {
     ];
     let (flows, ended_s, _) = run(&[&lose, UNTIL], &sets);
     assert!(flows.len() == 1 && flows[0].failed.is_some(), "{flows:?}");
-    assert!((0.001..0.0011).contains(&ended_s), "{ended_s}");
+    // A receiver sends one NACK for a gap: seven tries are four NACKs and three timeouts of 4 ms.
+    assert!((0.012..0.0121).contains(&ended_s), "{ended_s}");
 }
 
 #[test]
