@@ -48,8 +48,8 @@ LONG = {
 """Pages whose commands take longest: `make validate` runs them."""
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.S | re.M)
 SAVED = re.compile(r"as `([\w-]+\.\w+)`:\n\n```\w+\n(.*?)^```$", re.S | re.M)
-SHOWN = ("", "{commands}", "{toctree}", "{eval-rst}", "rust")
-"""Blocks that are no commands; `rust` is the doc tests' business."""
+SHOWN = ("", "{commands}", "{toctree}", "{eval-rst}", "rust", "yaml", "ini")
+"""Blocks that are no commands: `rust` is the doc tests' business, others are other programs'."""
 MARK = re.compile(
     r"# (Needs (?:root|ns-3|a Ray cluster|Slurm|SONiC's models|a switch's files|a live switch)|"
     r"Takes (?:minutes|an hour|hours)|Writes into your home): "
