@@ -136,7 +136,7 @@ IMPORTED = {
         "left out: WRED_PROFILE|AZURE|foo: 'bar': no key of SONiC's published model",
     ],
     ("sonic", "d01-port-with-alias.json"): [
-        "exact: QUEUE: 7 queues, weights 14, 14, 14, 15, 15, 14, 14; queue 0 to 2, 5 to 6: no marks",
+        "exact: QUEUE: 7 queues, weights 14, 14, 14, 15, 15, 14, 14; queue 0 to 2, 5 to 6: no",
     ],
     ("sonic", "d02-five-wred-profiles.json"): [
         "left out: WRED_PROFILE|LOSSY_Q4: begins at 158220288, above the memory",
