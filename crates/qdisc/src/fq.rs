@@ -132,6 +132,8 @@ impl FairQueue {
             }
         };
         self.places.insert(id, place);
+        // Its first packet may be refused: then nothing else would have it forgotten.
+        self.away.push_back((now, place));
         place
     }
 
@@ -422,6 +424,22 @@ mod tests {
         assert_eq!(bed.leave(20_000, 0).len(), 200 + 9_900);
         assert_eq!((bed.arena.live(), bed.pool.used), (0, Bytes::ZERO));
         assert_eq!(bed.card.state().bytes(), Bytes::ZERO);
+    }
+
+    #[test]
+    fn flows_whose_packets_were_all_refused_are_forgotten() {
+        let mut bed = Bed::new();
+        for flow in 0..100 {
+            (0..100).for_each(|_| assert!(bed.offer(flow, 0, 0, false)));
+        }
+        for flow in 100..1100 {
+            assert!(!bed.offer(flow, 0, 0, false));
+        }
+        assert_eq!(bed.card.places.len(), 1100);
+        assert!(!bed.offer(1100, FORGOTTEN.as_ps() / 1_000, 0, false));
+        assert_eq!(bed.card.places.len(), 101, "those that hold packets, and the last");
+        // A flow that came in at once is forgotten no sooner than one that was refused first.
+        assert_eq!(bed.leave(20_000, FORGOTTEN.as_ps() / 1_000).len(), 10_000);
     }
 
     #[test]
