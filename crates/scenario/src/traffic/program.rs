@@ -142,8 +142,10 @@ impl Program {
     pub fn goal(&self) -> String {
         let mut tags = vec![0; self.operations.len()];
         for message in &self.messages {
-            tags[message.sent_by as usize] = message.row;
-            if message.received_by != ANY {
+            // One that any receive may take keeps the tag by which receives choose it.
+            let fixed = message.received_by != ANY;
+            tags[message.sent_by as usize] = if fixed { message.row } else { message.tag };
+            if fixed {
                 tags[message.received_by as usize] = message.row;
             }
         }

@@ -472,6 +472,21 @@ mod tests {
     }
 
     #[test]
+    fn what_any_receive_takes_is_printed_with_its_tag() {
+        let text = "num_ranks 2\nrank 0 {\nsend 8b to 1 tag 7\nsend 8b to 1 tag 9\n}\n\
+                    rank 1 {\nrecv 8b from -1 tag 7\nrecv 8b from 0 tag -1\n}\n";
+        let one = program(text).unwrap();
+        let other = program(&one.goal()).unwrap();
+        let tags = |of: &Program| of.messages.iter().map(|of| of.tag).collect::<Vec<_>>();
+        assert_eq!((tags(&one), tags(&other)), (vec![7, 9], vec![7, 9]));
+        for number in 2..4 {
+            let of = |of: &Program| of.pattern(number).map(|of| (of.from, of.tag));
+            assert_eq!(of(&one), of(&other));
+            assert!(of(&one).is_some());
+        }
+    }
+
+    #[test]
     fn what_is_printed_is_read_as_the_same() {
         let text = "num_ranks 3\nrank 2 {\na: recv 9b from 0\nb: calc 4 cpu 2\nb requires a\nc: send 7b to 1 nic 3\n\
                     c irequires b\n}\nrank 0 {\nsend 9b to 2\nsend 5b to 2 tag 1\n}\nrank 1 {\nrecv 7b from 2\n}\n";
