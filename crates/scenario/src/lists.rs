@@ -10,7 +10,7 @@ use switchbed_config::mistake::Mistake;
 use switchbed_units::Time;
 
 /// Refuses the first mistake in the flow lists of the plans, and notes what they hold; each is
-/// read once for each number of hosts and of queues.
+/// read once for all plans to which it says the same.
 pub(crate) fn check<'a>(
     plans: impl Iterator<Item = (&'a Scenario, &'a mut Listed)>,
 ) -> Result<(), Mistake> {
@@ -47,7 +47,9 @@ pub(crate) fn check<'a>(
             }
             let Traffic::List(list) = &traffic.source else { continue };
             let hosts = Hosts::of(scenario, &protocols, entry as u32);
-            let key = (list.file.clone(), hosts.count, classes);
+            // Sizes may be in packets, and a flow without an end needs an end of the run.
+            let ends = scenario.run.until.is_some();
+            let key = (list.clone(), hosts.count, hosts.mss, classes, ends);
             // Lists may be long and comparisons many: each is read once.
             if let Some((_, known)) = read.iter().find(|(other, _)| *other == key) {
                 add(listed, *known);
