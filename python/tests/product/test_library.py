@@ -107,7 +107,7 @@ def test_a_scenario_runs_by_its_name_anywhere(switchbed: Program, tmp_path: Path
         (["scenario", "migrate", "@incast"], "@incast: is no file of yours to change"),
         (["scenario", "migrate", "-"], "-: is no file of yours to change"),
         (["run", "@flow-list", "--set", "laod=1"], "--set laod=1: laod is unknown: did you mean"),
-        (["run", "@flow-list", "--set", "scheme=fq_pie"], "FQ-PIE is not among"),
+        (["run", "@flow-list", "--set", "scheme=sp_pifo"], "SP-PIFO (NSDI 2020) is not among"),
         (["run", "@flow-list", "--set", "scheme=droptail"], 'did you mean "none"?'),
     ],
 )
