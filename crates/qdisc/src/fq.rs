@@ -132,7 +132,7 @@ impl FairQueue {
             }
         };
         self.places.insert(id, place);
-        // Its first packet may be refused: then nothing else would have it forgotten.
+        // A flow whose first packet is refused is forgotten by this entry alone.
         self.away.push_back((now, place));
         place
     }
