@@ -32,7 +32,7 @@ LONGEST_CYCLE_S = 0.6
 
 
 class Sample(NamedTuple):
-    """What a connection has: pacing and window gain in 1/256."""
+    """State of a connection: pacing and window gain in 1/256."""
 
     at: float
     pacing_gain: int

@@ -104,7 +104,7 @@ impl Switch {
             false => self.stations.port(now, frame.destination),
         };
         match known {
-            // Whoever it is for has heard it on its own segment.
+            // The receiver is on the segment that the frame came from, and has it already.
             Some(port) if port == ingress => self.refused.here += 1,
             Some(port) => self.enqueue(now, port, packet, bytes, &frame),
             None => {

@@ -93,7 +93,7 @@ impl<'a> Own<'a> {
 
 impl Outside for Own<'_> {
     fn take(&self, scheme: &SchemeChoice, switch: &Switch, port: &PortState) -> Taken {
-        // One error is enough: what follows runs on defaults until the run notices.
+        // After an error the rest runs on defaults, until the run notices.
         if self.shared.failure.happened() {
             return Taken::default();
         }

@@ -71,7 +71,7 @@ impl Plan {
     fn hosts(&self) -> String {
         json(&self.plan.hosts)
     }
-    /// Which hosts have what, as JSON: `label`, `count`, `hosts`, `profile`, `transport`, `ecn`,
+    /// Hosts by what they have, as JSON: `label`, `count`, `hosts`, `profile`, `transport`, `ecn`,
     /// `least_delay` and `most_delay` of hosts that are alike.
     #[getter]
     fn stacks(&self) -> String {

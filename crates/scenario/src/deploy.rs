@@ -219,7 +219,7 @@ fn found(graph: &Graph, text: &str) -> Option<Vec<SwitchId>> {
     let last: u32 = last.map_or(Ok(first), str::parse).ok()?;
     // A range that is longer than all names something that there is not.
     let fits = first <= last && (last - first) < graph.switches.len() as u32;
-    // One that is missing makes the whole range wrong.
+    // A name of no switch makes the whole range wrong.
     let all = (first..=last).map(|nth| graph.switch(&format!("{name}{nth}")));
     fits.then(|| all.collect()).flatten()
 }

@@ -1,4 +1,4 @@
-//! Which hosts have what, for `switchbed host show`.
+//! Hosts by what they have, for `switchbed host show`.
 
 use crate::{Host, Scenario, Transport};
 use serde_json::{Value as Json, json};

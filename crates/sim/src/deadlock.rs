@@ -232,8 +232,8 @@ fn cycles(waits: &BTreeMap<Queue, Vec<Queue>>) -> Vec<Vec<Queue>> {
     let mut seen = BTreeSet::new();
     for &first in waits.keys() {
         let (mut way, mut at) = (Vec::new(), first);
-        // One way ahead is enough: each queue left waits for such as are left, so any way ends in a
-        // cycle.
+        // Every queue that is left waits for another that is left, so following any one of them ends
+        // in a cycle.
         while seen.insert(at) {
             way.push(at);
             let Some(&next) = waits.get(&at).and_then(|next| next.first()) else { break };

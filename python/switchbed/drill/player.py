@@ -70,7 +70,7 @@ class Player:
     remote: int = 0
     """The peer's initial sequence number."""
     local: int | None = None
-    """This host's, once the script has named it."""
+    """Initial sequence number of this host, once the script has named it."""
     opened: int = 0
     accepted: bool = False
     sockets: set[int] = field(default_factory=set)

@@ -1,4 +1,4 @@
-"""What Prometheus and Grafana get of a live switch: the formats, the server, the dashboard."""
+"""Metrics of a live switch for Prometheus and Grafana: formats, server, dashboard."""
 
 import json
 import os

@@ -138,7 +138,7 @@ fn rounds_of_the_application_do_not_fill_the_pipe_and_do_not_raise_the_bandwidth
     // Neither a lower bandwidth nor a full pipe, eighteen rounds on.
     assert_eq!(path.state().bw.get(), per_us(80));
     assert_eq!((path.state().mode, path.state().full_rounds), (Mode::Startup, 0));
-    // One that is higher counts, whoever limited it.
+    // A higher sample counts, though the application limited it.
     path.ack(RTT * 20, 90, RTT, limited);
     assert_eq!(path.state().bw.get(), per_us(90));
 }

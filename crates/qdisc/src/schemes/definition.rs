@@ -278,7 +278,7 @@ impl Choice {
 
     /// Returns how far the scheme looks.
     pub fn scope(&self) -> Scope {
-        // Whoever fills the seats has the port to itself, whatever else its scope would be.
+        // A scheme that fills all seats has the port to itself, so it sees the whole of it.
         if self.about().fills_the_seats() { Scope::Whole } else { self.0.scope() }
     }
 

@@ -32,7 +32,7 @@ pub(crate) struct Header {
 
 /// Ports of a switch.
 pub(crate) trait Ports {
-    /// Which of 64 ports may hold packets, a bit for each: those from 64 times `word` on.
+    /// Bits of the ports that may hold packets: the 64 from 64 times `word` on.
     fn backlogged(&self, word: u32) -> u64;
     /// Bytes that wait at a port now.
     fn queued(&mut self, port: PortId) -> u64;

@@ -1,4 +1,4 @@
-//! What a run says of its figures: schemes that never acted, timers and pauses behind means and percentiles, and
+//! Warnings on a run's figures: schemes that never acted, timers and pauses behind means and percentiles, and
 //! counts of waits over the flows and the time of the timeouts.
 
 use std::path::Path;
@@ -295,7 +295,7 @@ fn an_endless_flow_that_gave_up_in_the_warm_up_counts_for_nothing() {
     unsaid(&early.summary, "received nothing");
     let endless = early.summary.endless.expect("one goes on");
     assert_eq!((endless.n, endless.jain), (1, 1.0));
-    // It gives up after this warm-up: it counts, and is said to have failed.
+    // The flow gives up after this warm-up: it counts, and has failed.
     let late = found("120s");
     assert_eq!((late.summary.flows.count, late.summary.flows.failed), (2, 1));
     let line = said(&late.summary, "gave up");

@@ -48,7 +48,7 @@ struct Lexer<'a> {
     next: Option<Token>,
     /// The class of messages.
     class: u8,
-    /// Whoever wants to know operations' labels: by rank and number there.
+    /// Called for each label, with the rank and the operation's number there.
     labelled: &'a mut dyn FnMut(u32, u32, &str),
 }
 
