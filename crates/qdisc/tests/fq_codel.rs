@@ -1,6 +1,7 @@
 //! FQ-CoDel's turns, its drops without room, and each flow's own law, worked out by hand.
 
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
+use switchbed_qdisc::schemes::flow_queues::FlowQueueParams;
 use switchbed_qdisc::schemes::fq_codel::{FqCodel, FqCodelParams};
 use switchbed_qdisc::schemes::{CodelParams, NextMark, Root};
 use switchbed_qdisc::{Arena, Ecn, FlowId, Packet, Pool, Port, PortState, Qdisc};
@@ -26,7 +27,7 @@ fn params(limit: u32, batch: u32) -> FqCodelParams {
         sqrt: Root::Exact,
         next_mark: NextMark::Due,
     };
-    FqCodelParams { flows: 1024, quantum: None, limit, batch, codel }
+    FqCodelParams { queues: FlowQueueParams { flows: 1024, quantum: None, limit }, batch, codel }
 }
 
 impl Bed {

@@ -2,6 +2,7 @@
 
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
 use switchbed_qdisc::schemes::PieParams;
+use switchbed_qdisc::schemes::flow_queues::FlowQueueParams;
 use switchbed_qdisc::schemes::fq_pie::{FqPie, FqPieParams};
 use switchbed_qdisc::{Arena, Ecn, FlowId, Packet, Pool, Port, PortState, Qdisc};
 use switchbed_units::random::{NoRandom, Random};
@@ -40,7 +41,7 @@ fn params(limit: u32) -> FqPieParams {
         ecn_up_to: 0.1,
         derandomize: false,
     };
-    FqPieParams { flows: 1024, quantum: None, limit, pie }
+    FqPieParams { queues: FlowQueueParams { flows: 1024, quantum: None, limit }, pie }
 }
 
 impl Bed {

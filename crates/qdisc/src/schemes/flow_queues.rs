@@ -5,8 +5,32 @@ use crate::classifier::hashed;
 use crate::hooks::Selection;
 use crate::port::arena::SlotId;
 use crate::port::packet::Packet;
+use crate::port::view::View;
 use std::collections::VecDeque;
+use switchbed_config::param::Unfit;
+use switchbed_config::params;
 use switchbed_units::Bytes;
+
+params! {
+    /// Queues of flows.
+    pub struct FlowQueueParams {
+        /// Queues that flows are hashed into.
+        flows: u32 = "1024" as count(1, 65_536);
+        /// Bytes that a queue sends in a turn. Default: the longest packet.
+        quantum: Option<Bytes>;
+        /// The most packets of a port, which its memory limits besides.
+        limit: u32 = "10240" as count(1, 10_000_000);
+    }
+}
+
+impl FlowQueueParams {
+    pub(super) fn check(&self) -> Result<(), Unfit> {
+        match self.quantum {
+            Some(Bytes::ZERO) => Err(Unfit::new(Self::KEY.quantum, "a turn has at least 1 byte")),
+            _ => Ok(()),
+        }
+    }
+}
 
 /// A flow's queue, with the law `L` for its packets.
 pub(super) struct Flow<L> {
@@ -21,6 +45,9 @@ pub(super) struct Flow<L> {
 
 /// Queues of flows, and their turns.
 pub(super) struct FlowQueues<L> {
+    /// The most packets and bytes of the port.
+    limit: u32,
+    memory: Bytes,
     quantum: i64,
     /// Where a hash's queue is; most have none.
     places: Box<[Option<u32>]>,
@@ -34,15 +61,24 @@ pub(super) struct FlowQueues<L> {
 }
 
 impl<L: Clone> FlowQueues<L> {
-    pub(super) fn new(flows: u32, quantum: Bytes, first: L) -> Self {
+    /// Makes them for packets up to `packet` and so much memory, each with the law `first`.
+    pub(super) fn new(params: &FlowQueueParams, packet: Bytes, memory: Bytes, first: L) -> Self {
         FlowQueues {
-            quantum: quantum.get() as i64,
-            places: vec![None; flows as usize].into(),
+            limit: params.limit,
+            memory,
+            quantum: params.quantum.unwrap_or(packet).get() as i64,
+            places: vec![None; params.flows as usize].into(),
             flows: Vec::new(),
             new: VecDeque::new(),
             old: VecDeque::new(),
             first,
         }
+    }
+
+    /// Whether the port has room for an arrival.
+    pub(super) fn has_room(&self, view: &View, packet: &Packet) -> bool {
+        let len = Bytes::new(packet.len_bytes.into());
+        view.port.packets() < self.limit && view.port.bytes() + len <= self.memory
     }
 
     /// The place of a packet's queue, which is made if it is not there.
@@ -92,8 +128,13 @@ impl<L: Clone> FlowQueues<L> {
         self.left(packet).deficit -= i64::from(packet.len_bytes);
     }
 
-    /// The line was free and found all queues empty.
-    pub(super) fn all_empty(&mut self, mut empty: impl FnMut(&mut L)) {
+    /// A packet came: if the line was free and has found all queues empty since, none is in turn any more.
+    pub(super) fn found_idle(&mut self, view: &View, mut empty: impl FnMut(&mut L)) {
+        // Linux asks for a packet as the line gets free. A port here does not, so the next arrival
+        // makes up for it.
+        if view.port.packets() != 1 || view.now < view.port.busy_until() {
+            return;
+        }
         for place in self.new.drain(..).chain(self.old.drain(..)) {
             let flow = &mut self.flows[place as usize];
             flow.listed = false;

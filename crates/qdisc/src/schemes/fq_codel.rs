@@ -25,7 +25,7 @@ use crate::port::view::{DropReason, View};
 use crate::scheme::{Needs, Scheme, Stored};
 use crate::schemes::definition::{About, Definition, Equivalents, Layout};
 use crate::schemes::fairness::Share;
-use crate::schemes::flow_queues::{Flow, FlowQueues};
+use crate::schemes::flow_queues::{Flow, FlowQueueParams, FlowQueues};
 use crate::schemes::site::{Built, Site};
 use crate::schemes::{Codel, CodelParams, Law, Rule};
 use switchbed_config::param::Unfit;
@@ -36,12 +36,8 @@ use switchbed_units::{Bytes, Span, Time};
 params! {
     /// FQ-CoDel's parameters.
     pub struct FqCodelParams {
-        /// Queues that flows are hashed into.
-        flows: u32 = "1024" as count(1, 65_536);
-        /// Bytes that a queue sends in a turn. Default: the longest packet.
-        quantum: Option<Bytes>;
-        /// The most packets of a port, which its memory limits besides.
-        limit: u32 = "10240" as count(1, 10_000_000);
+        /// Queues of flows.
+        queues: FlowQueueParams;
         /// Packets that the longest queue loses at most when there is no space for another.
         batch: u32 = "64" as count(1, 1_000_000);
         /// Each queue's CoDel.
@@ -72,9 +68,7 @@ impl Definition for FqCodel {
     const EQUIVALENTS: Equivalents = Equivalents { tc: "fq_codel", ..Equivalents::NONE };
 
     fn complete(params: &mut FqCodelParams, limit: Bytes) -> Result<(), Unfit> {
-        if params.quantum == Some(Bytes::ZERO) {
-            return Err(Unfit::new(FqCodelParams::KEY.quantum, "a turn has at least 1 byte"));
-        }
+        params.queues.check()?;
         Codel::complete(&mut params.codel, limit)
     }
 
@@ -91,8 +85,6 @@ impl Definition for FqCodel {
 /// FQ-CoDel: flow queues by hash, CoDel on each.
 pub struct FqCodel {
     rule: Rule,
-    limit: u32,
-    memory: Bytes,
     batch: u32,
     queues: FlowQueues<Law>,
     /// Queue that is losing packets for memory, while a batch lasts.
@@ -111,10 +103,8 @@ impl FqCodel {
     pub fn new(params: &FqCodelParams, packet: Bytes, memory: Bytes) -> FqCodel {
         FqCodel {
             rule: Rule::new(&params.codel, packet),
-            limit: params.limit,
-            memory,
             batch: params.batch,
-            queues: FlowQueues::new(params.flows, params.quantum.unwrap_or(packet), Law::NEW),
+            queues: FlowQueues::new(&params.queues, packet, memory, Law::NEW),
             victim: None,
         }
     }
@@ -132,10 +122,8 @@ impl Scheme for FqCodel {
     fn admit(&mut self, view: &View, _: QueueId, packet: &Packet, _: &mut dyn Random) -> Admission {
         let len = u64::from(packet.len_bytes);
         let own = self.queues.place(packet);
-        let fits =
-            view.port.packets() < self.limit && view.port.bytes() + Bytes::new(len) <= self.memory;
         // The port asks again after each push-out: the victim of the first call stays chosen.
-        if self.victim.is_none() && !fits {
+        if self.victim.is_none() && !self.queues.has_room(view, packet) {
             let with_arrival =
                 |place: u32, flow: &Flow<Law>| flow.bytes + u64::from(place == own) * len;
             let lengths =
@@ -175,11 +163,7 @@ impl Scheme for FqCodel {
         _: Intent,
         _: &mut dyn Random,
     ) -> Stored {
-        // Linux asks for a packet as the line gets free; here nothing does, so the arrival makes up
-        // for it.
-        if view.port.packets() == 1 && view.now >= view.port.busy_until() {
-            self.queues.all_empty(Law::empty);
-        }
+        self.queues.found_idle(view, Law::empty);
         self.queues.store(view.arena.packet(slot), slot);
         Stored::default()
     }

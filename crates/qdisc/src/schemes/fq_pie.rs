@@ -21,7 +21,7 @@ use crate::port::view::{DropReason, View};
 use crate::scheme::{Needs, Scheme, Stored};
 use crate::schemes::definition::{About, Definition, Equivalents, Layout};
 use crate::schemes::fairness::Share;
-use crate::schemes::flow_queues::FlowQueues;
+use crate::schemes::flow_queues::{FlowQueueParams, FlowQueues};
 use crate::schemes::pie::{Control, Law};
 use crate::schemes::site::{Built, Site};
 use crate::schemes::{Pie, PieParams};
@@ -33,12 +33,8 @@ use switchbed_units::{Bytes, Span, Time};
 params! {
     /// FQ-PIE's parameters.
     pub struct FqPieParams {
-        /// Queues that flows are hashed into.
-        flows: u32 = "1024" as count(1, 65_536);
-        /// Bytes that a queue sends in a turn. Default: the longest packet.
-        quantum: Option<Bytes>;
-        /// The most packets of a port, which its memory limits besides.
-        limit: u32 = "10240" as count(1, 10_000_000);
+        /// Queues of flows.
+        queues: FlowQueueParams;
         /// Each queue's PIE.
         pie: PieParams;
     }
@@ -68,9 +64,7 @@ impl Definition for FqPie {
         Equivalents { main: "target", tc: "fq_pie", ..Equivalents::NONE };
 
     fn complete(params: &mut FqPieParams, limit: Bytes) -> Result<(), Unfit> {
-        if params.quantum == Some(Bytes::ZERO) {
-            return Err(Unfit::new(FqPieParams::KEY.quantum, "a turn has at least 1 byte"));
-        }
+        params.queues.check()?;
         Pie::complete(&mut params.pie, limit)
     }
 
@@ -87,8 +81,6 @@ impl Definition for FqPie {
 /// FQ-PIE: flow queues by hash, PIE on each.
 pub struct FqPie {
     law: Law,
-    limit: u32,
-    memory: Bytes,
     queues: FlowQueues<Control>,
     /// When probabilities are worked out next.
     next: Time,
@@ -99,9 +91,9 @@ impl FqPie {
     pub fn new(params: &FqPieParams, packet: Bytes, memory: Bytes) -> FqPie {
         let law = Law::new(&params.pie, packet);
         let first = Control::new(&law.settings);
-        let queues = FlowQueues::new(params.flows, params.quantum.unwrap_or(packet), first);
+        let queues = FlowQueues::new(&params.queues, packet, memory, first);
         let next = Time::ZERO + law.settings.t_update;
-        FqPie { law, limit: params.limit, memory, queues, next }
+        FqPie { law, queues, next }
     }
 }
 
@@ -116,9 +108,11 @@ impl Scheme for FqPie {
     }
 
     fn admit(&mut self, view: &View, _: QueueId, packet: &Packet, _: &mut dyn Random) -> Admission {
-        let len = Bytes::new(packet.len_bytes.into());
-        let fits = view.port.packets() < self.limit && view.port.bytes() + len <= self.memory;
-        if fits { Admission::In } else { Admission::Out(DropReason::Full) }
+        if self.queues.has_room(view, packet) {
+            Admission::In
+        } else {
+            Admission::Out(DropReason::Full)
+        }
     }
 
     fn stored(
@@ -129,11 +123,7 @@ impl Scheme for FqPie {
         intent: Intent,
         _: &mut dyn Random,
     ) -> Stored {
-        // Linux asks for a packet as the line gets free; here nothing does, so the arrival makes up
-        // for it.
-        if view.port.packets() == 1 && view.now >= view.port.busy_until() {
-            self.queues.all_empty(|_| ());
-        }
+        self.queues.found_idle(view, |_| ());
         let packet = view.arena.packet(slot);
         let flow = self.queues.of(packet);
         flow.law.stored(&self.law, flow.bytes, intent);

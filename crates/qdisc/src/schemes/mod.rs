@@ -15,7 +15,7 @@ pub mod dualpi2;
 mod e_ecn;
 mod ecn_sharp;
 pub mod fairness;
-mod flow_queues;
+pub mod flow_queues;
 pub mod fq_codel;
 pub mod fq_pie;
 mod growth;
