@@ -44,6 +44,27 @@ pub struct Connection {
     pub repair: Repair,
 }
 
+#[cfg(test)]
+impl Connection {
+    /// A connection at time 0 with its first round trip known, and so much in flight.
+    pub(crate) fn opened(mss: u32, rtt_us: u64, in_flight: u32) -> Connection {
+        Connection {
+            now: Time::ZERO,
+            mss,
+            srtt_us: Some(rtt_us),
+            min_rtt_us: Some(rtt_us),
+            cwnd: 10,
+            in_flight,
+            delivered: 0,
+            lost: 0,
+            delivered_at: Time::ZERO,
+            wait_us: 0,
+            app_limited: false,
+            repair: Repair::Open,
+        }
+    }
+}
+
 /// Packets that arrived between a packet's departure and its ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivered {

@@ -21,20 +21,7 @@ fn us(at: u64) -> Time {
 
 impl Path {
     fn new() -> Path {
-        let conn = Connection {
-            now: Time::ZERO,
-            mss: MSS,
-            srtt_us: Some(RTT),
-            min_rtt_us: Some(RTT),
-            cwnd: 10,
-            in_flight: 1000,
-            delivered: 0,
-            lost: 0,
-            delivered_at: Time::ZERO,
-            wait_us: 0,
-            app_limited: false,
-            repair: Repair::Open,
-        };
+        let conn = Connection::opened(MSS, RTT, 1000);
         let mut bbr = Bbr3::new(&());
         bbr.keyed(7);
         bbr.begun(&(), &conn);
