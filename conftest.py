@@ -19,7 +19,10 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     # Begun in a shell's background, where what is begun here would ignore Ctrl-C as well.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-hypothesis.settings.register_profile("unhurried", deadline=None)
+WHOLE = "SWITCHBED_WHOLE" in os.environ
+"""Whether tests of many inputs take all of them, as in `make validate`."""
+
+hypothesis.settings.register_profile("unhurried", deadline=None, max_examples=200 if WHOLE else 40)
 hypothesis.settings.load_profile("unhurried")
 
 SINGLE = """

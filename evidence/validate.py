@@ -41,7 +41,12 @@ def _cargo_test(*words: str) -> tuple[str, ...]:
 
 
 STEPS = (
-    Step("long", "tests marked `long`", _python("pytest", "-m", "long")),
+    Step(
+        "long",
+        "tests marked `long`, Python's properties on 200 random cases, every device",
+        _python("pytest", "-m", "long or hypothesis or whole"),
+        {"SWITCHBED_WHOLE": "1"},
+    ),
     Step("notebook", "the tour", _python("pytest", "--nbmake", "docs/tour.ipynb")),
     Step(
         "promises",

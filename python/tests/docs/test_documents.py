@@ -35,10 +35,13 @@ LONG = {
     for name in (
         "choosing",
         "coexistence",
+        "collectives",
+        "fabric-for-collectives",
         "mixed-stacks",
         "plots",
         "prototyping",
         "python",
+        "roce",
         "sweeps",
         "theory",
         "tune",

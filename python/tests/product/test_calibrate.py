@@ -68,7 +68,14 @@ Ethernet0    MC3             N/A              N/A             5,000          7,5
 FEW = ("--loads", "0.5", "--degrees", "2", "--seeds", "1", "--time", "100us")
 
 
-@pytest.mark.parametrize("point", [Point(0.3, 0), Point(0.3, 8), Point(0.8, 4)])
+@pytest.mark.parametrize(
+    "point",
+    [
+        pytest.param(Point(0.3, 0), marks=pytest.mark.long),
+        Point(0.3, 8),
+        pytest.param(Point(0.8, 4), marks=pytest.mark.long),
+    ],
+)
 def test_a_traffic_that_is_known_is_found(switchbed: Program, tmp_path: Path, point: Point) -> None:
     file = tmp_path / "star.toml"
     file.write_text(STAR)
