@@ -233,6 +233,7 @@ impl Transport {
             sack_blocks: if sack { peer.sack_blocks } else { 0 },
             ecn: self.ecn && peer.ecn && (!counts(self) || counts(peer)),
             ecn_acks: peer.ecn_acks,
+            dsack: self.dsack && peer.dsack && sack,
             accecn_option: self.accecn_option && peer.accecn_option,
             ack_class_follows: peer.ack_class_follows,
             ..self.clone()

@@ -125,6 +125,18 @@ params! {
         /// In a repair by SACK with dupthresh or fack, what counts as lost is taken to be in flight
         /// until its retransmission has arrived (ns-2's pipe); else it is not (RFC 6675).
         lost_in_flight: bool;
+        /// With SACK a receiver's next ACK reports data that came twice (RFC 2883; Linux: tcp_dsack). It
+        /// ends a tail loss probe, lengthens rack's wait and lets `undo` see what was needless.
+        dsack: bool;
+        /// A cut is taken back, window and threshold, once an ACK shows that nothing was lost: all that
+        /// was sent again came twice (dsack), or the ACK's time stamp, of whole milliseconds, is older
+        /// than the first retransmission (Eifel, RFC 4015). With rack alone (Linux:
+        /// tcp_undo_cwnd_reduction).
+        undo: bool;
+        /// The ACK after a timeout lets new data out before what is taken for lost; data that then
+        /// arrives and was sent once shows that the timeout was needless, and `undo` takes it back
+        /// (F-RTO, RFC 5682; Linux: tcp_frto).
+        frto: bool;
         /// Two round trips without an ACK bring a probe, new data or the last segment again, before
         /// the retransmission timeout (RFC 8985, section 7; Linux since 3.10).
         tail_loss_probe: bool;
@@ -445,8 +457,9 @@ impl Transport {
                 return unfit(key, "a packet has at most 65535 bytes");
             }
         }
-        // SACK blocks count their distance from the ACK in 32 bits.
-        let (mss, most) = (self.mss, u64::from(u32::MAX) / self.mss.get());
+        // SACK blocks count their distance from the ACK in 32 bits, dsack's with a sign.
+        let bytes = if self.dsack { u32::MAX / 2 } else { u32::MAX };
+        let (mss, most) = (self.mss, u64::from(bytes) / self.mss.get());
         if u64::from(self.receive_window) > most {
             let why = format!("with an mss of {mss} it must be at most {most}pkt");
             return Err(Unfit::new(key.receive_window, why));

@@ -214,7 +214,7 @@ fn values_of_the_wrong_type_or_unit() {
 "dctcp" -> "cubic"\nbeta = "100%"
     16: transport.beta is "100%": a cut leaves more than 0 and less than 1 of the window
 "dctcp" -> "dctcp"\nreceive_window = "3000000pkt"
-    16: transport.receive_window is "3000000pkt": with an mss of 1.448KB it must be at most 2966137pkt
+    16: transport.receive_window is "3000000pkt": with an mss of 1.448KB it must be at most 1483068pkt
 "dctcp" -> "dctcp"\ng = nan
     16: transport.g is NaN: it must be finite
 "dctcp" -> "dctcp"\ninitial_window = "9KB"

@@ -25,7 +25,8 @@ pub struct Arrival {
     pub ack: Option<u64>,
     /// Bytes from there on that the peer takes.
     pub window: u64,
-    /// Blocks of this host's stream that the peer holds, the newest first.
+    /// Blocks of this host's stream that the peer holds, the newest first; before them one that came
+    /// twice (RFC 2883).
     pub sacks: Vec<(u64, u64)>,
     /// ECE, CWR and AE.
     pub flags: Flags,
@@ -33,6 +34,16 @@ pub struct Arrival {
     pub marked: bool,
     /// When the segment was sent whose time stamp it echoes.
     pub echo: Option<Time>,
+}
+
+impl Arrival {
+    /// The first block, if it reports data that came twice: below the ACK, or within the second.
+    fn twice(&self, ack: u64) -> Option<(u64, u64)> {
+        let mut blocks = self.sacks.iter().copied();
+        let first = blocks.next()?;
+        let within = blocks.next().is_some_and(|next| next.0 <= first.0 && first.1 <= next.1);
+        (first.1 <= ack || within).then_some(first)
+    }
 }
 
 /// Kind of a segment that the host sends.
@@ -303,17 +314,19 @@ impl Drill {
         } else {
             false
         };
-        let sacks = self.whole(&arrival.sacks, ack.max(una));
-        let tells = !sacks.is_empty() || arrival.flags.contains(Flags::ECE);
+        let twice = arrival.twice(ack).filter(|_| self.sending.has_sack());
+        let sacks = self.whole(&arrival.sacks[usize::from(twice.is_some())..], ack.max(una));
+        let tells = !sacks.is_empty() || twice.is_some() || arrival.flags.contains(Flags::ECE);
         // A window update, or an ACK that rides on data, is no duplicate (tcp_ack: FLAG_NOT_DUP).
         if ack <= una && !tells && (changed || arrival.len > 0 || ack < una) {
             return;
         }
         let stamp = self.sampled(ack).or(arrival.echo).unwrap_or(Time::NEVER);
-        if sacks.is_empty() {
+        let blocks: Vec<_> = twice.into_iter().chain(sacks).collect();
+        if blocks.is_empty() {
             self.tell(arrival, ack, &[], stamp, now);
         }
-        for blocks in sacks.chunks(MAX_SACKS) {
+        for blocks in blocks.chunks(MAX_SACKS) {
             self.tell(arrival, ack, blocks, stamp, now);
         }
     }
@@ -322,7 +335,8 @@ impl Drill {
     fn tell(&mut self, arrival: &Arrival, ack: u64, blocks: &[(u64, u64)], stamp: Time, now: Time) {
         let mut segment = Segment::ack(ack, arrival.flags, stamp);
         for (place, &(start, end)) in segment.sack.iter_mut().zip(blocks) {
-            let distance = |at: u64| u32::try_from(at.saturating_sub(ack)).unwrap_or(u32::MAX);
+            // Below the ACK, distances wrap around.
+            let distance = |at: u64| at.wrapping_sub(ack) as u32;
             *place = SackBlock { start: distance(start), end: distance(end) };
             segment.sacks += 1;
         }
@@ -512,6 +526,7 @@ impl Drill {
         let syn = ack.flags.contains(Flags::SYN);
         let block =
             |b: &SackBlock| (ack.offset + u64::from(b.start), ack.offset + u64::from(b.end));
+        let twice = ack.twice();
         self.departures.push_back(Departure {
             at: now,
             kind: if syn { Kind::Syn } else { Kind::Ack },
@@ -520,7 +535,7 @@ impl Drill {
             fin: false,
             ack: ack.offset,
             flags: ack.flags,
-            sacks: ack.sack_blocks().iter().map(block).collect(),
+            sacks: twice.into_iter().chain(ack.sack_blocks().iter().map(block)).collect(),
             ecn: self.codepoint(ack),
             again: false,
         });

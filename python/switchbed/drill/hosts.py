@@ -91,6 +91,10 @@ def overrides(
         keys["transport.early_retransmit"] = "off"
     if settings.fack is not None and not profile.rack and agreed.sack:
         keys["transport.loss_detection"] = "fack" if settings.fack else "dupthresh"
+    if not settings.dsack:
+        keys["transport.dsack"] = "false"
+    if not settings.frto:
+        keys["transport.frto"] = "false"
     if not settings.idle_restart:
         keys["transport.restart"] = "keep"
     if not settings.hystart:

@@ -46,6 +46,8 @@ class Settings:
     rack: bool = True
     early_retrans: int = 3
     fack: bool | None = None
+    dsack: bool = True
+    frto: bool = True
     win_divisor: int = 3
     hystart: bool = True
     pacing: bool = False
@@ -159,6 +161,8 @@ class Settings:
                 "tcp_window_scaling": "window_scaling",
                 "tcp_slow_start_after_idle": "idle_restart",
                 "tcp_fack": "fack",
+                "tcp_dsack": "dsack",
+                "tcp_frto": "frto",
             }
         ):
             setattr(self, flags[key], on)

@@ -11,9 +11,9 @@ pub(super) const BEHAVIOURS: &[(&str, &[&str], &str)] = &[
             "transport.sack_blocks",
             "transport.timer_slack",
         ],
-        "RFC 6675, FACK or RACK (without DSACK) with SACK blocks, NewReno (RFC 6582) without",
+        "RFC 6675, FACK or RACK with SACK blocks, NewReno (RFC 6582) without",
     ),
-    ("tail loss probe", &["transport.tail_loss_probe", "transport.timer_slack"], "without DSACK"),
+    ("tail loss probe", &["transport.tail_loss_probe", "transport.timer_slack"], ""),
     (
         "limited transmit and early retransmit",
         &["transport.limited_transmit", "transport.early_retransmit"],
@@ -104,6 +104,10 @@ pub(super) const BEHAVIOURS: &[(&str, &[&str], &str)] = &[
     ("receive offload", &["host.merge_packets", "host.merge_time", "host.merge_flush"], ""),
     ("interrupt coalescing", &["host.coalesce_frames", "host.coalesce_time"], ""),
     ("host's delay and jitter", &["host.delay", "host.jitter"], ""),
-    ("spurious retransmissions undone (F-RTO, Eifel, DSACK)", &[], "none is undone"),
+    (
+        "spurious retransmissions undone (F-RTO, Eifel, DSACK)",
+        &["transport.dsack", "transport.undo", "transport.frto"],
+        "with RACK alone",
+    ),
     ("clock granularity", &[], "timers are exact"),
 ];

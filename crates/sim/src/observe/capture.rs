@@ -217,10 +217,12 @@ fn headers(sent: &Sent) -> Headers {
     let syn = segment.flags.contains(Flags::SYN);
     // A SYN takes number 0, so that payload begins at 1 on both sides.
     let number = |offset: u64| offset.wrapping_add(1) as u32;
+    // Numbers have 32 bits, so that distances below the ACK wrap around to the right ones.
     let block = |b: &SackBlock| {
-        (number(segment.offset + b.start as u64), number(segment.offset + b.end as u64))
+        let start = number(segment.offset);
+        (start.wrapping_add(b.start), start.wrapping_add(b.end))
     };
-    let sack: Vec<(u32, u32)> = segment.sack_blocks().iter().map(block).collect();
+    let sack: Vec<(u32, u32)> = segment.blocks().iter().map(block).collect();
     let tcp = Tcp {
         sequence: match (syn, back) {
             (true, _) => 0,

@@ -15,7 +15,7 @@ pub struct Segment {
     /// are not counted).
     pub stamp: Time,
     /// The first `sacks` are what the receiver holds beyond `offset` (RFC 2018), the
-    /// block that changed last first.
+    /// block that changed last first; before them may be what came twice (RFC 2883).
     pub sack: [SackBlock; MAX_SACKS],
     /// Data: payload in bytes. ACK: the receive window in bytes, where that opens.
     pub len: u32,
@@ -30,7 +30,8 @@ pub struct Segment {
 /// SACK blocks that fit into an ACK beside RFC 7323's timestamps.
 pub const MAX_SACKS: usize = 3;
 
-/// A block of received bytes, as distances from the ACK's `offset`; `end` is excluded.
+/// A block of received bytes, as distances from the ACK's `offset`; `end` is excluded. Distances
+/// to what is below it wrap around.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlock {
     /// Offset of its first byte.
@@ -96,8 +97,29 @@ impl Segment {
         if self.flags.contains(Flags::ACK) { 0 } else { self.len }
     }
 
-    /// Returns the SACK blocks in order.
-    pub fn sack_blocks(&self) -> &[SackBlock] {
+    /// Returns all blocks in order, what came twice among them.
+    pub fn blocks(&self) -> &[SackBlock] {
         &self.sack[..self.sacks as usize]
+    }
+
+    /// Returns the blocks that the receiver holds beyond `offset`, in order.
+    pub fn sack_blocks(&self) -> &[SackBlock] {
+        &self.blocks()[usize::from(self.reports_twice())..]
+    }
+
+    /// Start and end of the data that the receiver has had twice, if the ACK reports some: its first
+    /// block is below `offset`, or lies within the second (RFC 2883, section 4).
+    pub fn twice(&self) -> Option<(u64, u64)> {
+        let at = |distance: u32| self.offset.wrapping_add_signed(i64::from(distance as i32));
+        self.reports_twice().then(|| (at(self.sack[0].start), at(self.sack[0].end)))
+    }
+
+    fn reports_twice(&self) -> bool {
+        match self.blocks() {
+            // A window is smaller than half of the distances (`Transport::check`).
+            [first, ..] if (first.start as i32) < 0 => true,
+            [first, second, ..] => first.start >= second.start && first.end <= second.end,
+            _ => false,
+        }
     }
 }

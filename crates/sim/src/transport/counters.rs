@@ -13,12 +13,14 @@ pub struct Counters {
     pub mark_cuts: u32,
     /// Fast recoveries.
     pub fast_recoveries: u32,
+    /// Cuts that were taken back, since nothing was lost.
+    pub undone: u32,
 }
 
 impl Counters {
     /// A connection on which nothing has happened.
     pub(crate) const NONE: Counters =
-        Counters { timeouts: 0, retransmits: 0, mark_cuts: 0, fast_recoveries: 0 };
+        Counters { timeouts: 0, retransmits: 0, mark_cuts: 0, fast_recoveries: 0, undone: 0 };
 }
 
 /// Counts of a sender, kept apart from it until there is something to count.

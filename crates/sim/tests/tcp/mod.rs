@@ -19,4 +19,5 @@ mod sender;
 mod settings;
 mod slow_start;
 mod timeouts;
+mod undo;
 mod windows;

@@ -108,7 +108,7 @@ fn plain_settings() -> impl Strategy<Value = Transport> {
 }
 
 /// The same settings with another way of finding and repairing losses.
-fn with_repair(settings: Transport, how: (u8, u8, u8, [bool; 5])) -> Transport {
+fn with_repair(settings: Transport, how: (u8, u8, u8, [bool; 7])) -> Transport {
     use {EarlyRetransmit as Early, LossDetection as Loss};
     let (reduction, detection, early, on) = how;
     let sack = settings.sack_blocks > 0;
@@ -125,6 +125,9 @@ fn with_repair(settings: Transport, how: (u8, u8, u8, [bool; 5])) -> Transport {
         timeout_cuts_again: on[2],
         rto_floor: if on[3] { RtoFloor::Variance } else { RtoFloor::Timeout },
         timer_slack: if on[4] { Span::from_ms(2) } else { Span::ZERO },
+        dsack: on[5],
+        undo: on[6],
+        frto: on[0],
         ..settings
     }
 }
@@ -181,7 +184,7 @@ proptest! {
     #[test]
     fn every_byte_is_delivered_once_and_in_order(
         settings in settings(),
-        repair in (0..3_u8, 0..3_u8, 0..3_u8, any::<[bool; 5]>()),
+        repair in (0..3_u8, 0..3_u8, 0..3_u8, any::<[bool; 7]>()),
         handshake in any::<bool>(),
         flows in prop::collection::vec((1..60_000_u64, 0..20_000_u64), 1..4),
         data in prop::collection::vec(fate(), 0..80),

@@ -66,6 +66,12 @@ pub struct Config {
     pub(super) reduction: Reduction,
     pub(super) loss_detection: LossDetection,
     pub(super) lost_in_flight: bool,
+    /// Receivers report data that came twice.
+    pub(super) dsack: bool,
+    /// Needless recoveries are taken back.
+    pub(super) undo: bool,
+    /// A timeout may turn out to be needless.
+    pub(super) frto: bool,
     pub(super) tail_loss_probe: bool,
     pub(super) timer_slack: Span,
     pub(super) limited_transmit: bool,
@@ -236,6 +242,9 @@ impl Config {
             reduction: if about.model { Reduction::AtOnce } else { t.reduction },
             loss_detection: t.loss_detection,
             lost_in_flight: t.lost_in_flight,
+            dsack: t.dsack && t.sack_blocks > 0,
+            undo: t.undo && t.loss_detection == LossDetection::Rack,
+            frto: t.frto,
             tail_loss_probe: t.tail_loss_probe,
             timer_slack: t.timer_slack,
             limited_transmit: t.limited_transmit,

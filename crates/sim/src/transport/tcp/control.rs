@@ -135,6 +135,18 @@ impl Window {
         self.cwnd = cwnd;
     }
 
+    /// Returns the threshold as it stands before a cut: three quarters of a window that has grown
+    /// beyond it, in whole packets (Linux's tcp_current_ssthresh).
+    pub(super) fn threshold(&self) -> f64 {
+        let whole = self.cwnd.floor();
+        self.ssthresh.max((whole / 2.0).floor() + (whole / 4.0).floor())
+    }
+
+    /// A cut is taken back: at least these (Linux's tcp_undo_cwnd_reduction).
+    pub(super) fn restore(&mut self, cwnd: f64, ssthresh: f64) {
+        (self.cwnd, self.ssthresh) = (self.cwnd.max(cwnd), self.ssthresh.max(ssthresh));
+    }
+
     /// Falls to one packet after a timeout with `flight` bytes out; `None` leaves the
     /// threshold.
     pub(super) fn collapse(&mut self, config: &Config, flight: Option<u64>) {
@@ -204,9 +216,8 @@ impl Window {
     /// Half a window for each `rto` of idleness, in whole packets; the threshold remembers three
     /// quarters of what it was (Linux's tcp_cwnd_restart). The control's epoch goes on.
     fn halve(&mut self, config: &Config, idle: Span, rto: Span) {
-        let (whole, least) = (self.cwnd.floor(), config.initial_window.min(self.cwnd));
-        // In whole packets, as `tcp_current_ssthresh` has it: (cwnd >> 1) + (cwnd >> 2).
-        self.ssthresh = self.ssthresh.max((whole / 2.0).floor() + (whole / 4.0).floor());
+        let least = config.initial_window.min(self.cwnd);
+        self.ssthresh = self.threshold();
         let mut left = idle;
         // `tcp_cwnd_restart` takes a timeout off before it looks, hence more than one must be left.
         while left > rto && self.cwnd > least {

@@ -12,6 +12,7 @@ use super::rate::Deliveries;
 use super::reduction::Reduction;
 use super::sender::Sender;
 use super::sent::SentLog;
+use super::undo::Undo;
 use super::{Config, Flags, Segment};
 use switchbed_scenario::transport;
 use switchbed_units::Time;
@@ -52,6 +53,8 @@ pub(super) struct Extras {
     pub(super) rack: Rack,
     /// The tail loss probe that is out.
     pub(super) probe: Option<Probe>,
+    /// The last cut, where it can be taken back.
+    pub(super) undo: Option<Box<Undo>>,
     /// Event that the sender's deadline is for.
     pub(super) timer: Timer,
     /// Delivery-rate samples, where the control asks for them.

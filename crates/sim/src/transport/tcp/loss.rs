@@ -31,7 +31,7 @@ pub(super) enum Phase {
 pub(super) struct Loss {
     pub(super) phase: Phase,
     /// RecoveryPoint: what was sent when the phase began.
-    point: u64,
+    pub(super) point: u64,
     /// HighRxt: all that is missing below it has been sent again in this recovery.
     pub(super) high_rxt: u64,
     /// The first missing segment is to be sent again whatever the window says.
@@ -132,6 +132,11 @@ impl Loss {
     /// Whether a timeout has begun the phase that it is in.
     pub(super) fn timed_out(&self) -> bool {
         self.phase == Phase::Holdoff && self.timeout_at.is_some()
+    }
+
+    /// Nothing is taken for lost any more: the repair was needless.
+    pub(super) fn take_back(&mut self) {
+        (self.phase, self.retransmit_first, self.timeout_at) = (Phase::Disorder, false, None);
     }
 
     /// Timeouts that have found the stream at `una`.

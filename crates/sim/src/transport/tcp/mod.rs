@@ -17,6 +17,7 @@
 //! | `rack` | losses found by time (RFC 8985) |
 //! | `rate` | delivery-rate samples, for controls that steer by a model |
 //! | `probe` | the tail loss probe (RFC 8985) |
+//! | `undo` | needless recoveries taken back: DSACK, Eifel, F-RTO |
 //! | `early` | early retransmit (RFC 5827) |
 //! | `timer` | which of these a sender waits for |
 //! | `reduction` | the window's way down after a cut: PRR (RFC 9937), rate halving |
@@ -33,8 +34,7 @@
 //! | `info` | a sender's state as Linux's `tcp_info` has it |
 //!
 //! Not modelled: FIN, Nagle, a closing receive window, the ACK that ends the
-//! handshake (it rides on the first data), DSACK, taking back spurious retransmissions (F-RTO,
-//! Eifel), RFC 6675's rescue retransmission.
+//! handshake (it rides on the first data), RFC 6675's rescue retransmission.
 
 mod accurate;
 mod config;
@@ -59,6 +59,7 @@ mod rtt;
 mod sender;
 mod sent;
 mod timer;
+mod undo;
 mod usage;
 
 pub use crate::packet::segment::{Flags, MAX_SACKS, SackBlock, Segment};

@@ -3,9 +3,8 @@
 //! ACK tells what is missing: new data, whatever the window says, or the last segment again.
 //!
 //! One probe at a time; after it the retransmission timer runs anew. Of a probe that was the last
-//! segment again, nothing tells whether it or its first sending had arrived (there is no DSACK) but
-//! a duplicate ACK; if none has come before an ACK of later data, it has repaired a loss, and the
-//! window is cut.
+//! segment again, a DSACK (in `undo`) or a duplicate ACK tells that its first sending had arrived,
+//! too. If none has come before an ACK of later data, it has repaired a loss, and the window is cut.
 
 use super::Config;
 use super::Segment;
@@ -19,9 +18,9 @@ use switchbed_units::Time;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Probe {
     /// End of the data sent when the probe was sent (TLP.end_seq).
-    end: u64,
+    pub(super) end: u64,
     /// Whether the probe was the last segment again.
-    again: bool,
+    pub(super) again: bool,
 }
 
 impl Sender {

@@ -4,8 +4,9 @@
 //!
 //! The wait is nothing as long as no reordering was seen and three segments are SACKed or losses
 //! are being repaired; else a quarter of the shortest RTT, at most the smoothed one. What may yet
-//! arrive within the wait is looked at again when a timer says so. Not modelled: DSACK, which makes
-//! the wait longer (section 6.2, step 4).
+//! arrive within the wait is looked at again when a timer says so. Once a round trip, a DSACK of a
+//! retransmission makes the wait a quarter longer, for sixteen recoveries (section 6.2, step 4; Linux:
+//! tcp_rack_update_reo_wnd).
 
 use super::extras::Extras;
 use super::loss::Phase;
@@ -17,6 +18,8 @@ use switchbed_units::{Span, Time};
 
 /// SACKed segments that make a wait needless (RFC 8985's dupthresh).
 const ENOUGH: u64 = 3;
+/// Recoveries for which a longer wait stays (`TCP_RACK_RECOVERY_THRESH`).
+const PERSIST: u8 = 16;
 
 /// State of RACK: the segments that have arrived.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +41,18 @@ pub(super) struct Rack {
     /// When the oldest of the segments was sent that the last ACK SACKed first, of those sent once;
     /// [`Time::NEVER`] without any.
     sacked_at: Time,
+    /// The last ACK told of data that was out at a timeout and was sent once.
+    pub(super) original: bool,
+    /// When the youngest segment was sent that the last ACK told of first, if it told of any.
+    newest: Option<Time>,
+    /// Segments reported as twice so far.
+    pub(super) twice: u32,
+    /// A retransmission was reported as twice, and the wait does not know that yet.
+    too_short: bool,
+    /// Quarters of the shortest RTT that the wait takes, since when, and for how many recoveries more.
+    quarters: u8,
+    longer_since: Time,
+    persist: u8,
 }
 
 impl Default for Rack {
@@ -51,6 +66,13 @@ impl Default for Rack {
             wait: Span::ZERO,
             found: false,
             sacked_at: Time::NEVER,
+            original: false,
+            newest: None,
+            twice: 0,
+            too_short: false,
+            quarters: 1,
+            longer_since: Time::ZERO,
+            persist: 0,
         }
     }
 }
@@ -59,6 +81,7 @@ impl Rack {
     /// A segment has arrived; `first`: an ACK tells that it was its first sending.
     fn arrived(&mut self, segment: &Sent, first: bool, now: Time) {
         let rtt = now.since(segment.at);
+        self.newest = self.newest.max(Some(segment.at));
         if segment.again {
             // The first sending has probably arrived (section 6.2, step 2).
             if first || rtt < self.min_rtt {
@@ -75,6 +98,30 @@ impl Rack {
         self.latest = self.latest.max(segment.nth);
     }
 
+    /// A retransmission came twice: after reordering, the wait was too short.
+    pub(super) fn overtook(&mut self) {
+        self.too_short |= self.reordered;
+    }
+
+    /// Lengthens the wait if it was too short, once a round trip.
+    fn adapt(&mut self, now: Time) {
+        let Some(newest) = self.newest else { return };
+        if newest < self.longer_since {
+            self.too_short = false;
+        }
+        if std::mem::take(&mut self.too_short) {
+            self.quarters = self.quarters.saturating_add(1);
+            (self.longer_since, self.persist) = (now, PERSIST);
+        } else if self.persist == 0 {
+            self.quarters = 1;
+        }
+    }
+
+    /// A recovery has ended.
+    pub(super) fn recovered(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
+    }
+
     /// The wait for reordering.
     fn patience(&self, repairing: bool, sacked: u64, srtt: Option<Span>) -> Span {
         // RFC 8985, section 6.2, step 4: no wait until reordering was seen, once three segments or a
@@ -82,7 +129,7 @@ impl Rack {
         if !self.reordered && (repairing || sacked >= ENOUGH) {
             return Span::ZERO;
         }
-        (self.min_rtt / 4).min(srtt.unwrap_or(Span::ZERO))
+        (self.min_rtt / 4 * u64::from(self.quarters)).min(srtt.unwrap_or(Span::ZERO))
     }
 }
 
@@ -96,14 +143,18 @@ impl Sender {
             return;
         }
         (rack.found, rack.sacked_at) = (false, Time::NEVER);
+        (rack.original, rack.newest) = (false, None);
+        let timed_out = self.loss.as_ref().filter(|loss| loss.timed_out());
+        let point = timed_out.map_or(0, |loss| loss.point);
         // From the lowest up, lest those that one ACK tells of seem to have overtaken each other.
         log.acknowledge(una, |segment| {
             let first = config.every_ack_timed && ack.stamp < segment.at;
             rack.arrived(segment, first, now);
+            rack.original |= !segment.again && segment.end <= point;
         });
         let sacked = self.loss.as_ref().map(|loss| loss.sacked());
         let mut blocks = ack.sack;
-        let blocks = &mut blocks[..ack.sacks as usize];
+        let blocks = &mut blocks[ack.sacks as usize - ack.sack_blocks().len()..ack.sacks as usize];
         blocks.sort_unstable_by_key(|block| block.start);
         for block in blocks {
             let mut at = (ack.offset + block.start as u64).max(una);
@@ -117,11 +168,13 @@ impl Sender {
                     rack.arrived(segment, false, now);
                     if !segment.again {
                         rack.sacked_at = rack.sacked_at.min(segment.at);
+                        rack.original |= segment.end <= point;
                     }
                 });
                 at = to;
             }
         }
+        rack.adapt(now);
     }
 
     /// SACKs of an ACK of nothing new are an RTT sample; answers whether they restart the timer: those
@@ -211,9 +264,16 @@ impl Sender {
         let Some((start, len)) = extras.log.first_lost() else {
             return self.poll_new(config, in_flight, now);
         };
+        if self.new_first() {
+            let new = self.poll_new(config, in_flight, now);
+            if new.is_some() || self.sent_new() {
+                return new;
+            }
+        }
         if !first && in_flight + len > self.window.bytes(config) {
             return None;
         }
+        self.note_again(now);
         Some(self.send_again(config, start, len, now))
     }
 }

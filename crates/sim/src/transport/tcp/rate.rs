@@ -312,7 +312,7 @@ impl Sender {
         rates.lost_before = rates.lost;
         rates.acknowledged(una, now);
         let mut blocks = ack.sack;
-        let blocks = &mut blocks[..ack.sacks as usize];
+        let blocks = &mut blocks[ack.sacks as usize - ack.sack_blocks().len()..ack.sacks as usize];
         blocks.sort_unstable_by_key(|block| block.start);
         for block in blocks {
             let mut at = (ack.offset + u64::from(block.start)).max(una);

@@ -167,8 +167,11 @@ impl Receiver {
             pace.sent(config, self.next);
             ack = self.offering(ack);
         }
-        if let Some(beyond) = &self.beyond {
+        if let Some(beyond) = &mut self.beyond {
             beyond.report(&mut ack, config.sack_blocks as usize);
+            if beyond.ranges.is_empty() {
+                self.beyond = None;
+            }
         }
         ack.marked = self.marked;
         Some(ack)
@@ -284,11 +287,15 @@ impl Receiver {
         self.ack_now = true;
         let (start, end) = (segment.offset, segment.offset + segment.len as u64);
         if start > self.next {
-            self.beyond.get_or_insert_with(|| Box::new(Beyond::new())).hold(start, end);
+            self.beyond().hold(start, end, config.dsack);
             return;
         }
         if end <= self.next && config.paced_acks {
             self.pace(config).repeated(config);
+        }
+        if config.dsack && start < self.next {
+            // Linux's tcp_dsack_set: only the part that has been here.
+            self.beyond().twice = Some((start, end.min(self.next)));
         }
         self.next = self.next.max(end);
         if let Some(beyond) = &mut self.beyond {
@@ -299,28 +306,37 @@ impl Receiver {
                 self.next = end;
                 beyond.ranges.remove_below(end);
             }
-            if beyond.ranges.is_empty() {
+            if beyond.ranges.is_empty() && beyond.twice.is_none() {
                 self.beyond = None;
             }
         }
     }
+
+    fn beyond(&mut self) -> &mut Beyond {
+        self.beyond.get_or_insert_with(|| Box::new(Beyond::new()))
+    }
 }
 
-/// Data that came out of order, with SACK's record of it.
+/// Data that came out of order or twice, with SACK's record of it.
 #[derive(Clone, Debug)]
 struct Beyond {
     ranges: Ranges,
     /// A byte in each of the blocks that changed last, the newest first.
     recent: [u64; MAX_SACKS],
+    /// Start and end of data that came twice, until the next ACK reports it.
+    twice: Option<(u64, u64)>,
 }
 
 impl Beyond {
     fn new() -> Beyond {
-        Beyond { ranges: Ranges::default(), recent: [0; MAX_SACKS] }
+        Beyond { ranges: Ranges::default(), recent: [0; MAX_SACKS], twice: None }
     }
 
-    /// Keeps `[start, end)`.
-    fn hold(&mut self, start: u64, end: u64) {
+    /// Keeps `[start, end)`; notes it if all of it is here already.
+    fn hold(&mut self, start: u64, end: u64, dsack: bool) {
+        if dsack && self.ranges.containing(start).is_some_and(|held| held.1 >= end) {
+            self.twice = Some((start, end));
+        }
         self.ranges.insert(start, end);
         let block = self.ranges.containing(start);
         let in_block = |at: u64| block.is_some_and(|(s, e)| s <= at && at < e);
@@ -330,9 +346,16 @@ impl Beyond {
         self.recent[0] = start;
     }
 
-    /// Writes up to `most` blocks into `ack`: the ones that changed last (RFC 2018,
-    /// section 4), then the lowest.
-    fn report(&self, ack: &mut Segment, most: usize) {
+    /// Writes up to `most` blocks into `ack`: what came twice (RFC 2883), the ones that changed last
+    /// (RFC 2018, section 4), then the lowest.
+    fn report(&mut self, ack: &mut Segment, most: usize) {
+        if let Some((start, end)) = self.twice.take() {
+            // Below the ACK, distances wrap around.
+            let distance = |at: u64| at.wrapping_sub(ack.offset) as u32;
+            ack.sack[0] = SackBlock { start: distance(start), end: distance(end) };
+            ack.sacks = 1;
+        }
+        let first = ack.sacks as usize;
         let recent = self.recent.iter().filter_map(|&at| self.ranges.containing(at));
         for (start, end) in recent.chain(self.ranges.iter()) {
             let n = ack.sacks as usize;
@@ -342,7 +365,7 @@ impl Beyond {
             let offset = |at: u64| (at - ack.offset) as u32;
             let block = SackBlock { start: offset(start), end: offset(end) };
             // A block may have merged with one that is reported already.
-            if !ack.sack[..n].contains(&block) {
+            if !ack.sack[first..n].contains(&block) {
                 ack.sack[n] = block;
                 ack.sacks += 1;
             }

@@ -13,10 +13,14 @@ impl Sender {
     /// belongs to a fast recovery, in which the window does not grow.
     #[cold]
     pub(super) fn repair(&mut self, config: &Config, ack: &Segment, acked: u64, now: Time) -> bool {
+        self.consider_undo(config, ack, true);
         let loss = self.loss.get_or_insert_with(|| Box::new(Loss::new()));
         let recovering = loss.phase == Phase::Recovery;
         loss.advance(config, acked, self.una);
         loss.record(ack, self.una);
+        if recovering && loss.phase != Phase::Recovery {
+            self.note_recovered();
+        }
         self.find_losses(config, now);
         recovering
     }
@@ -24,6 +28,7 @@ impl Sender {
     /// An ACK of nothing new while data is out.
     #[cold]
     pub(super) fn repair_duplicate(&mut self, config: &Config, ack: &Segment, now: Time) {
+        self.consider_undo(config, ack, false);
         let loss = self.loss.get_or_insert_with(|| Box::new(Loss::new()));
         // With SACK, only an ACK that tells something new counts (RFC 6675, section 2).
         let told = !config.sack() || loss.record(ack, self.una);
@@ -56,7 +61,9 @@ impl Sender {
         loss.begin_recovery(self.una, end);
         self.tally().counters.fast_recoveries += 1;
         let prior = self.window.packets(config);
-        if (self.una >= self.cut_end && !reducing) || config.loss_adds_to_mark {
+        let cuts = (self.una >= self.cut_end && !reducing) || config.loss_adds_to_mark;
+        self.note_cut(config, cuts.then(|| self.before_cut()));
+        if cuts {
             self.window.cut_for_loss(config, self.sent - self.una);
             self.tell_cut = config.ecn;
         }
@@ -72,10 +79,15 @@ impl Sender {
         let flight = self.sent - self.una;
         let loss = self.loss.get_or_insert_with(|| Box::new(Loss::new()));
         let again = self.una < self.cut_end && loss.phase != Phase::Holdoff;
+        let begins = loss.phase == Phase::Disorder;
         let first = loss.timeout(self.una, self.sent, now);
         let keep = !first
             || (again && !config.timeout_cuts_again)
             || (self.cut_by_mark && config.timeout_after_cut_keeps_ssthresh);
+        if !keep {
+            self.note_cut(config, Some(self.before_cut()));
+        }
+        self.watch_timeout(config.frto && (begins || !first));
         if let Some(extras) = &mut self.extras {
             (extras.reduction, extras.probe) = (None, None);
         }

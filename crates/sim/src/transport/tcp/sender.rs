@@ -270,6 +270,9 @@ impl Sender {
             if config.by_model {
                 self.note_deliveries(ack, now);
             }
+            if ack.sacks > 0 {
+                self.note_twice(config, ack, self.una - acked);
+            }
             self.log_arrivals(config, ack, now);
             self.judge_probe(config, false);
         }
@@ -579,9 +582,10 @@ impl Sender {
     #[cold]
     fn on_duplicate(&mut self, config: &Config, ack: &Segment, now: Time) {
         self.note_offer(config, ack);
+        self.note_twice(config, ack, self.una);
         self.judge_probe(config, ack.offset == self.una && ack.sacks == 0);
         if self.una == self.sent || ack.flags.contains(Flags::SYN) {
-            return;
+            return self.consider_undo(config, ack, false);
         }
         let marked = match &mut self.extras {
             // One that is older than the last tells nothing new.

@@ -167,6 +167,23 @@ impl SentLog {
         }
     }
 
+    /// Nothing is taken for lost any more.
+    pub(super) fn take_back(&mut self) {
+        for segment in &mut self.segments {
+            if segment.fate == Fate::Lost {
+                segment.fate = Fate::Out;
+            }
+            segment.was_lost = false;
+        }
+        self.lost = 0;
+    }
+
+    /// Counts the segments from `from` to `to` that were sent more than once.
+    pub(super) fn again(&self, from: u64, to: u64) -> u32 {
+        let found = self.segments.range(self.at(from)..).take_while(|segment| segment.end <= to);
+        found.filter(|segment| segment.again).count() as u32
+    }
+
     /// Bytes taken for lost and not sent again.
     pub(super) fn lost(&self) -> u64 {
         self.lost

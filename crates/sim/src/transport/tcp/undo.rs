@@ -1,0 +1,228 @@
+//! Needless recoveries, taken back as Linux 6.x does it (net/ipv4/tcp_input.c).
+//!
+//! A cut keeps what it cut: window, threshold, where the stream was, and what has been sent again since. It
+//! is taken back (`tcp_undo_cwnd_reduction`) once an ACK shows that nothing was lost, in one of three ways.
+//! - DSACK (RFC 2883): as much has come twice as was sent again (`tcp_try_undo_dsack`).
+//! - Eifel (RFC 4015): an ACK of new data echoes a time stamp from before the first retransmission
+//!   (`tcp_packet_delayed`). Linux's stamps count milliseconds, so that less than one is not seen.
+//! - F-RTO (RFC 5682, with SACK): after a timeout, data arrives that was out then and was sent once. The
+//!   ACK of the first retransmission lets new data out to see that (`tcp_process_loss`).
+//!
+//! Linux counts what came twice into what PRR lets out; that is left out here.
+
+use super::Config;
+use super::Segment;
+use super::loss::Phase;
+use super::sender::Sender;
+use switchbed_units::{Span, Time};
+
+/// Resolution of Linux's time stamps (`TCP_TS_HZ`).
+const TICK: Span = Span::from_ms(1);
+
+/// What the last cut would need to be taken back.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Undo {
+    /// SND.UNA at the cut; `None` once the cut is taken back or cannot be (`undo_marker`).
+    marker: Option<u64>,
+    /// Segments sent again since and not reported as twice; `None` before there is one
+    /// (`undo_retrans`, -1).
+    again: Option<u32>,
+    /// When the first of them was sent; [`Time::NEVER`] before (`retrans_stamp`).
+    first: Time,
+    cwnd: f64,
+    /// 0: the threshold stays (`prior_ssthresh`).
+    ssthresh: f64,
+    /// A timeout may have been needless (`frto`).
+    watching: bool,
+    /// New data goes out before what is taken for lost (`REXMIT_NEW`).
+    new_first: bool,
+}
+
+impl Undo {
+    /// Whether an ACK of new data with this stamp is of data that was merely late.
+    fn late(&self, stamp: Time) -> bool {
+        let tick = |at: Time| at.as_ps() / TICK.as_ps();
+        // Before the first retransmission, nothing but lateness can explain it.
+        self.first == Time::NEVER || (stamp != Time::NEVER && tick(stamp) < tick(self.first))
+    }
+}
+
+impl Sender {
+    /// The window, and the threshold that a cut now would replace.
+    pub(super) fn before_cut(&self) -> (f64, f64) {
+        let ssthresh =
+            if self.reducing() { self.window.ssthresh() } else { self.window.threshold() };
+        (self.window.cwnd(), ssthresh)
+    }
+
+    /// A recovery begins; `cut`: window and threshold before, if it cuts them.
+    pub(super) fn note_cut(&mut self, config: &Config, cut: Option<(f64, f64)>) {
+        let una = self.una;
+        let Some(extras) = self.extras.as_mut().filter(|_| config.undo) else { return };
+        let out = extras.log.fates().retransmitted;
+        let probe = u32::from(extras.probe.is_some_and(|probe| probe.again));
+        let (cwnd, ssthresh) = cut.unwrap_or((0.0, 0.0));
+        extras.undo = Some(Box::new(Undo {
+            marker: Some(una),
+            again: Some(out + probe).filter(|&again| again > 0),
+            first: Time::NEVER,
+            cwnd,
+            ssthresh,
+            watching: false,
+            new_first: false,
+        }));
+    }
+
+    /// A timeout begins, or goes on with, the repair: F-RTO looks whether it was needless, unless a fast
+    /// recovery was under way (RFC 5682, section 3.1, step 1).
+    pub(super) fn watch_timeout(&mut self, watching: bool) {
+        if let Some(undo) = self.undo() {
+            (undo.watching, undo.new_first) = (watching, false);
+        }
+    }
+
+    /// A segment is sent again in a repair.
+    pub(super) fn note_again(&mut self, now: Time) {
+        if let Some(undo) = self.undo() {
+            undo.again = Some(undo.again.unwrap_or(0) + 1);
+            undo.first = undo.first.min(now);
+        }
+    }
+
+    /// A fast recovery has ended.
+    pub(super) fn note_recovered(&mut self) {
+        if let Some(extras) = &mut self.extras {
+            extras.rack.recovered();
+        }
+    }
+
+    fn undo(&mut self) -> Option<&mut Undo> {
+        self.extras.as_mut()?.undo.as_deref_mut()
+    }
+
+    /// An ACK reports data that came twice, with the stream at `una` before it
+    /// (`tcp_check_dsack`, `tcp_dsack_seen`).
+    #[cold]
+    pub(super) fn note_twice(&mut self, config: &Config, ack: &Segment, una: u64) {
+        let retransmits = self.counters().retransmits;
+        let (Some((from, to)), Some(extras)) = (ack.twice(), &mut self.extras) else { return };
+        if from >= to || to > self.sent {
+            return;
+        }
+        let packets = u32::try_from((to - from).div_ceil(config.mss.into())).unwrap_or(u32::MAX);
+        extras.rack.twice = extras.rack.twice.saturating_add(packets);
+        if extras.rack.twice > retransmits {
+            // The network, not the sender, has doubled something.
+            return;
+        }
+        let probe = extras.probe.filter(|probe| probe.again && packets == 1 && probe.end == to);
+        if probe.is_some() {
+            // Both of the probe's sendings have arrived.
+            extras.probe = None;
+        } else {
+            extras.rack.overtook();
+        }
+        let above = if to > una { extras.log.again(from, to) } else { packets };
+        if let Some(undo) = &mut extras.undo
+            && undo.marker.is_some_and(|marker| to > marker)
+        {
+            undo.again = undo.again.map(|again| again.saturating_sub(above));
+        }
+    }
+
+    /// Takes the last cut back if an ACK shows that it was needless; `advanced`: it is of new data. The
+    /// log knows what it tells, the scoreboard does not yet.
+    #[cold]
+    pub(super) fn consider_undo(&mut self, config: &Config, ack: &Segment, advanced: bool) {
+        let Some(undo) = self.undo().filter(|undo| undo.marker.is_some()) else { return };
+        undo.new_first = false;
+        let all_twice = undo.again == Some(0);
+        let late = advanced && config.every_ack_timed && undo.late(ack.stamp);
+        let watching = undo.watching;
+        let Some(loss) = &self.loss else {
+            return if all_twice {
+                self.take_cut_back(config, false)
+            };
+        };
+        let over = self.una >= loss.point;
+        match loss.phase {
+            Phase::Disorder if all_twice => self.take_cut_back(config, false),
+            Phase::Disorder => {}
+            Phase::Recovery if all_twice || (late && over) => self.take_cut_back(config, false),
+            // A retransmission that is out may be what the receiver has had first (tcp_try_undo_partial).
+            Phase::Recovery if late && self.retransmitted() == 0 => {
+                self.take_cut_back(config, true)
+            }
+            Phase::Recovery => {}
+            Phase::Holdoff if advanced && (all_twice || late) => self.take_cut_back(config, true),
+            Phase::Holdoff if !watching => {}
+            Phase::Holdoff if self.original_arrived() => self.take_cut_back(config, true),
+            Phase::Holdoff => self.watch(config, ack, advanced),
+        }
+    }
+
+    /// F-RTO's look at an ACK that tells of nothing that was out at the timeout and sent once.
+    fn watch(&mut self, config: &Config, ack: &Segment, advanced: bool) {
+        let (una, sent, new) = (self.una, self.sent, self.unsent().min(config.mss.into()));
+        let room = new > 0 && self.takes(config, self.nxt + new);
+        let Some(loss) = &mut self.loss else { return };
+        let (mut watching, mut new_first) = (true, false);
+        if sent > loss.point {
+            // Step 3.a: what was sent since has overtaken the rest: that is lost.
+            watching = advanced && ack.sack_blocks().is_empty();
+        } else if advanced && una < loss.point {
+            // Step 2.b: whether the rest arrives shows when new data does.
+            loss.point = sent;
+            (watching, new_first) = (room, room);
+        }
+        if let Some(undo) = self.undo() {
+            (undo.watching, undo.new_first) = (watching, new_first);
+        }
+    }
+
+    fn retransmitted(&self) -> u32 {
+        self.extras.as_ref().map_or(0, |extras| extras.log.fates().retransmitted)
+    }
+
+    fn original_arrived(&self) -> bool {
+        self.extras.as_ref().is_some_and(|extras| extras.rack.original)
+    }
+
+    /// Window and threshold are as if the last cut had not been (`tcp_undo_cwnd_reduction`); `none_lost`:
+    /// nothing is taken for lost any more either.
+    fn take_cut_back(&mut self, config: &Config, none_lost: bool) {
+        let Some(extras) = &mut self.extras else { return };
+        let Some(undo) = extras.undo.as_deref_mut() else { return };
+        (undo.marker, undo.watching) = (None, false);
+        let (cwnd, ssthresh) = (undo.cwnd, undo.ssthresh);
+        extras.reduction = None;
+        if none_lost {
+            extras.log.take_back();
+        }
+        if let Some(loss) = &mut self.loss {
+            loss.take_back();
+        }
+        if !config.by_model && ssthresh > 0.0 {
+            self.window.restore(cwnd, ssthresh);
+            self.tell_cut = false;
+        }
+        // The next loss or mark cuts again.
+        self.cut_end = self.una;
+        self.tally().counters.undone += 1;
+    }
+
+    /// Whether new data goes out before what is taken for lost.
+    pub(super) fn new_first(&self) -> bool {
+        let undo = self.extras.as_ref().and_then(|extras| extras.undo.as_deref());
+        undo.is_some_and(|undo| undo.new_first)
+    }
+
+    /// New data has gone out since F-RTO asked for it; else the conventional repair goes on.
+    pub(super) fn sent_new(&mut self) -> bool {
+        if self.loss.as_ref().is_some_and(|loss| self.sent > loss.point) {
+            return true;
+        }
+        self.watch_timeout(false);
+        false
+    }
+}
