@@ -171,11 +171,12 @@ SECONDS: dict[str, dict[str, Any]] = {
         "curve": "exact",
         "data_retries_by": "timeouts",
         "tail_loss_probe": False,
+        "undo": False,
     },
 }
 """Rules of the kernel that have seconds of their own, which no key scales: segments of 1/1024 s,
-HyStart's milliseconds, CUBIC's jiffies, retries counted from 200 ms, probes' clock of 1 us. Without
-them a run has no scale."""
+HyStart's milliseconds, CUBIC's jiffies, retries counted from 200 ms, probes' clock of 1 us, time
+stamps of 1 ms. Without them a run has no scale."""
 
 
 UNWRITTEN: dict[str, dict[str, str]] = {
@@ -203,6 +204,9 @@ SILENCE_S = 5e-3
 def has_seconds(case: Case, simulated_s: object) -> bool:
     """Whether a rule's own time, which no key scales, is within the run."""
     assert isinstance(simulated_s, float)
+    if case.get("transport") in ("bbr", "bbr3"):
+        # Their rates are of whole microseconds, their gains and probes have seconds.
+        return True
     return case.get("memory") == "fab" and simulated_s > SILENCE_S / 2
 
 

@@ -19,7 +19,7 @@ use switchbed_units::{Span, Time};
 /// Resolution of Linux's time stamps (`TCP_TS_HZ`).
 const TICK: Span = Span::from_ms(1);
 
-/// What the last cut would need to be taken back.
+/// The last cut, with all that taking it back needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Undo {
     /// SND.UNA at the cut; `None` once the cut is taken back or cannot be (`undo_marker`).
