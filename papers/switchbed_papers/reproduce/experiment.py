@@ -142,11 +142,18 @@ def _row(job: Job, store: Store) -> Row:
     )
 
 
+ADDED = {"dsack": False, "undo": False, "frto": False}
+"""Keys of `[transport]` that came after the first rows, with the values that change no run."""
+
+
 def digest(plan: Plan) -> str:
     """Return a hash that is equal for runs of one scenario. It covers the resolved text without the
     profile's name and the paths of lists, which differ between machines."""
     scenario = json.loads(plan.scenario)
     scenario["host"].pop("profile", None)
+    for key, value in ADDED.items():
+        if scenario["transport"].get(key) == value:
+            del scenario["transport"][key]
     for source in scenario["traffic"]:
         # A list by what is in it, for the same reason.
         if "file" in source:
