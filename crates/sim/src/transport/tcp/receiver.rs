@@ -286,16 +286,15 @@ impl Receiver {
         // RFC 5681, section 4.2: at once, whether the segment opens a gap or fills one.
         self.ack_now = true;
         let (start, end) = (segment.offset, segment.offset + segment.len as u64);
+        if config.dsack {
+            self.note_twice(start, end);
+        }
         if start > self.next {
-            self.beyond().hold(start, end, config.dsack);
+            self.beyond().hold(start, end);
             return;
         }
         if end <= self.next && config.paced_acks {
             self.pace(config).repeated(config);
-        }
-        if config.dsack && start < self.next {
-            // Linux's tcp_dsack_set: only the part that has been here.
-            self.beyond().twice = Some((start, end.min(self.next)));
         }
         self.next = self.next.max(end);
         if let Some(beyond) = &mut self.beyond {
@@ -308,6 +307,24 @@ impl Receiver {
             }
             if beyond.ranges.is_empty() && beyond.twice.is_none() {
                 self.beyond = None;
+            }
+        }
+    }
+
+    /// Notes what of a segment is here already: what is in order, or else the first part that is not, as
+    /// far as parts touch (Linux's tcp_dsack_set, tcp_dsack_extend).
+    fn note_twice(&mut self, start: u64, end: u64) {
+        if start < self.next {
+            self.beyond().twice = Some((start, end.min(self.next)));
+        }
+        let Some(Beyond { ranges, twice, .. }) = self.beyond.as_deref_mut() else { return };
+        for (from, to) in ranges.iter().take_while(|range| range.0 < end) {
+            let (from, to) = (from.max(start), to.min(end));
+            match twice {
+                _ if from >= to => {}
+                None => *twice = Some((from, to)),
+                Some(first) if from <= first.1 => first.1 = first.1.max(to),
+                Some(_) => {}
             }
         }
     }
@@ -332,11 +349,8 @@ impl Beyond {
         Beyond { ranges: Ranges::default(), recent: [0; MAX_SACKS], twice: None }
     }
 
-    /// Keeps `[start, end)`; notes it if all of it is here already.
-    fn hold(&mut self, start: u64, end: u64, dsack: bool) {
-        if dsack && self.ranges.containing(start).is_some_and(|held| held.1 >= end) {
-            self.twice = Some((start, end));
-        }
+    /// Keeps `[start, end)`.
+    fn hold(&mut self, start: u64, end: u64) {
         self.ranges.insert(start, end);
         let block = self.ranges.containing(start);
         let in_block = |at: u64| block.is_some_and(|(s, e)| s <= at && at < e);
