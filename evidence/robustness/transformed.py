@@ -205,7 +205,7 @@ def has_seconds(case: Case, simulated_s: object) -> bool:
     """Whether a rule's own time, which no key scales, is within the run."""
     assert isinstance(simulated_s, float)
     if case.get("transport") in ("bbr", "bbr3"):
-        # Their rates are of whole microseconds, their gains and probes have seconds.
+        # BBR has rates of whole microseconds; its gains and probes have seconds.
         return True
     return case.get("memory") == "fab" and simulated_s > SILENCE_S / 2
 
