@@ -1,15 +1,17 @@
 """A host of a lab: runs inside a network namespace, told what to do by lines of JSON on its
 standard input. When that closes it ends, so that no host outlives its lab.
 
-It is a program of its own (`python agent.py`) and imports nothing of the package: a lab
-starts many. Times are the monotonic clock's, which all namespaces share.
+It is a program of its own (`python agent.py reno cubic`, the congestion controls of its sockets)
+and imports nothing of the package: a lab starts many. Times are the monotonic clock's, which all
+namespaces share.
 
 | line | does |
 | --- | --- |
-| `{"send": {"flow", "to", "size", "dscp", "at", "until", "fresh"}}` | one flow to a host; \
-size null: until then; in the order of `at` |
-| `{"ask": {"flow", "from", "size", "dscp", "request", "at", "fresh"}}` | a request of so many \
-bytes, which a host answers with a flow; in the order of `at` with the others |
+| `{"send": {"flow", "to", "size", "dscp", "at", "until", "fresh", "control", "other"}}` | one \
+flow to a host; size null: until then; in the order of `at`; `control` is the congestion control \
+of this end, `other` that of the other end |
+| `{"ask": {"flow", "from", "size", "dscp", "request", "at", "fresh", "control", "other"}}` | a \
+request of so many bytes, which a host answers with a flow; in the order of `at` with the others |
 | `{"ping": {"to", "dscp", "size", "every", "from", "until"}}` | echo requests, ECN-capable |
 | `{"iperf3": {"flow", "to", "port", "dscp", "control", "at", "until"}}` | a flow by iperf3 |
 | `{"iperf3-server": {"flow", "port", "at"}}` | the other end of it |
@@ -38,11 +40,14 @@ from queue import SimpleQueue
 from typing import Any
 
 PORT = 5001
+"""Port of the first congestion control, which the others' follow."""
 HEADER = struct.Struct("!QQIB")
 """A flow's or request's first bytes: the flow's size and number; of a request its own size, else
 nothing, and the DSCP of the answer."""
 ENDLESS = 2**64 - 1
 CHUNK = bytes(64 << 10)
+CONTROL_BYTES = 16
+"""Longest name of a congestion control (`TCP_CA_NAME_MAX`)."""
 INTERVAL_S = 0.1
 """Shortest interval that iperf3 reports."""
 LAST_WORDS_S = 4.0
@@ -56,9 +61,11 @@ LATE_S = 0.3
 
 
 class Received:
-    """Bytes of flows that have arrived."""
+    """Bytes of flows that have arrived, and the congestion controls of those that were sent."""
 
     def __init__(self) -> None:
+        self.controls: dict[int, str] = {}
+        """The congestion control of each flow's sender, as its socket has it."""
         self.bins: dict[int, dict[int, int]] = {}
         """Bytes of each flow by bin of the monotonic clock."""
         self.ends: dict[int, float] = {}
@@ -85,16 +92,19 @@ def _count(bins: dict[int, int], n: int) -> None:
 
 
 class Server:
-    """Takes flows in, and answers the end of each with a byte; answers requests with flows."""
+    """Takes flows in, and answers the end of each with a byte; answers requests with flows. It has
+    a port for each congestion control: a connection has that of the socket that listens."""
 
-    def __init__(self, received: Received) -> None:
+    def __init__(self, received: Received, ports: dict[str, int]) -> None:
         self._received = received
-        self._listener = socket.create_server(("", PORT), backlog=1024)
-        threading.Thread(target=self._accept, daemon=True).start()
+        for control, port in ports.items():
+            listener = socket.create_server(("", port), backlog=1024)
+            _set_control(listener, control)
+            threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
 
-    def _accept(self) -> None:
+    def _accept(self, listener: socket.socket) -> None:
         while True:
-            stream, _ = self._listener.accept()
+            stream, _ = listener.accept()
             threading.Thread(target=self._serve, args=(stream,), daemon=True).start()
 
     def _serve(self, stream: socket.socket) -> None:
@@ -108,6 +118,7 @@ class Server:
                     if request:
                         _exactly(stream, request - HEADER.size)
                         _set_dscp(stream, dscp)
+                        self._received.controls[flow] = _control_of(stream)
                         _send(stream, size)
                     else:
                         self._received.take(stream, size, flow, HEADER.size)
@@ -115,6 +126,16 @@ class Server:
                         stream.sendall(b"\0")
             except OSError:
                 return
+
+
+def _set_control(stream: socket.socket, control: str) -> None:
+    # With CAP_NET_ADMIN also one that `tcp_allowed_congestion_control` leaves out.
+    stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
+
+
+def _control_of(stream: socket.socket) -> str:
+    found = stream.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, CONTROL_BYTES)
+    return found.split(b"\0")[0].decode()
 
 
 def _set_dscp(stream: socket.socket, dscp: int) -> None:
@@ -138,15 +159,21 @@ def _exactly(stream: socket.socket, n: int) -> bytes:
     return found
 
 
+Pool = tuple[str, int | None, str, str]
+"""Connections that can replace each other: address, DSCP (`None`: any), and both congestion
+controls, this end's first."""
+
+
 class Client:
     """Sends flows, and asks for them."""
 
-    def __init__(self, received: Received) -> None:
+    def __init__(self, received: Received, ports: dict[str, int]) -> None:
         self.flows: list[dict[str, Any]] = []
+        self._ports = ports
         self.left = 0
         """Flows that were ordered and have not ended."""
         self._received = received
-        self._idle: dict[tuple[str, int | None], list[tuple[int, socket.socket]]] = {}
+        self._idle: dict[Pool, list[tuple[int, socket.socket]]] = {}
         """With their numbers: the oldest is used first, as in the simulator."""
         self._numbers = count()
         self._orders: SimpleQueue[tuple[str, dict[str, Any]]] = SimpleQueue()
@@ -182,8 +209,9 @@ class Client:
 
     def _send(self, order: dict[str, Any], result: dict[str, Any]) -> None:
         """One flow, on a connection that is idle or a new one."""
-        key = (order["to"], order["dscp"])
+        key = (order["to"], order["dscp"], order["control"], order["other"])
         number, stream = self._connection(key, order["dscp"], fresh=order["fresh"])
+        self._received.controls[order["flow"]] = _control_of(stream)
         size = order["size"]
         # 2^64 - 1 stands for no end: the server reads on until the sender closes.
         stream.sendall(HEADER.pack(ENDLESS if size is None else size, order["flow"], 0, 0))
@@ -200,7 +228,7 @@ class Client:
         """One request, on any connection to that host that is idle or on a new one, and its
         answer."""
         # Answers have their own DSCP, set by the server: one pool serves all classes.
-        key = (order["from"], None)
+        key = (order["from"], None, order["control"], order["other"])
         number, stream = self._connection(key, order["dscp"], fresh=order["fresh"])
         # A request carries a header, which is its least.
         request = max(order["request"], HEADER.size)
@@ -210,9 +238,7 @@ class Client:
         result["end"] = self._received.ends[order["flow"]]
         self._rest(key, number, stream)
 
-    def _connection(
-        self, key: tuple[str, int | None], dscp: int, *, fresh: bool
-    ) -> tuple[int, socket.socket]:
+    def _connection(self, key: Pool, dscp: int, *, fresh: bool) -> tuple[int, socket.socket]:
         with self._lock:
             idle = self._idle.get(key)
             if idle and not fresh:
@@ -224,11 +250,13 @@ class Client:
         stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         _set_dscp(stream, dscp)
         number = next(self._numbers)
+        host, _, control, other = key
+        _set_control(stream, control)
         # Outside of the lock: a handshake may take an RTO.
-        stream.connect((key[0], PORT))
+        stream.connect((host, self._ports[other]))
         return number, stream
 
-    def _rest(self, key: tuple[str, int | None], number: int, stream: socket.socket) -> None:
+    def _rest(self, key: Pool, number: int, stream: socket.socket) -> None:
         with self._lock:
             heappush(self._idle.setdefault(key, []), (number, stream))
 
@@ -406,9 +434,11 @@ def main() -> None:
     with contextlib.suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(PRIORITY))
     received, prober, watcher = Received(), Prober(), Watcher()
-    client = Client(received)
+    # Every host has the same list.
+    ports = {control: PORT + nth for nth, control in enumerate(sys.argv[1:])}
+    client = Client(received, ports)
     iperf3 = Iperf3(received)
-    Server(received)
+    Server(received, ports)
     threading.Thread(target=client.run, daemon=True).start()
     others = {"ping": prober.ping, "watch": watcher.watch}
     print(json.dumps({"ready": os.getpid()}), flush=True)
@@ -422,6 +452,7 @@ def main() -> None:
                     flow: sorted(bins.items()) for flow, bins in list(received.bins.items())
                 },
                 "ends": dict(received.ends),
+                "controls": dict(received.controls),
                 "errors": iperf3.errors,
                 "pings": prober.replies,
                 "readings": watcher.readings,

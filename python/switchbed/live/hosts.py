@@ -27,9 +27,10 @@ def station(host: int) -> str:
 
 @dataclass(frozen=True)
 class Tcp:
-    """Settings of TCP on the hosts."""
+    """Settings of TCP in a host's namespace."""
 
     congestion_control: str
+    """Congestion control of sockets that choose none."""
     ecn: bool
     mtu: int
     initial_window: int
@@ -50,9 +51,9 @@ class Tcp:
     """A connection that was idle for a timeout begins with its initial window again."""
 
 
-def configure(namespaces: Sequence[str], interfaces: Sequence[str], tcp: Tcp) -> None:
+def configure(namespaces: Sequence[str], interfaces: Sequence[str], each: Sequence[Tcp]) -> None:
     """Sets every host's addresses, neighbours (no ARP among the measured frames) and TCP."""
-    for host, (netns, interface) in enumerate(zip(namespaces, interfaces, strict=True)):
+    for host, (netns, interface, tcp) in enumerate(zip(namespaces, interfaces, each, strict=True)):
         system.run(["ip", "netns", "exec", netns, "sh", "-e"], text=_sysctls(tcp))
         route = f"route replace {NETWORK}.0.0/16 dev {interface} initcwnd {tcp.initial_window} "
         route += f"initrwnd {tcp.initial_receive_window} window {tcp.receive_window * tcp.mss}"
@@ -90,7 +91,6 @@ def _sysctls(tcp: Tcp) -> str:
     tuned = tcp.initial_receive_window < tcp.receive_window
     at_first = min(LINUX_RMEM, received) if tuned else received
     values = {
-        "net/ipv4/tcp_congestion_control": tcp.congestion_control,
         "net/ipv4/tcp_ecn": int(tcp.ecn),
         # Else a destination's last ssthresh would begin the next connection.
         "net/ipv4/tcp_no_metrics_save": 1,
@@ -102,16 +102,21 @@ def _sysctls(tcp: Tcp) -> str:
         # Router solicitations and MLD would be measured as traffic.
         "net/ipv6/conf/all/disable_ipv6": 1,
     }
-    return "".join(f"echo '{value}' > /proc/sys/{key}\n" for key, value in values.items())
+    lines = [f"echo '{value}' > /proc/sys/{key}" for key, value in values.items()]
+    # Sockets choose theirs. A namespace is refused a default that `tcp_allowed_congestion_control`
+    # of the machine leaves out, as CUBIC often is.
+    default = "/proc/sys/net/ipv4/tcp_congestion_control"
+    lines.append(f"echo '{tcp.congestion_control}' > {default} || true")
+    return "\n".join([*lines, ""])
 
 
 class Agent:
     """The agent of one host."""
 
-    def __init__(self, netns: str, environment: Mapping[str, str]) -> None:
+    def __init__(self, netns: str, environment: Mapping[str, str], controls: Sequence[str]) -> None:
         # `setpriv`: what it starts can gain no rights.
         command = ["ip", "netns", "exec", netns, "setpriv", "--no-new-privs"]
-        command += [sys.executable, "-S", str(Path(agent.__file__))]
+        command += [sys.executable, "-S", str(Path(agent.__file__)), *controls]
         # In a session of its own: Ctrl-C ends the lab, which ends its hosts.
         self._process = subprocess.Popen(
             command,

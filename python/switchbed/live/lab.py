@@ -9,16 +9,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from switchbed import _native, toml
 from switchbed._native import Mistake, Plan
-from switchbed.live import control, dctcp, hosts, measured, netns, orders, picture, system
-from switchbed.live.scale import scaled, seconds, size_bytes
+from switchbed.live import control, hosts, measured, netns, orders, picture, stacks, system
+from switchbed.live.scale import scaled, seconds
 from switchbed.prototype import sources
 from switchbed.scenario import Scenario
 
@@ -32,22 +33,11 @@ LINGER = 2.0
 SERIES = "1ms"
 LINUX_RTO_INITIAL = "1s"
 """Initial RTO of Linux, which no network namespace can change."""
-HEADER_WITH_TIMESTAMPS = 52
-"""IPv4, TCP and the timestamps' option (RFC 7323), in bytes."""
 WATCH_S = 0.01
 """How often receivers read what has reached them."""
 POLL_S = 0.5
 """How often hosts are asked whether their flows have ended."""
 MOST_HOSTS = 64
-CONTROLS = {
-    "bbr": ["bbr"],
-    "cubic": ["cubic"],
-    "dctcp": ["dctcp", dctcp.NAME],
-    "ecn-star": ["reno"],
-    "prague": ["prague"],
-    "reno": ["reno"],
-}
-"""The kernel's congestion controls for a scenario's. ECN* is Reno's answer to marks."""
 KEYS = {
     "delay": "topology.delay",
     "mtu": "host.mtu",
@@ -88,7 +78,6 @@ class Setup:
     """Flows that the simulation started."""
     simulated: measured.Measured
     until_s: float
-    congestion_control: str
     notes: list[str]
     iperf3: bool
 
@@ -96,6 +85,32 @@ class Setup:
     def hosts(self) -> int:
         """Number of hosts in the lab."""
         return int(self.scenario["topology"]["hosts"])
+
+    @cached_property
+    def transports(self) -> stacks.Stacks:
+        """Transports of its hosts."""
+        return stacks.Stacks(self.file, self.scenario)
+
+    @cached_property
+    def ends(self) -> list[stacks.Ends]:
+        """Entry, sender and receiver of its flows, each once."""
+        return self.flows.select("traffic", "src", "dst").unique().sort("traffic", "src").rows()
+
+    @cached_property
+    def kernels(self) -> dict[str, str]:
+        """The kernel's congestion controls, by the kind of transport that flows have."""
+        kinds = [each.kind for each in self.transports.kinds(self.ends)]
+        return {kind: stacks.control(kind) for kind in kinds}
+
+    @property
+    def controls(self) -> list[str]:
+        """The kernel's congestion controls, each once."""
+        return list(dict.fromkeys(self.kernels.values())) or [stacks.OTHERWISE]
+
+    @property
+    def congestion_control(self) -> str:
+        """Names of these."""
+        return ", ".join(self.controls)
 
 
 def run(request: Request) -> list[dict[str, Any]]:
@@ -114,6 +129,8 @@ def run(request: Request) -> list[dict[str, Any]]:
     # Before the simulations, which may take long.
     netns.check_free(name, max(_hosts(plan) for plan in plans))
     setups = [_setup(request, plan) for plan in plans]
+    for setup in setups:
+        stacks.check_allowed(setup.controls)
     rows: list[picture.Row] = []
     for i, (plan, setup) in enumerate(zip(plans, setups, strict=True)):
         live = _live(name, setup)
@@ -142,21 +159,13 @@ def _check(request: Request, scenario: dict[str, Any]) -> None:
         raise Mistake(
             f"{file}: topology.hosts is {topology['hosts']}: a lab has {MOST_HOSTS} at most"
         )
-    if isinstance(scenario["host"], list):
-        raise Mistake(f"{file}: [[host]]: a lab's hosts are alike: write [host]")
-    if not isinstance(scenario["host"]["delay"], str):
-        raise Mistake(f'{file}: host.delay: a lab\'s hosts have one delay, such as "2us"')
     if sources.schemes(scenario):
         raise Mistake(f"{file}: scheme.name is 'python': it runs in the simulator alone")
     # A list's times are absolute: slower links would meet them all the same.
     if request.scale != 1 and any(source["kind"] == "list" for source in scenario["traffic"]):
         raise Mistake(f"{file}: --scale {request.scale:g}: the times of a flow list do not scale")
-    kind = scenario["transport"]["kind"]
-    if kind not in CONTROLS:
-        raise Mistake(
-            f"{file}: transport.kind is {kind!r}: a lab's hosts have the kernel's TCP: "
-            f"make it {', '.join(CONTROLS)}"
-        )
+    of = stacks.Stacks(file, scenario)
+    of.check(of.planned())
     if "roce" in scenario:
         raise Mistake(f"{file}: roce: a lab's hosts have no queue pairs: leave it out")
     if "pfc" in scenario["switch"]:
@@ -208,17 +217,14 @@ def _setup(request: Request, plan: Plan) -> Setup:
     file = request.file
     scenario["measure"] |= {"queues": "all"}
     scenario["measure"].setdefault("series_every", SERIES)
-    # Simulated with the timer that the lab's kernel has: a lost SYN waits as long.
-    scenario["transport"]["rto_initial"] = LINUX_RTO_INITIAL
-    # A TAP interface joins no packets on their way up.
-    scenario["host"]["merge_packets"] = 1
+    _as_the_kernel(scenario)
     # A resolved scenario names files from here.
     result = Scenario(scenario, name=str(file)).run()
     summary = result.summary()
     # Without an end the simulation's own length says how long to wait.
     until = result.scenario["run"].get("until")
     until_s = seconds(until) if until else LINGER * summary["simulated_s"] + 1.0
-    control, notes = _congestion_control(result.scenario["transport"])
+    notes: list[str] = []
     if not _may_be_punctual():
         notes.append("no real-time priority here: the switch wakes late on a busy machine")
     simulated = measured.Measured(
@@ -227,9 +233,25 @@ def _setup(request: Request, plan: Plan) -> Setup:
         pings=_probes(result.probes),
         counters={name: summary[name] for name in ("marks", "drops", "timeouts")},
     )
-    return Setup(
-        file, result.scenario, result.flows, simulated, until_s, control, notes, request.iperf3
-    )
+    setup = Setup(file, result.scenario, result.flows, simulated, until_s, notes, request.iperf3)
+    # A flow list's ends are known by now.
+    setup.transports.check(setup.ends)
+    notes += filter(None, map(stacks.missing, setup.transports.kinds(setup.ends)))
+    return setup
+
+
+def _as_the_kernel(scenario: dict[str, Any]) -> None:
+    """Gives the simulation what the lab's hosts cannot have otherwise."""
+    entries = scenario["host"] if isinstance(scenario["host"], list) else [scenario["host"]]
+    transports = [
+        each["transport"] for each in (*entries, *scenario["traffic"]) if "transport" in each
+    ]
+    # A lost SYN waits as long as with the kernel's timer.
+    for transport in (scenario["transport"], *transports):
+        transport["rto_initial"] = LINUX_RTO_INITIAL
+    # A TAP interface joins no packets on their way up.
+    for host in entries:
+        host["merge_packets"] = 1
 
 
 def _probes(probes: "pl.DataFrame") -> "pl.DataFrame":
@@ -250,18 +272,6 @@ def _may_be_punctual() -> bool:
     return True
 
 
-def _congestion_control(transport: dict[str, Any]) -> tuple[str, list[str]]:
-    """The kernel's for the scenario's, and what must be said of it."""
-    known = dctcp.available()
-    names = CONTROLS[transport["kind"]]
-    for name in names:
-        if name in known:
-            return name, []
-    other = "Reno with ECN" if transport["ecn"] else "Reno"
-    load = "; switchbed live dctcp load adds it" if dctcp.NAME in names else ""
-    return "reno", [f"this kernel has no {names[0]}: {other} instead{load}"]
-
-
 def _live(name: str, setup: Setup) -> measured.Measured:
     """Makes the lab, runs it, measures, and removes everything whatever happens."""
     with ExitStack() as stack:
@@ -274,10 +284,11 @@ def _live(name: str, setup: Setup) -> measured.Measured:
         switch = _start_switch(file, lab, out)
         stack.callback(_end, switch)
         _wait_for(switch, file, setup.file)
-        hosts.configure(lab.namespaces, interfaces, _tcp(setup))
+        tcp = [setup.transports.tcp(host, setup.ends) for host in range(setup.hosts)]
+        hosts.configure(lab.namespaces, interfaces, tcp)
         agents = []
         for namespace in lab.namespaces:
-            agents.append(hosts.Agent(namespace, lab.environment))
+            agents.append(hosts.Agent(namespace, lab.environment, setup.controls))
             stack.callback(agents[-1].end)
         for agent in agents:
             agent.wait_ready()
@@ -289,8 +300,7 @@ def _switch_file(
 ) -> dict[str, Any]:
     """The live switch's file. A link's delay, both ways of both hosts' links, is put where a
     frame leaves the switch."""
-    topology, host = scenario["topology"], scenario["host"]
-    delay_ps = 2 * (_native.time_ps(topology["delay"]) + _native.time_ps(host["delay"]))
+    topology, of = scenario["topology"], stacks.Stacks(Path(), scenario)
     # A full frame takes as long as the simulated packet.
     rate = f"{round(_native.rate_bps(topology['rate']) / measured.ip_part(scenario))}bps"
     ports = [
@@ -299,18 +309,18 @@ def _switch_file(
             "netns": namespace,
             "address": f"{hosts.address(i)}/16",
             "host_rate": rate,
+            "delay": _delay(topology, of.host(i)),
             "reaction": "reaction" in scenario,
         }
         | _faults(scenario.get("event", []), f"host{i}")
         for i, (namespace, interface) in enumerate(zip(namespaces, interfaces, strict=True))
     ]
     live = {
-        "mtu": host["mtu"],
+        "mtu": of.host(0)["mtu"],
         "rate": rate,
         # As fast as the hosts' links, as in the simulation: with less, what a host alone sends
         # would fill the port.
         "fraction": 1.0,
-        "delay": f"{delay_ps}ps",
         # Stations are known: nothing is flooded while addresses are learnt.
         "learn": False,
         "realtime": _may_be_punctual(),
@@ -325,6 +335,11 @@ def _switch_file(
     return file | ({"reaction": limiters} if limiters else {})
 
 
+def _delay(topology: dict[str, Any], host: Mapping[str, Any]) -> str:
+    delay_ps = _native.time_ps(topology["delay"]) + _native.time_ps(host["delay"])
+    return f"{2 * delay_ps}ps"
+
+
 def _faults(events: list[dict[str, Any]], port: str) -> dict[str, list[int]]:
     """Return the numbers of the packets that a host's line loses or marks."""
     mine = [event for event in events if event["port"] == port]
@@ -334,26 +349,6 @@ def _faults(events: list[dict[str, Any]], port: str) -> dict[str, list[int]]:
 
 def _at_least_1ms(every: str) -> str:
     return every if _native.time_ps(every) >= 10**9 else SERIES
-
-
-def _tcp(setup: Setup) -> hosts.Tcp:
-    transport = setup.scenario["transport"]
-    mss = size_bytes(transport["mss"])
-    return hosts.Tcp(
-        congestion_control=setup.congestion_control,
-        ecn=bool(transport["ecn"]),
-        mtu=size_bytes(setup.scenario["host"]["mtu"]),
-        initial_window=int(transport["initial_window"]),
-        receive_window=int(transport["receive_window"]),
-        initial_receive_window=size_bytes(transport["initial_receive_window"]) // mss,
-        mss=mss,
-        timestamps=size_bytes(transport["header"]) >= HEADER_WITH_TIMESTAMPS,
-        sack=transport["sack_blocks"] > 0,
-        ack_each=transport["ack_every"] == 1,
-        bursts=bool(setup.scenario["host"]["lso"]),
-        rto_min_ms=round(seconds(transport["rto_min"]) * 1000),
-        restart_after_idle=transport["restart"] != "keep",
-    )
 
 
 def _start_switch(file: Path, lab: netns.Lab, out: Path) -> "subprocess.Popen[str]":
@@ -460,14 +455,25 @@ def _wait_for_flows(
 
 def _orders(setup: Setup, start: float, end: float) -> Iterator[orders.Order]:
     traffic = setup.scenario["traffic"]
+    # A place in the table: the rows of two flow lists have the same numbers.
+    flows = setup.flows.with_row_index("place")
     # Agents take orders in the order of time.
-    for row in setup.flows.sort("start_s").iter_rows(named=True):
+    for row in flows.sort("start_s").iter_rows(named=True):
         if setup.iperf3 and row["size_bytes"] is None:
-            yield from orders.iperf3(row, setup.congestion_control, start, end)
+            yield from orders.iperf3(row, _controls(setup, row)[0], start, end)
         else:
-            yield orders.flow(row, traffic, start, end)
+            yield orders.flow(row, traffic, _controls(setup, row), start, end)
     for probe in (source for source in traffic if source["kind"] == "probe"):
         yield from orders.pings(probe, setup.hosts, start, end)
+
+
+def _controls(setup: Setup, row: dict[str, Any]) -> tuple[str, str]:
+    """Return the kernel's congestion controls of a flow's sender and receiver."""
+    sends, takes = (
+        setup.kernels[setup.transports.of(row["traffic"], row[host]).kind]
+        for host in ("src", "dst")
+    )
+    return sends, takes
 
 
 def _wait_until(end: float, switch: "subprocess.Popen[str]") -> None:

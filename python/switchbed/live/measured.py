@@ -63,12 +63,16 @@ def gather(
 
 def ip_part(scenario: dict[str, Any]) -> float:
     """The part of a full frame that is its packet."""
-    mtu = size_bytes(scenario["host"]["mtu"])
+    host = scenario["host"]
+    # The same of all: a lab's switch has one.
+    mtu = size_bytes((host[0] if isinstance(host, list) else host)["mtu"])
     return mtu / (mtu + ETHERNET_HEADER)
 
 
-KEPT = ("row", "src", "dst", "class", "size_bytes", "start_s", "counted")
+KEPT = ("row", "src", "dst", "class", "traffic", "size_bytes", "start_s", "counted")
 """Columns of the simulation's flows that are the live ones' too."""
+KEPT_IF_MANY = ("transport", "hosts")
+"""Columns that only a run with several transports or kinds of hosts has."""
 
 
 def _flows(setup: "Setup", reports: list[dict[str, Any]], start: float) -> "pl.DataFrame":
@@ -77,20 +81,25 @@ def _flows(setup: "Setup", reports: list[dict[str, Any]], start: float) -> "pl.D
 
     warm = start + seconds(setup.scenario["measure"]["warmup"])
     begun = {flow["flow"]: flow for report in reports for flow in report["flows"]}
-    ends: dict[int, float | None] = {row: flow["end"] for row, flow in begun.items()}
+    ends: dict[int, float | None] = {place: flow["end"] for place, flow in begun.items()}
     if setup.scenario["measure"]["fct_end"] == "received":
-        ends = {int(row): end for report in reports for row, end in report["ends"].items()}
-    fct = {row: end - begun[row]["start"] for row, end in ends.items() if end is not None}
+        ends = {int(place): end for report in reports for place, end in report["ends"].items()}
+    fct = {place: end - begun[place]["start"] for place, end in ends.items() if end is not None}
     received: dict[int, int] = {}
     for report in reports:
-        for row, bins in report["received"].items():
+        for place, bins in report["received"].items():
             # Bins are of the monotonic clock, as `warm` is.
             inside = sum(n for at, n in bins if warm <= at * agent.BIN_S < start + setup.until_s)
-            received[int(row)] = received.get(int(row), 0) + inside
-    rows = setup.flows["row"].to_list()
-    return setup.flows.select(*KEPT).with_columns(
-        pl.Series("fct_s", [fct.get(row) for row in rows], dtype=pl.Float64),
-        pl.Series("received_bytes", [received.get(row, 0) for row in rows], dtype=pl.UInt64),
+            received[int(place)] = received.get(int(place), 0) + inside
+    controls = {
+        int(place): name for report in reports for place, name in report["controls"].items()
+    }
+    places = range(len(setup.flows))
+    kept = [*KEPT, *(name for name in KEPT_IF_MANY if name in setup.flows.columns)]
+    return setup.flows.select(kept).with_columns(
+        pl.Series("fct_s", [fct.get(of) for of in places], dtype=pl.Float64),
+        pl.Series("received_bytes", [received.get(of, 0) for of in places], dtype=pl.UInt64),
+        pl.Series("congestion_control", [controls.get(of) for of in places], dtype=pl.Utf8),
     )
 
 
@@ -230,12 +239,31 @@ def summary(setup: "Setup", found: Measured) -> dict[str, Any]:
             for row in goodput.iter_rows(named=True)
         },
         "fct": _fct(counted, *limits),
+        **_by_transport(found.flows, span_s, limits),
         "rtt": _rtt(found.pings),
         "bottleneck": _bottleneck(
             found.series.filter(pl.col("time_s").is_between(warmup_s, end_s))
         ),
         **found.counters,
     }
+
+
+def _by_transport(
+    flows: "pl.DataFrame", span_s: float, limits: tuple[int, int]
+) -> dict[str, dict[str, Any]]:
+    """Return goodput, share of it, and FCTs of each transport where there are several."""
+    if "transport" not in flows.columns:
+        return {}
+    total = int(flows["received_bytes"].sum())
+    found = {}
+    for (name,), own in flows.group_by("transport", maintain_order=True):
+        received = int(own["received_bytes"].sum())
+        found[str(name)] = {
+            "goodput_mbps": received * 8e-6 / span_s,
+            "share": received / total if total else None,
+            "fct": _fct(own.filter("counted"), *limits),
+        }
+    return {"by_transport": found}
 
 
 def _end_s(setup: "Setup", found: Measured) -> float:

@@ -118,6 +118,9 @@ def _figures(a: dict[str, Any], b: dict[str, Any]) -> Iterator[Figure]:
     for name in a["goodput_mbps"]:
         of = "goodput_mbps"
         yield f"goodput of class {name}, Mbps", a[of].get(name), b[of].get(name), ".2f"
+    for name, of in a.get("by_transport", {}).items():
+        other = b["by_transport"].get(name, {})
+        yield f"goodput of {name}, Mbps", of["goodput_mbps"], other.get("goodput_mbps"), ".2f"
     for size in ("all", "small", "medium", "large"):
         for name in ("mean", "p99"):
             key = f"{name}_us"

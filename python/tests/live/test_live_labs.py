@@ -2,8 +2,10 @@
 until it shows what it should (`shows`): the machine has other things to do."""
 
 import fcntl
+import os
 from pathlib import Path
 
+import polars as pl
 import pytest
 from live_lab import (
     DCTCP,
@@ -22,6 +24,7 @@ from live_lab import (
 )
 
 from switchbed.live import dctcp, system
+from switchbed.live.lab import Request, run
 
 pytestmark = pytest.mark.needs("namespaces")
 LONG = pytest.mark.long
@@ -52,6 +55,73 @@ def test_a_line_loses_and_marks_the_packets_that_it_should(tmp_path: Path) -> No
     assert found["fct"]["all"]["finished"] == 1
     assert (found["drops"], found["ce_received"]) == (2, 1)
     assert found["retransmissions"] >= 2
+
+
+MIXED = """
+[topology]
+kind = "star"
+hosts = 4
+rate = "50Mbps"
+delay = "1ms"
+[switch]
+buffer = "100pkt"
+[scheme]
+name = "none"
+[[host]]
+profile = "linux-6.x"
+[[host]]
+hosts = 2
+label = "old"
+transport = { kind = "reno", initial_window = 4 }
+[transport]
+kind = "cubic"
+ecn = false
+[[traffic]]
+kind = "list"
+file = "cubic.csv"
+[[traffic]]
+kind = "list"
+file = "bbr.csv"
+transport = "bbr"
+[[traffic]]
+kind = "request-response"
+from = 1
+to = 0
+sizes = "30KB"
+load = 0.1
+flows = 3
+transport = "bbr"
+"""
+
+
+def test_each_socket_has_the_congestion_control_of_its_entry(tmp_path: Path) -> None:
+    # By [transport], by [[host]], and by the entry; pushed, and asked for. The kernel may refuse
+    # namespaces CUBIC as a default.
+    (tmp_path / "cubic.csv").write_text("start_s,src,dst,size_bytes\n0,0,3,40000\n0,2,3,40000\n")
+    (tmp_path / "bbr.csv").write_text("start_s,src,dst,size_bytes\n0,0,3,40000\n0,1,3,40000\n")
+    file = tmp_path / f"mixed{os.getpid()}.toml"
+    file.write_text(MIXED)
+    (found,) = run(Request(file, out=tmp_path / "out"))
+    flows = pl.read_parquet(tmp_path / "out/live/flows.parquet")
+    assert flows["fct_s"].null_count() == 0
+    by = (
+        flows.select("traffic", "src", "hosts", "congestion_control")
+        .unique()
+        .sort("traffic", "src")
+    )
+    assert by.rows() == [
+        (0, 0, "linux-6.x", "cubic"),
+        (0, 2, "old", "reno"),
+        (1, 0, "linux-6.x", "bbr"),
+        (1, 1, "linux-6.x", "bbr"),
+        (2, 1, "linux-6.x", "bbr"),
+    ]
+    assert found["congestion_control"] == "cubic, reno, bbr"
+    for of in ("simulated", "live"):
+        finished = {
+            name: each["fct"]["all"]["finished"] for name, each in found[of]["by_transport"].items()
+        }
+        assert finished == {"cubic": 1, "reno": 1, "bbr (linux-6.x)": 5}
 
 
 def test_without_ecn_nothing_is_marked(tmp_path: Path) -> None:

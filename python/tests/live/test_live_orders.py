@@ -1,31 +1,43 @@
 """What a lab's hosts are told, and what is refused before a lab makes anything."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from switchbed import _native
 from switchbed._native import Mistake
-from switchbed.live import lab, orders, system
+from switchbed.live import dctcp, lab, orders, stacks, system
 
-ROW = {"row": 7, "src": 1, "dst": 0, "class": 3, "size_bytes": 2e4, "start_s": 0.25}
+ROW = {"place": 7, "src": 1, "dst": 0, "class": 3, "size_bytes": 2e4, "start_s": 0.25, "traffic": 0}
 ASKED = {"kind": "request-response", "request": "100B"}
 
 
 def told(row: dict[str, Any], *traffic: dict[str, Any]) -> tuple[int, str, dict[str, Any]]:
-    return orders.flow(row | {"handshake": False}, traffic, 10.0, 20.0)
+    return orders.flow(row | {"handshake": False}, traffic, ("bbr", "cubic"), 10.0, 20.0)
 
 
 def test_a_request_is_the_clients_and_names_its_server() -> None:
-    host, name, order = told(ROW, {"kind": "long-lived"}, ASKED)
+    host, name, order = told(ROW | {"traffic": 1}, {"kind": "long-lived"}, ASKED)
     assert (host, name) == (0, "ask")
     assert order["from"] == "10.77.0.2"
     assert (order["request"], order["size"], order["dscp"], order["at"]) == (100, 20_000, 3, 10.25)
+    # The client takes, the server sends.
+    assert (order["control"], order["other"]) == ("cubic", "bbr")
 
 
 def test_a_flow_is_its_senders() -> None:
     host, name, order = told(ROW, {"kind": "poisson"})
     assert (host, name, order["to"], order["size"]) == (1, "send", "10.77.0.1", 20_000)
+    assert (order["control"], order["other"]) == ("bbr", "cubic")
+
+
+def test_each_flow_goes_by_its_own_entry() -> None:
+    others = {"kind": "poisson"}, ASKED, ASKED | {"request": "1KB"}
+    names = [told(ROW | {"traffic": nth}, *others)[1:] for nth in range(3)]
+    assert [name for name, _ in names] == ["send", "ask", "ask"]
+    assert [order.get("request") for _, order in names] == [None, 100, 1000]
 
 
 def test_bulk_beside_requests_is_sent() -> None:
@@ -43,12 +55,10 @@ def test_probes_go_out_in_each_class_and_end_when_they_should() -> None:
 @pytest.mark.parametrize(
     ("traffic", "complaint"),
     [
-        ([ASKED, {"kind": "poisson"}], "request-response or poisson, not both"),
         ([{"kind": "long-lived", "stop": "1s"}], "long-lived flows send to the end"),
-        ([ASKED, ASKED | {"request": "1KB"}], "requests have one size, not 100B, 1KB"),
     ],
 )
-def test_what_a_flow_cannot_be_told_from_is_refused(
+def test_traffic_that_hosts_cannot_send_is_refused(
     traffic: list[dict[str, Any]], complaint: str
 ) -> None:
     with pytest.raises(Mistake, match=complaint):
@@ -88,6 +98,132 @@ def test_what_changes_in_no_lab_is_refused(tmp_path: Path, event: str) -> None:
     file.write_text(f"{STAR}[[event]]\n{event}\n")
     with pytest.raises(Mistake, match="event: of changes a lab has lose and mark alone"):
         lab.run(lab.Request(file))
+
+
+MIXED = """
+[topology]
+kind = "star"
+hosts = 4
+rate = "50Mbps"
+delay = "1ms"
+[switch]
+buffer = "100pkt"
+[scheme]
+name = "none"
+{host}
+[transport]
+kind = "cubic"
+ecn = false
+[[traffic]]
+kind = "long-lived"
+from = 0
+to = 3
+[[traffic]]
+kind = "long-lived"
+from = "1-2"
+to = 3
+transport = {own}
+[run]
+until = "1s"
+"""
+ALIKE = '[host]\nprofile = "linux-6.x"'
+
+
+def mixed(own: str, host: str = ALIKE) -> stacks.Stacks:
+    plan = _native.plans_of("m.toml", MIXED.format(own=own, host=host), Path(), [], True)[0]
+    return stacks.Stacks(Path("m.toml"), json.loads(plan.scenario))
+
+
+def test_each_end_of_a_flow_has_the_transport_of_its_entry() -> None:
+    found = mixed('"bbr"')
+    found.check(found.planned())
+    assert found.planned() == [(0, 0, 3), (1, 1, 3), (1, 2, 3)]
+    kinds = [[found.of(entry, host).kind for host in ends] for entry, *ends in found.planned()]
+    assert kinds == [["cubic", "cubic"], ["bbr", "bbr"], ["bbr", "bbr"]]
+    assert [each.kind for each in found.kinds(found.planned())] == ["cubic", "bbr"]
+
+
+def test_ecn_of_the_connections_that_always_have_it_is_not_the_namespaces(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(dctcp, "available", lambda: ["reno", "cubic", dctcp.NAME])
+    with pytest.raises(Mistake, match=r"^m.toml: traffic.1.transport.ecn is false: the kernel's "):
+        mixed('"dctcp"').check([(1, 1, 3)])
+    found = mixed('{ kind = "dctcp", ecn = true }')
+    found.check(found.planned())
+    tcp = [found.tcp(host, found.planned()) for host in range(4)]
+    assert [each.ecn for each in tcp] == [False, True, True, False]
+    assert [each.congestion_control for each in tcp] == ["cubic", *[dctcp.NAME] * 3]
+    # Reno in its place has the namespace's.
+    monkeypatch.setattr(dctcp, "available", lambda: ["reno", "cubic"])
+    with pytest.raises(Mistake, match=r"^m.toml: traffic.1.transport.ecn: host3 has false by "):
+        found.check(found.planned())
+    notes = [stacks.missing(each) for each in found.kinds(found.planned())]
+    assert notes[0] is None
+    assert str(notes[1]).startswith("this kernel has no dctcp: Reno with ECN instead; ")
+
+
+ONCE = {
+    "initial_window = 4": "initial_window: host3 has 10 by transport.initial_window and 4 here",
+    'rto_min = "10ms"': "rto_min: host3 has 200ms by transport.rto_min and 10ms here",
+    'mss = "1.3KB"': "mss: host3 has 1.448KB by transport.mss and 1.3KB here",
+    "ack_every = 1": "ack_every: host3 has 2 by transport.ack_every and 1 here",
+    'restart = "keep"': "restart: host3 has halve-per-rto by transport.restart and keep here",
+    "ecn = true": "ecn: host3 has false by transport.ecn and true here",
+}
+
+
+@pytest.mark.parametrize("key", ONCE)
+def test_what_a_namespace_has_once_must_agree(key: str) -> None:
+    found = mixed(f'{{ kind = "reno", ecn = false, {key} }}'.replace("ecn = false, ecn", "ecn"))
+    with pytest.raises(Mistake) as refused:
+        found.check(found.planned())
+    said = f"m.toml: traffic.1.transport.{ONCE[key]}, and a namespace has one: give both the same"
+    assert str(refused.value) == said
+    # Hosts apart may differ.
+    found.check([(0, 0, 3), (1, 1, 2)])
+
+
+TWO = """
+[[host]]
+profile = "linux-6.x"
+[[host]]
+hosts = 1
+label = "other"
+{keys}
+"""
+
+
+def test_hosts_that_differ_have_a_namespace_each() -> None:
+    keys = 'delay = "3us"\nlso = false\ntransport = { kind = "bbr", initial_window = 4 }'
+    found = mixed('"reno"', TWO.format(keys=keys))
+    flows = [(0, 0, 3), (0, 1, 3)]
+    found.check(flows)
+    assert [found.of(0, host).kind for host in range(4)] == ["cubic", "bbr", "cubic", "cubic"]
+    tcp = [found.tcp(host, flows) for host in (0, 1)]
+    assert [each.initial_window for each in tcp] == [10, 4]
+    assert [each.bursts for each in tcp] == [True, False]
+    assert [found.host(host)["delay"] for host in (0, 1)] == ["0ps", "3us"]
+
+
+REFUSED_HOSTS = {
+    "share = 0.5": "host.1.share: a lab draws no hosts: name them in hosts alone",
+    'delay = { kind = "uniform", min = "1us", max = "2us" }': "host.1.delay: a lab's hosts have "
+    'one delay, such as "2us"',
+}
+
+
+@pytest.mark.parametrize("key", REFUSED_HOSTS)
+def test_hosts_that_a_lab_cannot_have_are_refused(key: str) -> None:
+    with pytest.raises(Mistake) as refused:
+        mixed('"reno"', TWO.format(keys=key)).check([(0, 0, 3)])
+    assert str(refused.value) == f"m.toml: {REFUSED_HOSTS[key]}"
+
+
+def test_a_congestion_control_that_the_kernel_refuses_is_named() -> None:
+    stacks.check_allowed(["reno"])
+    with pytest.raises(Mistake, match="cannot have the congestion control none-such: no such file"):
+        stacks.check_allowed(["none-such"])
 
 
 SHIPPED = Path(__file__).parents[3] / "scenarios"
