@@ -31,7 +31,7 @@ CHOICES = {"scheme": ("per-queue", "per-queue-min"), "buffer": ("device", "stati
 
 @click.group(cls=extended.Nested)
 def export() -> None:
-    """Write a scenario as a real switch's configuration, or a result as a trace."""
+    """Write a scenario as a real switch's configuration, or a result as other tools' files."""
 
 
 @click.group("import", cls=extended.Nested)
@@ -356,6 +356,25 @@ def export_trace(
     with files.believing([folder]):
         count = trace.write(Result.load(folder), out, choice)
     say(f"written to {out}: {count} events")
+
+
+@export.command("flent")
+@click.argument("folder", type=PATH, metavar="RESULT")
+@options.output(
+    "--out", type=PATH, metavar="FILE", required=True, help="The data file: .flent or .flent.gz."
+)
+@click.option(
+    "--of", "side", type=click.Choice(["live", "simulated"]), help="Of a lab. Default: live."
+)
+def export_flent(folder: Path, out: Path, side: str | None) -> None:
+    """Write a run, or a lab's run, as a data file of flent: goodput of flows without an end
+    (measure.flow_series) and round-trip times of probes over time."""
+    from switchbed import flent
+
+    with files.believing([folder]):
+        source = flent.read(folder, side)
+    flent.write(source, out)
+    say(f"written to {out}")
 
 
 @import_.command("tc")

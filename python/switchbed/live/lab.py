@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from switchbed import _native, toml
 from switchbed._native import Mistake, Plan
-from switchbed.live import control, hosts, measured, netns, orders, picture, stacks, system
+from switchbed.live import agent, control, hosts, measured, netns, orders, picture, stacks, system
 from switchbed.live.scale import scaled, seconds
 from switchbed.prototype import sources
 from switchbed.scenario import Scenario
@@ -217,6 +217,9 @@ def _setup(request: Request, plan: Plan) -> Setup:
     file = request.file
     scenario["measure"] |= {"queues": "all"}
     scenario["measure"].setdefault("series_every", SERIES)
+    if any(source["kind"] == "long-lived" for source in scenario["traffic"]):
+        until = scenario["run"].get("until")
+        scenario["measure"]["flow_series"] = {"every": _goodput_every(until)}
     _as_the_kernel(scenario)
     # A resolved scenario names files from here.
     result = Scenario(scenario, name=str(file)).run()
@@ -231,6 +234,7 @@ def _setup(request: Request, plan: Plan) -> Setup:
         flows=result.flows,
         series=result.series,
         pings=_probes(result.probes),
+        goodput=measured.simulated_goodput(result),
         counters={name: summary[name] for name in ("marks", "drops", "timeouts")},
     )
     setup = Setup(file, result.scenario, result.flows, simulated, until_s, notes, request.iperf3)
@@ -254,12 +258,19 @@ def _as_the_kernel(scenario: dict[str, Any]) -> None:
         host["merge_packets"] = 1
 
 
+def _goodput_every(until: str | None) -> str:
+    """Return the interval of goodput over time: some 100 to a run, none under what hosts count."""
+    least_ps = round(agent.BIN_S * 1e12)
+    steps = _native.time_ps(until) // (100 * least_ps) if until else 10
+    return f"{max(steps, 1) * least_ps}ps"
+
+
 def _probes(probes: "pl.DataFrame") -> "pl.DataFrame":
     import polars as pl
 
     if probes.is_empty():
-        return pl.DataFrame(schema={"class": pl.UInt32, "rtt_s": pl.Float64})
-    return probes.select("class", "rtt_s").drop_nulls()
+        return pl.DataFrame(schema=measured.PINGS)
+    return probes.select("time_s", "class", "rtt_s").drop_nulls()
 
 
 def _may_be_punctual() -> bool:
@@ -290,8 +301,8 @@ def _live(name: str, setup: Setup) -> measured.Measured:
         for namespace in lab.namespaces:
             agents.append(hosts.Agent(namespace, lab.environment, setup.controls))
             stack.callback(agents[-1].end)
-        for agent in agents:
-            agent.wait_ready()
+        for each in agents:
+            each.wait_ready()
         return _measure(setup, agents, interfaces, lab.socket, switch, out)
 
 
@@ -420,13 +431,13 @@ def _measure(
     zero = _began(socket)
     _wait_until(start + seconds(setup.scenario["measure"]["warmup"]), switch)
     warm = control.stats(socket)
-    warm_reports = [agent.report("counters") for agent in agents]
+    warm_reports = [each.report("counters") for each in agents]
     if not setup.scenario["run"].get("until"):
         last: Any = setup.flows["start_s"].max()
         _wait_for_flows(agents, start + last, end, switch)
     else:
         _wait_until(end, switch)
-    reports = [agent.report() for agent in agents]
+    reports = [each.report() for each in agents]
     for error in sorted({error for report in reports for error in report["errors"]}):
         setup.notes.append(f"iperf3: {error}")
     control.ask(socket, "stop")
@@ -449,7 +460,7 @@ def _wait_for_flows(
 ) -> None:
     """Until all flows have ended, the last to begin too; but not for ever."""
     _wait_until(last, switch)
-    while time.monotonic() < end and any(agent.report("counters")["left"] for agent in agents):
+    while time.monotonic() < end and any(each.report("counters")["left"] for each in agents):
         _wait_until(min(time.monotonic() + POLL_S, end), switch)
 
 

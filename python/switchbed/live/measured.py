@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from switchbed.live.lab import Setup
+    from switchbed.result import Result
 
 WINDOW_S = 0.1
 """The highest rate is that of a window of this length."""
@@ -29,11 +30,13 @@ class Measured:
     series: "pl.DataFrame"
     """Samples of queues, in the columns of a simulation's table `series`."""
     pings: "pl.DataFrame"
-    """`class` and `rtt_s` of every probe that came back."""
+    """`time_s` when it was sent, `class` and `rtt_s` of every probe that came back."""
     counters: dict[str, Any]
     """Marks, drops and whatever else was counted, since the warm-up."""
     stats: dict[str, Any] = field(default_factory=dict)
     """Live: the switch's last statistics."""
+    goodput: "pl.DataFrame | None" = None
+    """Endless flows over time, in the columns of `GOODPUT`."""
     peak_mbps: float | None = None
     """Live: the highest rate of full packets at a receiver over `WINDOW_S`."""
 
@@ -54,7 +57,8 @@ def gather(
     return Measured(
         flows=_flows(setup, reports, start),
         series=_series(series, ports, start - zero),
-        pings=_pings(reports, start + seconds(setup.scenario["measure"]["warmup"])),
+        pings=_pings(reports, start),
+        goodput=_goodput(setup, reports, start),
         counters=counters,
         peak_mbps=peak * ip_part(setup.scenario) / 1e6,
         stats=stats | {"ports": [p | {"port": ports[p["port"]]} for p in stats["ports"]]},
@@ -112,13 +116,57 @@ def _series(path: Path, ports: dict[str, str], begin_s: float) -> "pl.DataFrame"
     ).filter(pl.col("time_s") >= 0)
 
 
-def _pings(reports: list[dict[str, Any]], warm: float) -> "pl.DataFrame":
+def _pings(reports: list[dict[str, Any]], start: float) -> "pl.DataFrame":
     import polars as pl
 
     pings = (ping for report in reports for ping in report["pings"])
-    found = [(dscp, rtt) for dscp, sent, rtt in pings if sent >= warm]
-    schema = {"class": pl.UInt32, "rtt_s": pl.Float64}
-    return pl.DataFrame(found, schema=schema, orient="row")
+    found = [(sent - start, dscp, rtt) for dscp, sent, rtt in pings]
+    return pl.DataFrame(found, schema=PINGS, orient="row").sort("time_s")
+
+
+def _goodput(setup: "Setup", reports: list[dict[str, Any]], start: float) -> "pl.DataFrame | None":
+    """Return the goodput of endless flows over time, as their receivers read it."""
+    import polars as pl
+
+    if setup.simulated.goodput is None:
+        return None
+    every = seconds(setup.scenario["measure"]["flow_series"]["every"])
+    endless = setup.flows["size_bytes"].is_null().to_list()
+    rows, traffic, starts = (setup.flows[name].to_list() for name in ("row", "traffic", "start_s"))
+    last = int(setup.until_s / every)
+    bins = {(place, nth): 0 for place, of in enumerate(endless) if of for nth in range(last)}
+    for report in reports:
+        for place, received in report["received"].items():
+            for at, n in received if endless[int(place)] else ():
+                key = int(place), int((at * agent.BIN_S - start) / every)
+                if key in bins:
+                    bins[key] += n
+    found = [
+        ((nth + 1) * every, rows[place], traffic[place], n * 8 / every)
+        for (place, nth), n in bins.items()
+        if (nth + 1) * every > starts[place]
+    ]
+    return pl.DataFrame(found, schema=GOODPUT, orient="row")
+
+
+def simulated_goodput(result: "Result") -> "pl.DataFrame | None":
+    """Return the goodput of a simulation's endless flows over time, as it is acknowledged."""
+    import polars as pl
+
+    endless, samples = (
+        result.flows.filter(pl.col("size_bytes").is_null()),
+        result.table("flow_series"),
+    )
+    # Rows of two flow lists have the same numbers.
+    if endless.is_empty() or samples.is_empty() or result.flows["row"].is_duplicated().any():
+        return None
+    samples = samples.join(endless.select("row", "traffic"), on="row").sort("row", "time_s")
+    return samples.select("time_s", "row", "traffic", goodput_bps="delivered_bps")
+
+
+PINGS: "dict[str, Any]" = {"time_s": float, "class": int, "rtt_s": float}
+GOODPUT: "dict[str, Any]" = {"time_s": float, "row": int, "traffic": int, "goodput_bps": float}
+"""`time_s` is an interval's end, `row` the flow's in the table `flows`."""
 
 
 SINCE_WARMUP = {
@@ -240,7 +288,7 @@ def summary(setup: "Setup", found: Measured) -> dict[str, Any]:
         },
         "fct": _fct(counted, *limits),
         **_by_transport(found.flows, span_s, limits),
-        "rtt": _rtt(found.pings),
+        "rtt": _rtt(found.pings.filter(pl.col("time_s") >= warmup_s)),
         "bottleneck": _bottleneck(
             found.series.filter(pl.col("time_s").is_between(warmup_s, end_s))
         ),
@@ -343,3 +391,5 @@ def write(folder: Path, found: dict[str, Any], setup: "Setup", live: Measured) -
         result.flows.write_parquet(folder / name / "flows.parquet")
         result.series.write_parquet(folder / name / "series.parquet")
         result.pings.write_parquet(folder / name / "pings.parquet")
+        if result.goodput is not None:
+            result.goodput.write_parquet(folder / name / "goodput.parquet")

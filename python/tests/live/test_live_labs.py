@@ -3,6 +3,7 @@ until it shows what it should (`shows`): the machine has other things to do."""
 
 import fcntl
 import os
+import struct
 from pathlib import Path
 
 import polars as pl
@@ -122,6 +123,61 @@ def test_each_socket_has_the_congestion_control_of_its_entry(tmp_path: Path) -> 
             name: each["fct"]["all"]["finished"] for name, each in found[of]["by_transport"].items()
         }
         assert finished == {"cubic": 1, "reno": 1, "bbr (linux-6.x)": 5}
+
+
+OVER_TIME = """
+[topology]
+kind = "star"
+hosts = 3
+rate = "50Mbps"
+delay = "1ms"
+[switch]
+buffer = "100pkt"
+[scheme]
+name = "none"
+[host]
+profile = "linux-6.x"
+[transport]
+kind = "cubic"
+ecn = false
+[[traffic]]
+kind = "long-lived"
+from = 0
+to = 2
+[[traffic]]
+kind = "long-lived"
+from = 1
+to = 2
+transport = "bbr"
+[[traffic]]
+kind = "probe"
+from = 0
+to = 2
+every = "10ms"
+[run]
+until = "500ms"
+"""
+
+
+def test_goodput_over_time_is_all_that_receivers_took(tmp_path: Path) -> None:
+    file = tmp_path / f"times{os.getpid()}.toml"
+    file.write_text(OVER_TIME)
+    run(Request(file, out=tmp_path / "out"))
+    for of in ("simulated", "live"):
+        goodput = pl.read_parquet(tmp_path / "out" / of / "goodput.parquet")
+        flows = pl.read_parquet(tmp_path / "out" / of / "flows.parquet")
+        assert goodput["time_s"].max() == pytest.approx(0.5)
+        per = goodput.group_by("row").agg(pl.col("goodput_bps").sum() * 0.01 / 8)
+        taken = per.sort("row")["goodput_bps"].to_list()
+        # The sender knows what was acknowledged, the receiver what it read.
+        slack = 0 if of == "live" else 100_000
+        assert taken == pytest.approx(flows["received_bytes"].to_list(), abs=1 + slack)
+        pings = pl.read_parquet(tmp_path / "out" / of / "pings.parquet")
+        assert pings["time_s"].is_sorted()
+        assert 0 <= pings["time_s"][0] <= pings["time_s"][-1] < 0.5
+    # PNG: two rows of two panels, 9 inches by 5.8 at 150 dots an inch.
+    header = (tmp_path / "out/lab.png").read_bytes()[16:24]
+    assert struct.unpack("!II", header) == (1350, 870)
 
 
 def test_without_ecn_nothing_is_marked(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def notes(rows: list[tuple[float, float | None, int]], counters: dict[str, int])
         }
     )
     none = pl.DataFrame(schema={"time_s": pl.Float64, "port": pl.Utf8, "bytes": pl.UInt64})
-    pings = pl.DataFrame(schema={"class": pl.UInt32, "rtt_s": pl.Float64})
+    pings = pl.DataFrame(schema=measured.PINGS)
     found = measured.Measured(flows, none, pings, COUNTERS | counters, stats={"wakes": 1})
     setup: Any = SimpleNamespace(
         scenario=SCENARIO,
