@@ -1,6 +1,7 @@
 """Measurements of a run, simulated or live, in one form; and a comparison of both."""
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -138,7 +139,7 @@ def _goodput(setup: "Setup", reports: list[dict[str, Any]], start: float) -> "pl
     for report in reports:
         for place, received in report["received"].items():
             for at, n in received if endless[int(place)] else ():
-                key = int(place), int((at * agent.BIN_S - start) / every)
+                key = int(place), math.floor((at * agent.BIN_S - start) / every)
                 if key in bins:
                     bins[key] += n
     found = [
