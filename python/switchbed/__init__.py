@@ -8,6 +8,10 @@ tour.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from switchbed import plugged
+
+plugged.extend(__path__)
+
 if TYPE_CHECKING:
     from switchbed import stats, theory
     from switchbed._native import Mistake, Plan, Progress, Results, Table, __version__, plans
@@ -60,6 +64,7 @@ def __getattr__(name: str) -> object:
         return import_module(f"{__name__}.{name}")
     from switchbed import api
 
+    plugged.name_classes()
     return getattr(api, name)
 
 

@@ -24,6 +24,7 @@ from switchbed import (
     files,
     library,
     options,
+    plugged,
     signals,
     terminal,
     threads,
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from switchbed.sweeps.engine import Engine
 
 BAD_INPUT = 2
+SCHEME = "scheme"
+"""Kind of `switchbed new` that is no scenario."""
 
 file_argument = click.Path(path_type=Path)
 scenario_argument = click.argument(
@@ -491,18 +494,66 @@ def sizes(json_to: str | None) -> None:
 
 
 @cli.command()
-@click.argument("kind", type=click.Choice(library.templates()), default="star", metavar="[KIND]")
+@click.argument(
+    "kind", type=click.Choice([*library.templates(), SCHEME]), default="star", metavar="[KIND]"
+)
+@click.argument("name", required=False, metavar="[NAME]")
 @options.output(
     "--out",
     type=file_argument,
     metavar="FILE",
-    help="Where to, - for standard output. Default: KIND.toml.",
+    help="Where to, - for standard output. Default: KIND.toml; of a scheme the folder NAME.",
 )
-def new(kind: str, out: Path | None) -> None:
-    """Write a commented scenario that runs at once, to begin one of your own with.
+@click.option(
+    "--source", type=file_argument, metavar="TREE", help="Of a scheme: Switchbed's source tree."
+)
+def new(kind: str, name: str | None, out: Path | None, source: Path | None) -> None:
+    """Write a commented scenario that runs at once, to begin one of your own with; or, with scheme
+    NAME, a crate of one file with a scheme in Rust.
 
     KIND is star (the default), leaf-spine, incast or dumbbell."""
-    library.write_new(kind, out)
+    if kind != SCHEME:
+        if name is not None or source is not None:
+            raise Mistake(f"switchbed new {kind}: a scenario has no NAME and no --source")
+        library.write_new(kind, out)
+        return
+    from switchbed import building
+
+    if name is None:
+        raise Mistake("switchbed new scheme: a name is missing: switchbed new scheme my-scheme")
+    building.write_new(name, out, source)
+
+
+@cli.command()
+@click.argument("folder", type=file_argument, metavar="DIR")
+@click.option("--dev", is_flag=True, help="Build fast what runs slower, for trying it out.")
+@click.option("--source", type=file_argument, metavar="TREE", help="Switchbed's source tree.")
+def build(folder: Path, dev: bool, source: Path | None) -> None:
+    """Build the crate in DIR, which `new scheme` wrote, into a wheel in DIR/dist. Installed, it
+    adds the crate's schemes to Switchbed's."""
+    from switchbed import building
+
+    say(f"written to {building.build(folder, source, dev=dev)}")
+
+
+@cli.command()
+@click.argument("name", metavar="SCHEME")
+@click.option(
+    "--sequences", type=options.Whole(1), default=20, show_default=True, help="Of each case."
+)
+@click.option("--seed", type=options.Whole(0, 2**63 - 1), default=1, show_default=True)
+@options.JSON
+def conformance(name: str, sequences: int, seed: int, json_to: str | None) -> int:
+    """Check that a scheme in Rust keeps every promise of a port, on random sequences of operations:
+    with each word and flag of its parameters, and under each policy of memory."""
+    from switchbed import _native, printing
+
+    found = json.loads(_native.conformance(name, sequences, seed))
+    if json_to is not None:
+        options.write_json(found, json_to)
+    else:
+        printing.print_conformance(found)
+    return int(found["failure"] is not None)
 
 
 @cli.group()
@@ -789,6 +840,7 @@ def main() -> NoReturn:
 
     def work() -> object:
         signals.install()
+        plugged.name_classes()
         return cli.main(prog_name="switchbed", standalone_mode=False)
 
     finish(work)

@@ -611,3 +611,19 @@ def _notifications(summary: dict[str, Any]) -> str:
     """How many were sent, if any."""
     sent = summary.get("notifications", 0)
     return f" · {sent:,} notifications" if sent else ""
+
+
+def print_conformance(found: dict[str, Any]) -> None:
+    """Prints a scheme's result of the conformance suite."""
+    failure = found["failure"]
+    if failure is None:
+        say(
+            f"{found['scheme']} keeps every promise: {found['cases']} cases, {found['sequences']} "
+            f"sequences each, {found['operations']:,} operations"
+        )
+        return
+    say(f"{failure['case']}: {failure['message']}")
+    operations = failure["operations"]
+    say(f"after these {len(operations)} operations (sequence {failure['sequence']}):")
+    for operation in operations:
+        say(f"  {operation}")

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 #![deny(unreachable_pub)]
 
+mod conformance;
 mod detached;
 mod drill;
 #[cfg(all(target_os = "linux", feature = "live"))]
@@ -87,6 +88,12 @@ fn reference_of(of: &str) -> PyResult<String> {
 #[pyfunction]
 fn schemes() -> String {
     json(&scenario::schemes())
+}
+
+/// Adds a name for a class in a Python file, which scenario files may then name as a scheme.
+#[pyfunction]
+fn name_class(name: &str, file: &str, class: &str) -> PyResult<()> {
+    scenario::scheme::python::name_class(name, file, class).map_err(Mistake::new_err)
 }
 
 /// Every policy of a switch's memory as JSON.
@@ -202,8 +209,24 @@ fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("resolved values have string keys")
 }
 
+/// Adds the schemes that this module was built with (`switchbed build`), and names the build: results of
+/// another source of theirs are not the same.
+#[cfg(feature = "plugged")]
+fn build() -> PyResult<String> {
+    plugged::SCHEMES.iter().try_for_each(scenario::scheme::register).map_err(Mistake::new_err)?;
+    Ok(format!("{}-{}", switchbed_sim::BUILD, env!("SWITCHBED_PLUGGED")))
+}
+
+/// Names the build.
+#[cfg(not(feature = "plugged"))]
+fn build() -> PyResult<String> {
+    Ok(switchbed_sim::BUILD.to_owned())
+}
+
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use super::conformance::conformance;
     #[pymodule_export]
     use super::drill::Drill;
     #[cfg(all(target_os = "linux", feature = "live"))]
@@ -220,8 +243,8 @@ mod _native {
     #[pymodule_export]
     use super::{
         Mistake, Plan, Progress, Results, Table, check_summary, chips, headroom, link_rates,
-        migrated, monitored_tables, plans, plans_of, policies, profile, profiles, rate_bps,
-        reference, reference_of, schema, schemes, size_bytes, sizes, time_ps, topology,
+        migrated, monitored_tables, name_class, plans, plans_of, policies, profile, profiles,
+        rate_bps, reference, reference_of, schema, schemes, size_bytes, sizes, time_ps, topology,
     };
     use pyo3::panic::PanicException;
     use pyo3::prelude::*;
@@ -229,7 +252,7 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-        module.add("__build__", switchbed_sim::BUILD)?;
+        module.add("__build__", super::build()?)?;
         module.add("SCHEMA_VERSION", switchbed_sim::SCHEMA_VERSION)?;
         module.add("Panic", module.py().get_type::<PanicException>())
     }

@@ -53,6 +53,7 @@ pub mod classifier;
 #[cfg(test)]
 mod draws;
 pub mod fq;
+pub mod golden;
 pub mod hooks;
 pub mod memory;
 pub mod port;

@@ -23,10 +23,7 @@
 //! The line runs at 8 Gbps, so that a byte takes a nanosecond. Then rows of
 //! `time in ns | operation | outcome | deficits | T_round in ns | thresholds in bytes`:
 //!
-//! | operation | outcome |
-//! | --- | --- |
-//! | `arrive QUEUE BYTES [not-ect]`, `[ce]` marked upstream | `in`, `mark` (stored with a note), or `drop REASON`; before it `out BYTES,` for each packet that it pushed out |
-//! | `send` | `QUEUE BYTES [CE] until NS` (`ce`: an upstream mark alone), or `empty` |
+//! Operations and outcomes are those of [`switchbed_qdisc::golden`].
 //!
 //! A column that the scheme does not have holds `-`; a blank line or `#` is a comment.
 
@@ -35,17 +32,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use switchbed_qdisc::classifier::ByClass;
+use switchbed_qdisc::golden::operate;
 use switchbed_qdisc::hooks::{Buffer, Marker, Nobody, Scheduler};
 use switchbed_qdisc::memory::{Crosspoint, Overflow, Shared};
-use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
+use switchbed_qdisc::port::{Cx, Outcome};
 use switchbed_qdisc::schedulers::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
 use switchbed_qdisc::schemes::{
     Cedm, CedmSettings, EEcn, MarkAt, MqEcn, Pmsb, RandomMark, Red, RedSettings, Rounds, SEcn,
     Share, Slope, Spacing, Step, Tcn, Timed, Weights,
 };
-use switchbed_qdisc::{
-    Arena, Ecn, Note, Packet, Pool, Port, PortState, Qdisc, QueueId, QueueSet, Seats,
-};
+use switchbed_qdisc::{Arena, Pool, Port, PortState, Qdisc, QueueId, QueueSet, Seats};
 use switchbed_units::random::{NoRandom, Random};
 use switchbed_units::{Bytes, Rate, Span, Time};
 
@@ -284,7 +280,7 @@ fn play<S: Scheduler + Send>(
             None => &mut picks,
         };
         let mut cx = Cx { now, arena: &mut arena, pool: &mut pool, rng, out: &mut out };
-        let outcome = operate(&mut port, &mut cx, &cells[1]);
+        let outcome = operate(&mut port, &mut cx, &cells[1]).expect(place);
         let deficits: Vec<String> = queues()
             .filter_map(|q| deficit(port.scheme().scheduler(), q))
             .map(|bytes| bytes.to_string())
@@ -321,48 +317,4 @@ fn close(written: &str, got: &[f64], tolerance: f64) -> bool {
     let numbers: Vec<f64> =
         written.split_whitespace().filter(|w| *w != "-").map(|w| w.parse().unwrap()).collect();
     numbers.len() == got.len() && numbers.iter().zip(got).all(|(a, b)| (a - b).abs() <= tolerance)
-}
-
-/// Carries an operation out; its outcome in the table's words.
-fn operate(port: &mut dyn Qdisc, cx: &mut Cx, operation: &str) -> String {
-    let words: Vec<&str> = operation.split_whitespace().collect();
-    let number = |word: &str| word.parse::<u32>().unwrap();
-    match words.as_slice() {
-        ["arrive", queue, bytes, rest @ ..] => {
-            let ecn = match rest {
-                [] => Ecn::Ect0,
-                ["not-ect"] => Ecn::NotEct,
-                ["ce"] => Ecn::Ce,
-                other => panic!("no such packet: {other:?}"),
-            };
-            let class = number(queue) as u8;
-            let packet = Packet { class, len_bytes: number(bytes), ecn, ..Packet::default() };
-            let slot = cx.arena.alloc(packet);
-            let answer = port.enqueue(slot, cx);
-            let out = cx.out.dropped.drain(..);
-            let mut words: Vec<String> = out
-                .map(|dropped| format!("out {},", cx.arena.packet(dropped.slot).len_bytes))
-                .collect();
-            words.push(match answer {
-                Enqueued::In(_) if cx.arena.note(slot) == Note::Mark => "mark".into(),
-                Enqueued::In(_) => "in".into(),
-                Enqueued::Dropped(_, why) => format!("drop {}", why.name()),
-            });
-            words.join(" ")
-        }
-        ["send"] => match port.dequeue(cx) {
-            Dequeued::Sent { slot, queue, until, marked } => {
-                let packet = cx.arena.packet(slot);
-                let ce = match (marked, packet.ecn) {
-                    (true, Ecn::Ce) => " CE",
-                    (false, Ecn::Ce) => " ce",
-                    (marked, _) => ["", " without its CE"][marked as usize],
-                };
-                format!("{queue} {}{ce} until {}", packet.len_bytes, until.as_ps() / 1_000)
-            }
-            Dequeued::Empty => "empty".into(),
-            Dequeued::NotBefore(time) => format!("not before {}", time.as_ps() / 1_000),
-        },
-        _ => panic!("no such operation: {operation}"),
-    }
 }

@@ -1,16 +1,11 @@
 //! Adds a scheme of its own to Switchbed's and runs a scenario file with it:
 //! `cargo run -p own-scheme -- examples/own-scheme/waiting.toml [KEY=VALUE...]`.
 
-mod waiting;
-
 use std::path::Path;
 use std::process::ExitCode;
-use switchbed_qdisc::schemes::definition::SchemeInfo;
 use switchbed_qdisc::schemes::register;
 use switchbed_scenario::plans;
 use switchbed_sim::{Progress, run};
-
-static WAITING: SchemeInfo = SchemeInfo::of::<waiting::Waiting>();
 
 fn main() -> ExitCode {
     match runs() {
@@ -24,7 +19,7 @@ fn main() -> ExitCode {
 
 /// Every run of the file, a line each.
 fn runs() -> Result<(), String> {
-    register(&WAITING)?;
+    own_scheme::SCHEMES.iter().try_for_each(register)?;
     let mut words = std::env::args().skip(1);
     let file = words.next().ok_or("own-scheme FILE [KEY=VALUE...]")?;
     let sets: Vec<String> = words.collect();

@@ -23,7 +23,8 @@ pub fn cases() -> Vec<Case> {
     SCHEMES.iter().flat_map(of).collect()
 }
 
-fn of(scheme: &'static SchemeInfo) -> Vec<Case> {
+/// A scheme, with the values of its parameters and under the policies.
+pub fn of(scheme: &'static SchemeInfo) -> Vec<Case> {
     let base = base(scheme);
     let mut variants = vec![(scheme.name.to_owned(), base.clone())];
     for param in scheme.params {

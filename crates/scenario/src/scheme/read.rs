@@ -5,7 +5,7 @@ mod python;
 
 use super::elsewhere;
 use crate::SchemeChoice;
-use crate::scheme::python::is_open;
+use crate::scheme::python::{PYTHON, is_open, named as named_classes, of_name};
 use crate::scheme::{SECTION, SchemeInfo, Value, Values, find, schemes};
 use switchbed_config::key;
 use switchbed_config::mistake::{Mistake, Origin, list_of};
@@ -53,7 +53,9 @@ fn alone(
 ) -> Result<SchemeChoice, Mistake> {
     let name: Option<String> = section.maybe(key!(name))?;
     let name = name.ok_or_else(|| section.missing_like(key!(name), "\"mq-ecn\""))?;
-    let scheme = find(&name).ok_or_else(|| section.refuse(key!(name), unknown(&name)))?;
+    let class = of_name(&name);
+    let scheme = class.as_ref().map(|_| &PYTHON).or_else(|| find(&name));
+    let scheme = scheme.ok_or_else(|| section.refuse(key!(name), unknown(&name)))?;
     if scheme.needs_pool && switch.pool.is_none() {
         return Err(
             section.refuse(key!(name), "it reads the switch's shared memory: write switch.pool")
@@ -77,6 +79,10 @@ fn alone(
     let node = given.map(|node| without_others(node, scheme, compared));
     let given =
         Given { origin: section.origin, path: section.key(key!(params)), at, packet, limit };
+    if let Some(class) = class {
+        let node = python::with_class(&given, node, class)?;
+        return python::resolve(&given, Some(&node), switch, label.or(Some(name)));
+    }
     if is_open(scheme) {
         return python::resolve(&given, node.as_ref(), switch, label);
     }
@@ -150,7 +156,8 @@ impl<'a> Given<'a> {
 
 /// Message about a name that no scheme has.
 fn unknown(name: &str) -> String {
-    let names = schemes().map(|scheme| scheme.name);
+    let own = named_classes();
+    let names = schemes().map(|scheme| scheme.name).chain(own.iter().map(String::as_str));
     if let Some(what) = elsewhere::absent(name) {
         return format!(
             "{what} is not among the schemes here yet, which are {}; your own is \"python\" \

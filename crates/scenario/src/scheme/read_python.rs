@@ -55,6 +55,27 @@ pub(super) fn resolve(
     Ok(SchemeChoice { label, python: Some(python), ..scheme.into() })
 }
 
+/// The parameters with the file and the class that the scheme's name stands for.
+pub(super) fn with_class(
+    given: &Given<'_>,
+    node: Option<Node>,
+    (file, class): (String, String),
+) -> Result<Node, Mistake> {
+    let empty = Node { at: given.at, data: Data::Table(Table { entries: Vec::new() }) };
+    let mut node = node.unwrap_or(empty);
+    let at = node.at;
+    let Data::Table(table) = &mut node.data else { return Ok(node) };
+    for (key, text) in [(PythonParams::KEY.file, file), (PythonParams::KEY.class, class)] {
+        if let Some(entry) = table.entries.iter().find(|entry| entry.key == key) {
+            let message = "is what the scheme's name says already: leave it out";
+            return Err(given.mistake(entry, message.to_owned()));
+        }
+        let value = Node { at, data: Data::Text(text) };
+        table.entries.push(Entry { key: key.to_owned(), at, value });
+    }
+    Ok(node)
+}
+
 /// A table's entries with such keys, and the others.
 fn split(node: Option<&Node>, of: impl Fn(&str) -> bool) -> (Option<Node>, Option<Node>) {
     let part = |wanted: bool| {

@@ -1,10 +1,10 @@
 //! A scheme of one's own: a packet is marked as it leaves if it has waited for longer than a threshold.
 //! TCN's rule (Bai, Chen, Chen, Kim, Wu: Enabling ECN over Generic Packet Scheduling, CoNEXT 2016), under
-//! another name.
+//! another name. `switchbed new scheme NAME` writes this file: put your rule in its place.
 
 use switchbed_qdisc::hooks::{Departure, Intent, Marker};
 use switchbed_qdisc::param::Unfit;
-use switchbed_qdisc::schemes::definition::{About, Definition, marker};
+use switchbed_qdisc::schemes::definition::{About, Definition, SchemeInfo, marker};
 use switchbed_qdisc::schemes::site::{Built, Site};
 use switchbed_qdisc::units::{Bytes, Span};
 use switchbed_qdisc::{Note, Packet, QueueId, Random, SlotId, View, params};
@@ -16,6 +16,9 @@ params! {
         threshold: Span;
     }
 }
+
+/// What the crate adds to Switchbed's schemes.
+pub static SCHEMES: &[SchemeInfo] = &[SchemeInfo::of::<Waiting>()];
 
 /// The scheme.
 pub struct Waiting {
@@ -61,5 +64,18 @@ impl Marker for Waiting {
     ) -> Departure {
         let waited = view.now.since(view.arena.arrived(slot));
         if waited > self.threshold { Departure::Mark } else { Departure::Pass }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SCHEMES;
+    use switchbed_qdisc::golden;
+
+    #[test]
+    fn the_golden_trace_comes_out_as_written() {
+        if let Err(rows) = golden::check(&SCHEMES[0], include_str!("golden.txt")) {
+            panic!("\n{rows}");
+        }
     }
 }

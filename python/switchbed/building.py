@@ -1,0 +1,204 @@
+"""`switchbed new scheme` and `switchbed build`: a scheme in Rust of a user's own, as a crate of one
+file, and the wheel that adds it to Switchbed's (`switchbed.plugged` says how it is found)."""
+
+import hashlib
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from switchbed import _native, files, library, toml
+from switchbed._native import Mistake
+from switchbed.terminal import say
+
+TEMPLATE = library.DATA / "scheme"
+FILES = ("Cargo.toml", "lib.rs", "golden.txt")
+EXAMPLE = "waiting"
+"""Name of the template's scheme."""
+NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+HASHED = (".rs", ".toml", ".txt")
+"""Kinds of files by whose content a build is told from others."""
+
+
+def write_new(name: str, out: Path | None, source: Path | None) -> None:
+    """Writes the crate of a scheme of this name."""
+    if not NAME.fullmatch(name):
+        raise Mistake(f"{name}: is no scheme's name: write lower-case words, such as my-scheme")
+    if name in {scheme["name"] for scheme in library.schemes()}:
+        raise Mistake(f"{name}: there is such a scheme already: choose another name")
+    tree = source_tree(source)
+    folder = out or Path(name)
+    if os.path.lexists(folder):
+        raise Mistake(f"{folder}: is there already: name another folder by --out")
+    written = {file: text_of(name, (TEMPLATE / file).read_text(encoding="utf-8")) for file in FILES}
+    written["Cargo.toml"] = written["Cargo.toml"].replace(
+        '"SOURCE/crates/qdisc"', toml.value("path", str(tree / "crates/qdisc"))
+    )
+    with files.writing(str(folder)):
+        folder.mkdir(parents=True)
+        for file, text in written.items():
+            (folder / file).write_text(text, encoding="utf-8")
+    place = shlex.quote(str(folder))
+    say(f"written to {folder}; its rule is in lib.rs, and switchbed build {place} builds it")
+
+
+def text_of(name: str, text: str) -> str:
+    """Return a file of the template for a scheme of another name."""
+    camel = "".join(word.capitalize() for word in name.split("-"))
+    return text.replace(EXAMPLE.capitalize(), camel).replace(EXAMPLE, name)
+
+
+def source_tree(given: Path | None) -> Path:
+    """Return Switchbed's source tree: the one given, or that of this package."""
+    tree = given or Path(__file__).parents[2]
+    if not (tree / "crates/qdisc/Cargo.toml").exists():
+        what = f"--source {given}: is no source tree of Switchbed's" if given else "--source"
+        raise Mistake(f"{what}: name a checkout, or the unpacked .tar.gz of the release")
+    tree = tree.resolve()
+    version = tomllib.loads((tree / "Cargo.toml").read_text(encoding="utf-8"))
+    version = version["workspace"]["package"]["version"]
+    if version != _native.__version__:
+        raise Mistake(
+            f"{tree}: is version {version}, and this is switchbed {_native.__version__}: "
+            f"name the tree of this version by --source"
+        )
+    return tree
+
+
+def build(folder: Path, source: Path | None, *, dev: bool) -> Path:
+    """Builds the wheel of a crate, and returns its path."""
+    name = _name(folder)
+    tree = source_tree(source)
+    command = _maturin()
+    if shutil.which("cargo") is None:
+        raise Mistake("switchbed build needs cargo, Rust's builder: https://rustup.rs has it")
+    folder = folder.resolve()
+    place = folder / "target/wheel"
+    package = f"switchbed_scheme_{name.replace('-', '_')}"
+    with files.writing(str(place)):
+        (place / "python" / package).mkdir(parents=True, exist_ok=True)
+        # Its versions, so that nothing else is linked in than in our own module.
+        shutil.copy(tree / "Cargo.lock", place / "Cargo.lock")
+        for file, text in _written(name, folder, tree, package).items():
+            (place / file).write_text(text, encoding="utf-8")
+    out = folder / "dist"
+    before = set(out.glob("*.whl"))
+    for wheel in before:
+        wheel.unlink()
+    environment = {"CARGO_TARGET_DIR": str(folder / "target")} | os.environ
+    environment["SWITCHBED_PLUGGED"] = f"{name}-{_digest(folder)}"
+    words = [*command, "build", "--out", str(out), "--compatibility", "linux"]
+    words += ["--profile", "dev" if dev else "release"]
+    done = subprocess.run(words, cwd=place, env=environment, check=False)
+    wheels = sorted(out.glob("*.whl"))
+    if done.returncode != 0 or not wheels:
+        raise Mistake(f"{folder}: is not built: the messages above say why")
+    return wheels[0]
+
+
+def _name(folder: Path) -> str:
+    file = folder / "Cargo.toml"
+    try:
+        manifest = tomllib.loads(file.read_text(encoding="utf-8"))
+        name = manifest["package"]["name"]
+    except FileNotFoundError:
+        raise Mistake(
+            f"{folder}: has no Cargo.toml: switchbed new scheme NAME writes a crate"
+        ) from None
+    except (tomllib.TOMLDecodeError, KeyError, TypeError) as error:
+        raise Mistake(f"{file}: names no package: {error}") from None
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise Mistake(
+            f"{file}: package.name is {name!r}: write lower-case words, such as my-scheme"
+        )
+    return name
+
+
+def _maturin() -> list[str]:
+    if importlib.util.find_spec("maturin") is not None:
+        return [sys.executable, "-m", "maturin"]
+    found = shutil.which("maturin")
+    if found is None:
+        raise Mistake("switchbed build needs maturin: pip install 'maturin>=1.9,<2'")
+    return [found]
+
+
+def _digest(folder: Path) -> str:
+    """Return a hash of the crate's sources: runs of other sources are kept apart."""
+    hashed = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        inside = path.relative_to(folder)
+        if path.suffix in HASHED and inside.parts[0] not in ("target", "dist") and path.is_file():
+            hashed.update(f"{inside.as_posix()}\0".encode() + path.read_bytes() + b"\0")
+    return hashed.hexdigest()[:16]
+
+
+def _written(name: str, folder: Path, tree: Path, package: str) -> dict[str, str]:
+    """Return the files of the crate that links the module with the user's crate."""
+    version = _native.__version__
+    python = [
+        "[build-system]",
+        'requires = ["maturin>=1.9,<2"]',
+        'build-backend = "maturin"',
+        "[project]",
+        f'name = "switchbed-scheme-{name}"',
+        f'version = "{version}"',
+        f'dependencies = ["switchbed=={version}"]',
+        'requires-python = ">=3.11"',
+        '[project.entry-points."switchbed.schemes"]',
+        f'{name} = "{package}"',
+        "[tool.maturin]",
+        f'module-name = "{package}._native"',
+        'python-source = "python"',
+        'features = ["pyo3/extension-module", "plugged"]',
+    ]
+    return {
+        "pyproject.toml": "\n".join(python) + "\n",
+        "Cargo.toml": "\n".join(_manifest(name, folder, tree)) + "\n",
+        f"python/{package}/__init__.py": f'"""Switchbed\'s module with the scheme {name}."""\n',
+    }
+
+
+def _manifest(name: str, folder: Path, tree: Path) -> Iterator[str]:
+    """Make the module's manifest, with the user's crate in it and every path absolute."""
+    module = tomllib.loads((tree / "crates/python/Cargo.toml").read_text(encoding="utf-8"))
+    workspace_text = (tree / "Cargo.toml").read_text(encoding="utf-8")
+    workspace = tomllib.loads(workspace_text)["workspace"]
+    yield "[workspace]"
+    yield "[package]"
+    yield 'name = "switchbed-plugged"'
+    yield f'version = "{workspace["package"]["version"]}"'
+    yield f'edition = "{workspace["package"]["edition"]}"'
+    yield "[lib]"
+    yield 'name = "_native"'
+    yield 'crate-type = ["cdylib"]'
+    yield f"path = {toml.value('path', str(tree / 'crates/python/src/lib.rs'))}"
+    yield "[dependencies]"
+    yield f"plugged = {toml.value('plugged', {'package': name, 'path': str(folder)})}"
+    yield from _dependencies(module["dependencies"], workspace, tree)
+    for target, of in module["target"].items():
+        yield f"[target.'{target}'.dependencies]"
+        yield from _dependencies(of["dependencies"], workspace, tree)
+    yield "[features]"
+    for feature, needs in module["features"].items():
+        yield f"{feature} = {toml.value(feature, needs)}"
+    # The profiles are the workspace's last part.
+    yield workspace_text[workspace_text.index("[profile.") :].rstrip()
+
+
+def _dependencies(given: dict[str, Any], workspace: dict[str, Any], tree: Path) -> Iterator[str]:
+    for name, spec in given.items():
+        found = {"version": spec} if isinstance(spec, str) else dict(spec)
+        if found.pop("workspace", False):
+            shared = workspace["dependencies"][name]
+            found = ({"version": shared} if isinstance(shared, str) else dict(shared)) | found
+        if "path" in found:
+            found["path"] = str(tree / found["path"])
+        yield f"{name} = {toml.value(name, found)}"

@@ -1,0 +1,133 @@
+"""Schemes of installed packages: the entry points of the group `switchbed.schemes`.
+
+- `NAME = "switchbed_scheme_NAME"` is a wheel of `switchbed build`: Switchbed's module with schemes
+  in Rust linked in.
+- `NAME = "package.module:Class"` is a class of `switchbed.prototype`, which files name as
+  `scheme.name = "NAME"`.
+
+Rust has no stable ABI: a wheel has the whole module, and stands in the place of ours. So there can
+be one. This is read as `switchbed` is imported. The standard library's reader of entry points takes
+15 ms, so that the few lines of interest are read here.
+"""
+
+import os
+import sys
+from dataclasses import dataclass, field
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+GROUP = "switchbed.schemes"
+MODULE = "_native"
+
+
+@dataclass(frozen=True)
+class Found:
+    """Entry points of the group."""
+
+    native: dict[str, Path] = field(default_factory=dict)
+    """Folder of the module, by name of the distribution with its version."""
+    classes: dict[str, str] = field(default_factory=dict)
+    """`package.module:Class` by name."""
+    problem: str | None = None
+    """Why no module of these can be used, in a line."""
+
+
+def find(folders: list[str]) -> Found:
+    """Look through the folders of `sys.path`, the first of each name first."""
+    native: dict[str, Path] = {}
+    classes: dict[str, str] = {}
+    ours: str | None = None
+    for folder in folders:
+        for about in _distributions(folder):
+            if ours is None and about.startswith("switchbed-"):
+                ours = _version(about)
+            for name, value in _points(Path(folder, about)):
+                if ":" in value:
+                    classes.setdefault(name, value)
+                elif _has_module(place := Path(folder, *value.split("."))):
+                    native.setdefault(about.removesuffix(".dist-info"), place)
+    return Found(native, classes, _problem(native, ours))
+
+
+def _problem(native: dict[str, Path], ours: str | None) -> str | None:
+    if len(native) > 1:
+        names = sorted(_package(of) for of in native)
+        return (
+            f"{' and '.join(names)} are installed, and each has a module of switchbed's: keep one "
+            f"(pip uninstall {names[-1]}), or build one crate with both schemes"
+        )
+    for of in native:
+        if ours is not None and _version(of) != ours:
+            return (
+                f"{_package(of)} was built for switchbed {_version(of)}, and this is {ours}: "
+                f"build it again (switchbed build), or pip uninstall {_package(of)}"
+            )
+    return None
+
+
+def _package(about: str) -> str:
+    return about.split("-", maxsplit=1)[0].replace("_", "-")
+
+
+def _version(about: str) -> str:
+    return about.removesuffix(".dist-info").split("-")[1]
+
+
+def _distributions(folder: str) -> list[str]:
+    try:
+        # The working directory ('') is no place of packages.
+        with os.scandir(folder or os.devnull) as entries:
+            return sorted(entry.name for entry in entries if entry.name.endswith(".dist-info"))
+    except OSError:
+        return []
+
+
+def _points(about: Path) -> list[tuple[str, str]]:
+    try:
+        text = (about / "entry_points.txt").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return []
+    points, within = [], False
+    for line in map(str.strip, text.splitlines()):
+        if line.startswith("["):
+            within = line == f"[{GROUP}]"
+        elif within and "=" in line and not line.startswith(("#", ";")):
+            name, _, value = line.partition("=")
+            points.append((name.strip(), value.strip()))
+    return points
+
+
+def _has_module(folder: Path) -> bool:
+    return any((folder / f"{MODULE}{suffix}").exists() for suffix in EXTENSION_SUFFIXES)
+
+
+FOUND = find(sys.path)
+
+
+def extend(package: list[str]) -> None:
+    """Puts an installed module before ours on the package's path."""
+    if FOUND.problem is None:
+        package[:0] = [str(folder) for folder in FOUND.native.values()]
+
+
+def name_classes() -> None:
+    """Gives scenario files the names of installed classes.
+
+    Raises:
+        Mistake: A module is not there, or a scheme has the name.
+    """
+    from importlib.util import find_spec
+
+    from switchbed import _native
+
+    if FOUND.problem is not None:
+        raise _native.Mistake(FOUND.problem)
+    for name, value in FOUND.classes.items():
+        module, _, of = value.partition(":")
+        try:
+            spec = find_spec(module)
+        except ImportError:
+            spec = None
+        if spec is None or spec.origin is None:
+            raise _native.Mistake(f"the scheme {name} is {value}, and there is no module {module}")
+        _native.name_class(name, spec.origin, of)

@@ -1,0 +1,272 @@
+"""Schemes of installed packages: how they are found, what is refused, and what `new scheme` and
+`build` write."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+import pytest
+from conftest import Program
+
+from switchbed import __version__, building, plugged
+
+ROOT = Path(__file__).parents[3]
+EXAMPLE = ROOT / "examples/own-scheme"
+
+
+def installed(site: Path, package: str, points: str, version: str = __version__) -> Path:
+    """A distribution with these entry points, and its package's folder."""
+    about = site / f"{package}-{version}.dist-info"
+    about.mkdir(parents=True)
+    about.joinpath("entry_points.txt").write_text(f"[{plugged.GROUP}]\n{points}\n")
+    about.joinpath("METADATA").write_text(f"Name: {package}\nVersion: {version}\n")
+    (site / package).mkdir()
+    return site / package
+
+
+def with_module(site: Path, name: str, version: str = __version__) -> Path:
+    package = installed(
+        site, f"switchbed_scheme_{name}", f"{name} = switchbed_scheme_{name}", version
+    )
+    (package / f"_native{EXTENSION_SUFFIXES[0]}").write_text("")
+    return package
+
+
+def test_a_module_and_classes_are_found_by_their_entry_points(tmp_path: Path) -> None:
+    package = with_module(tmp_path, "mine")
+    installed(tmp_path, "theirs", "late = theirs.late:Late")
+    (tmp_path / "theirs-9.dist-info").mkdir()  # without entry points
+    found = plugged.find(["", str(tmp_path / "none"), str(tmp_path)])
+    assert found.native == {f"switchbed_scheme_mine-{__version__}": package}
+    assert found.classes == {"late": "theirs.late:Late"}
+    assert found.problem is None
+
+
+def test_two_modules_are_refused_in_one_line(tmp_path: Path) -> None:
+    with_module(tmp_path, "one")
+    with_module(tmp_path, "two")
+    problem = plugged.find([str(tmp_path)]).problem
+    assert problem is not None
+    assert problem.startswith(
+        "switchbed-scheme-one and switchbed-scheme-two are installed, and each "
+    )
+    assert problem.endswith(
+        "keep one (pip uninstall switchbed-scheme-two), or build one crate with both schemes"
+    )
+
+
+def test_a_module_of_another_version_is_refused_and_ours_stays(tmp_path: Path) -> None:
+    with_module(tmp_path, "old", "0.0.9")
+    (tmp_path / f"switchbed-{__version__}.dist-info").mkdir()
+    # The program of this tree, told in a line and by its exit code.
+    done = python(tmp_path, "-m", "switchbed", "schemes")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "switchbed: switchbed-scheme-old was built for switchbed 0.0.9, and this is "
+        f"{__version__}: build it again (switchbed build), or pip uninstall switchbed-scheme-old\n"
+    )
+
+
+def python(site: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    """Python with a folder of packages before its own."""
+    path = os.pathsep.join([str(site), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return subprocess.run(
+        [sys.executable, *words],
+        env=os.environ | {"PYTHONPATH": path},
+        cwd=site,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+LATE = """
+from switchbed.prototype import Departure, Intent, Marker
+
+
+class Late(Marker):
+    def __init__(self, port, threshold):
+        self.threshold = threshold
+
+    def intend(self, view, queue, packet, rng):
+        return Intent.Pass
+
+    def depart(self, view, queue, slot, note, rng):
+        waited = view.now_ps - view.arrived_ps(slot)
+        return Departure.Mark if waited > self.threshold else Departure.Pass
+"""
+
+
+@pytest.fixture
+def late(tmp_path: Path) -> Path:
+    package = installed(tmp_path / "site", "theirs", "late = theirs.rule:Late")
+    (package / "__init__.py").write_text("")
+    (package / "rule.py").write_text(LATE)
+    return tmp_path / "site"
+
+
+def test_an_installed_class_is_a_scheme_by_its_name(late: Path) -> None:
+    scheme = '{ name = "late", params = { threshold = "20us" } }'
+    tcn = '{ name = "tcn", params = { threshold = "20us" } }'
+    sets = ["run.until=5ms", "measure.warmup=1ms", f"compare.scheme=[{scheme}, {tcn}]"]
+    words = [word for each in sets for word in ("--set", each)]
+    done = python(late, "-m", "switchbed", "run", "@star-dctcp", "--json", *words)
+    assert done.returncode == 0, done.stderr
+    first, second = json.loads(done.stdout)["runs"]
+    assert first["marks"] == second["marks"] > 0
+
+
+@pytest.mark.parametrize(
+    ("sets", "says"),
+    [
+        (["scheme=late", "scheme.params.file=a.py"], "is what the scheme's name says already"),
+        (["scheme=lates"], 'there is no such scheme; did you mean "late"?'),
+    ],
+)
+def test_mistakes_about_an_installed_class_are_one_line(
+    late: Path, sets: list[str], says: str
+) -> None:
+    words = [word for each in sets for word in ("--set", each)]
+    done = python(late, "-m", "switchbed", "scenario", "check", "@two-flows", *words)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_an_entry_point_without_its_module_or_of_our_name_is_refused(tmp_path: Path) -> None:
+    installed(tmp_path / "a", "theirs", "late = theirs.gone:Late")
+    done = python(tmp_path / "a", "-m", "switchbed", "schemes")
+    said = "switchbed: the scheme late is theirs.gone:Late, and there is no module theirs.gone\n"
+    assert (done.returncode, done.stderr) == (2, said)
+    package = installed(tmp_path / "b", "theirs", "tcn = theirs:Tcn")
+    (package / "__init__.py").write_text("class Tcn: ...")
+    done = python(tmp_path / "b", "-m", "switchbed", "schemes")
+    assert (done.returncode, done.stderr) == (2, "switchbed: there is a scheme tcn already\n")
+
+
+def test_a_new_scheme_is_the_template_under_its_name(switchbed: Program, tmp_path: Path) -> None:
+    switchbed("new", "scheme", "my-rule")
+    folder = tmp_path / "my-rule"
+    assert sorted(path.name for path in folder.iterdir()) == sorted(building.FILES)
+    code = (folder / "lib.rs").read_text()
+    assert 'name: "my-rule"' in code
+    assert "pub struct MyRuleParams" in code
+    assert "waiting" not in code.lower()
+    manifest = tomllib.loads((folder / "Cargo.toml").read_text())
+    assert manifest["package"]["name"] == "my-rule"
+    assert manifest["dependencies"] == {"switchbed-qdisc": {"path": str(ROOT / "crates/qdisc")}}
+    # The template is built, run and checked as the example of the workspace.
+    example = tomllib.loads((EXAMPLE / "Cargo.toml").read_text())
+    assert (EXAMPLE / example["lib"]["path"]).resolve() == building.TEMPLATE / "lib.rs"
+    assert (folder / "golden.txt").read_text() == (building.TEMPLATE / "golden.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["scheme"], "a name is missing: switchbed new scheme my-scheme"),
+        (["scheme", "My_Rule"], "My_Rule: is no scheme's name: write lower-case words"),
+        (["scheme", "tcn"], "tcn: there is such a scheme already: choose another name"),
+        (["scheme", "mine", "--source", "none"], "--source none: is no source tree of Switchbed's"),
+        (["star", "mine"], "switchbed new star: a scenario has no NAME and no --source"),
+    ],
+)
+def test_mistakes_of_new_scheme(switchbed: Program, words: list[str], says: str) -> None:
+    assert says in switchbed("new", *words, code=2).stderr
+
+
+def test_what_cannot_be_built_is_refused(switchbed: Program, tmp_path: Path) -> None:
+    said = switchbed("build", tmp_path / "none", code=2).stderr
+    assert said.endswith("has no Cargo.toml: switchbed new scheme NAME writes a crate\n")
+    (tmp_path / "Cargo.toml").write_text("[package]\nname = 3\n")
+    assert (
+        "package.name is 3: write lower-case words" in switchbed("build", tmp_path, code=2).stderr
+    )
+
+
+def test_the_wheels_crate_is_the_module_with_one_crate_more(tmp_path: Path) -> None:
+    """Cargo reads it, and its dependencies are those that the lock file pins."""
+    folder = tmp_path / "my-rule"
+    building.write_new("my-rule", folder, None)
+    place = tmp_path / "wheel"
+    (place / "python/p").mkdir(parents=True)
+    for file, text in building._written("my-rule", folder, ROOT, "p").items():
+        (place / file).write_text(text)
+    shutil.copy(ROOT / "Cargo.lock", place / "Cargo.lock")
+    words = ["cargo", "metadata", "--offline", "--format-version", "1"]
+    done = subprocess.run(words, cwd=place, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    versions = {each["name"]: each["version"] for each in found["packages"]}
+    pinned = tomllib.loads((ROOT / "Cargo.lock").read_text())["package"]
+    known = {(each["name"], each["version"]) for each in pinned}
+    own = {"switchbed-plugged", "my-rule"}
+    assert own <= versions.keys()
+    assert {of for of in versions.items() if of not in known and of[0] not in own} == set()
+    module = tomllib.loads((ROOT / "crates/python/Cargo.toml").read_text())
+    made = tomllib.loads((place / "Cargo.toml").read_text())
+    assert made["dependencies"].keys() == module["dependencies"].keys() | {"plugged"}
+    assert made["profile"] == tomllib.loads((ROOT / "Cargo.toml").read_text())["profile"]
+
+
+def test_a_scheme_keeps_every_promise_by_name(switchbed: Program) -> None:
+    said = switchbed("conformance", "tcn", "--sequences", "2").stdout
+    assert said.startswith("tcn keeps every promise: ")
+    found = json.loads(switchbed("conformance", "red", "--sequences", "1", "--json").stdout)
+    assert found["failure"] is None
+    assert found["cases"] > 5
+    assert found["operations"] > found["cases"]
+    said = switchbed("conformance", "none-such", code=2).stderr
+    assert "none-such: there is no such scheme in Rust" in said
+    switchbed("conformance", "python", code=2)
+
+
+BROKEN = 'assert!(view.port.queue_bytes(queue).get() < 3_000, "it is full");'
+
+
+@pytest.mark.long
+@pytest.mark.needs("cargo")
+def test_a_new_scheme_is_built_installed_and_known_everywhere(
+    switchbed: Program, tmp_path: Path
+) -> None:
+    """From nothing to a figure (docs/plug-in.md); a promise that is broken is shown."""
+    folder = tmp_path / "my-rule"
+    building.write_new("my-rule", folder, None)
+    site = tmp_path / "site"
+
+    def install() -> None:
+        shutil.rmtree(site, ignore_errors=True)
+        wheel = building.build(folder, None, dev=True)
+        words = ["-m", "pip", "install", "--quiet", "--no-deps", "--target", str(site), str(wheel)]
+        subprocess.run([sys.executable, *words], check=True)
+
+    install()
+    assert (
+        python(site, "-m", "switchbed", "conformance", "my-rule", "--sequences", "2").returncode
+        == 0
+    )
+    mine = '{ name = "my-rule", params = { threshold = "20us" } }'
+    tcn = '{ name = "tcn", params = { threshold = "20us" } }'
+    words = ["--set", "flows=30", "--set", f"compare.scheme=[{mine}, {tcn}]"]
+    python(site, "-m", "switchbed", "new", "star")
+    done = python(site, "-m", "switchbed", "sweep", "star.toml", "--seeds", "2", *words)
+    assert done.returncode == 0, done.stderr
+    done = python(site, "-m", "switchbed", "plot", "fct", "switchbed-store/sweeps/star.parquet")
+    assert done.returncode == 0, done.stderr
+    build = python(site, "-m", "switchbed", "--version").stdout
+    assert "-my-rule-" in build
+    file = folder / "lib.rs"
+    text = file.read_text().replace(
+        "_: &View, _: QueueId, _: &Packet", "view: &View, queue: QueueId, _: &Packet"
+    )
+    file.write_text(text.replace("Intent::Pass\n", BROKEN + "\n        Intent::Pass\n", 1))
+    install()
+    done = python(site, "-m", "switchbed", "conformance", "my-rule")
+    assert done.returncode == 1
+    assert "my-rule: it is full" in done.stdout
+    assert python(site, "-m", "switchbed", "--version").stdout != build
