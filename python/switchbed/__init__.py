@@ -64,7 +64,7 @@ def __getattr__(name: str) -> object:
         return import_module(f"{__name__}.{name}")
     from switchbed import api
 
-    plugged.name_classes()
+    plugged.check()
     return getattr(api, name)
 
 

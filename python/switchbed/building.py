@@ -23,6 +23,8 @@ FILES = ("Cargo.toml", "lib.rs", "golden.txt")
 EXAMPLE = "waiting"
 """Name of the template's scheme."""
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+LICENSES = ("LICENSE-MIT", "LICENSE-APACHE")
+"""Of Switchbed, whose module the wheel has."""
 HASHED = (".rs", ".toml", ".txt")
 """Kinds of files by whose content a build is told from others."""
 
@@ -84,15 +86,18 @@ def build(folder: Path, source: Path | None, *, dev: bool) -> Path:
     package = f"switchbed_scheme_{name.replace('-', '_')}"
     with files.writing(str(place)):
         (place / "python" / package).mkdir(parents=True, exist_ok=True)
-        # Its versions, so that nothing else is linked in than in our own module.
-        shutil.copy(tree / "Cargo.lock", place / "Cargo.lock")
+        # The lock's versions, so that nothing else is linked in than in our own module.
+        for file in ("Cargo.lock", *LICENSES):
+            shutil.copy(tree / file, place / file)
         for file, text in _written(name, folder, tree, package).items():
             (place / file).write_text(text, encoding="utf-8")
     out = folder / "dist"
     before = set(out.glob("*.whl"))
     for wheel in before:
         wheel.unlink()
-    environment = {"CARGO_TARGET_DIR": str(folder / "target")} | os.environ
+    # A tree that was built has most of what is needed.
+    target = tree / "target" if (tree / "target").is_dir() else folder / "target"
+    environment = {"CARGO_TARGET_DIR": str(target)} | os.environ
     environment["SWITCHBED_PLUGGED"] = f"{name}-{_digest(folder)}"
     words = [*command, "build", "--out", str(out), "--compatibility", "linux"]
     words += ["--profile", "dev" if dev else "release"]
@@ -151,6 +156,7 @@ def _written(name: str, folder: Path, tree: Path, package: str) -> dict[str, str
         f'name = "switchbed-scheme-{name}"',
         f'version = "{version}"',
         f'dependencies = ["switchbed=={version}"]',
+        f"license-files = {toml.value('license-files', LICENSES)}",
         'requires-python = ">=3.11"',
         '[project.entry-points."switchbed.schemes"]',
         f'{name} = "{package}"',

@@ -840,7 +840,7 @@ def main() -> NoReturn:
 
     def work() -> object:
         signals.install()
-        plugged.name_classes()
+        plugged.check()
         return cli.main(prog_name="switchbed", standalone_mode=False)
 
     finish(work)

@@ -12,8 +12,10 @@ be one. This is read as `switchbed` is imported. The standard library's reader o
 
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.machinery import EXTENSION_SUFFIXES
+from importlib.util import find_spec
 from pathlib import Path
 
 GROUP = "switchbed.schemes"
@@ -110,24 +112,47 @@ def extend(package: list[str]) -> None:
         package[:0] = [str(folder) for folder in FOUND.native.values()]
 
 
-def name_classes() -> None:
-    """Gives scenario files the names of installed classes.
-
-    Raises:
-        Mistake: A module is not there, or a scheme has the name.
-    """
-    from importlib.util import find_spec
-
-    from switchbed import _native
-
-    if FOUND.problem is not None:
-        raise _native.Mistake(FOUND.problem)
+def name_into(name_class: Callable[[str, str, str], None], mistake: type[Exception]) -> None:
+    """Gives scenario files the names of installed classes: the module calls it as it is loaded, in
+    every process. `check` raises what is wrong."""
     for name, value in FOUND.classes.items():
         module, _, of = value.partition(":")
+        file = _file(module)
+        if file is None:
+            _wrong.append(f"the scheme {name} is {value}, and there is no module {module}")
+            continue
         try:
-            spec = find_spec(module)
-        except ImportError:
-            spec = None
-        if spec is None or spec.origin is None:
-            raise _native.Mistake(f"the scheme {name} is {value}, and there is no module {module}")
-        _native.name_class(name, spec.origin, of)
+            name_class(name, file, of)
+        except mistake as error:
+            _wrong.append(f"{error}: the entry point {name} = {value}")
+
+
+_wrong: list[str] = []
+
+
+def _file(module: str) -> str | None:
+    """Return the file of a module; neither it nor its package is imported."""
+    top, *within = module.split(".")
+    spec = find_spec(top)
+    if spec is None:
+        return None
+    if not within:
+        return spec.origin
+    for folder in spec.submodule_search_locations or ():
+        place = Path(folder, *within)
+        for file in (place.with_suffix(".py"), place / "__init__.py"):
+            if file.exists():
+                return str(file)
+    return None
+
+
+def check() -> None:
+    """Refuses installed packages whose schemes cannot be used.
+
+    Raises:
+        Mistake: It says which, and what to do.
+    """
+    from switchbed import _native
+
+    for problem in filter(None, (FOUND.problem, *_wrong)):
+        raise _native.Mistake(problem)

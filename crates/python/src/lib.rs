@@ -254,6 +254,13 @@ mod _native {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("__build__", super::build()?)?;
         module.add("SCHEMA_VERSION", switchbed_sim::SCHEMA_VERSION)?;
-        module.add("Panic", module.py().get_type::<PanicException>())
+        module.add("Panic", module.py().get_type::<PanicException>())?;
+        // In every process that reads a plan, workers too: names of installed classes.
+        let plugged = module.py().import("switchbed.plugged")?;
+        plugged.call_method1(
+            "name_into",
+            (module.getattr("name_class")?, module.getattr("Mistake")?),
+        )?;
+        Ok(())
     }
 }

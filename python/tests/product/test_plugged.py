@@ -113,7 +113,7 @@ def late(tmp_path: Path) -> Path:
 def test_an_installed_class_is_a_scheme_by_its_name(late: Path) -> None:
     scheme = '{ name = "late", params = { threshold = "20us" } }'
     tcn = '{ name = "tcn", params = { threshold = "20us" } }'
-    sets = ["run.until=5ms", "measure.warmup=1ms", f"compare.scheme=[{scheme}, {tcn}]"]
+    sets = ["run.until=15ms", "measure.warmup=5ms", f"compare.scheme=[{scheme}, {tcn}]"]
     words = [word for each in sets for word in ("--set", each)]
     done = python(late, "-m", "switchbed", "run", "@star-dctcp", "--json", *words)
     assert done.returncode == 0, done.stderr
@@ -146,7 +146,10 @@ def test_an_entry_point_without_its_module_or_of_our_name_is_refused(tmp_path: P
     package = installed(tmp_path / "b", "theirs", "tcn = theirs:Tcn")
     (package / "__init__.py").write_text("class Tcn: ...")
     done = python(tmp_path / "b", "-m", "switchbed", "schemes")
-    assert (done.returncode, done.stderr) == (2, "switchbed: there is a scheme tcn already\n")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "switchbed: there is a scheme tcn already: the entry point tcn = theirs:Tcn\n",
+    )
 
 
 def test_a_new_scheme_is_the_template_under_its_name(switchbed: Program, tmp_path: Path) -> None:
