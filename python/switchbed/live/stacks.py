@@ -49,7 +49,7 @@ class Written:
 
     @property
     def kind(self) -> str:
-        """Its kind."""
+        """Kind of transport."""
         return str(self.transport["kind"])
 
 
