@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -50,6 +51,12 @@ TIMED = {"import switchbed": 0.3, "switchbed --help": 0.2}
 """Seconds, at most, where the interpreter alone takes `BARE_S`."""
 BARE_S = 0.015
 MOST_MB = 500
+LEGAL = (
+    "licenses/LICENSE-MIT",
+    "licenses/LICENSE-APACHE",
+    "licenses/python/switchbed/report/plotly-LICENSE",
+)
+"""Licences in a wheel, below its metadata: ours, and that of plotly.js in reports."""
 
 
 def main() -> None:
@@ -65,10 +72,20 @@ def main() -> None:
         print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB")
         if MANYLINUX not in wheel.name:
             sys.exit(f"{wheel.name}: is no {MANYLINUX} wheel")
+        mistakes = list(lacking(wheel))
         papers = of_papers(place)
         print(f"{papers.name}: {papers.stat().st_size / 1e6:.1f} MB")
-        mistakes = [why for version in PYTHONS for why in tried(version, [wheel, papers], place)]
+        mistakes += [why for version in PYTHONS for why in tried(version, [wheel, papers], place)]
     sys.exit("\n".join(mistakes) if mistakes else 0)
+
+
+def lacking(wheel: Path) -> Iterator[str]:
+    """Licences and the list of components (SBOM) that a wheel should have and does not."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = [name.partition(".dist-info/")[2] for name in archive.namelist()]
+    yield from (f"{wheel.name}: has no {each}" for each in LEGAL if each not in names)
+    if not any(name.startswith("sboms/") and name.endswith(".json") for name in names):
+        yield f"{wheel.name}: has no list of components"
 
 
 def built(place: Path, *words: str) -> Path:
