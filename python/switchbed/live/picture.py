@@ -121,7 +121,7 @@ def _queues(
     for which, measured in both.items():
         _queue(axes, measured, port, begin_s, end_s, which)
     axes.set_xlabel("time (s)")
-    axes.set_ylabel("bytes")
+    axes.set_ylabel("KB")
     axes.set_ylim(bottom=0)
     return f"queue at {port}"
 
@@ -145,7 +145,7 @@ def _queue(
     time = pl.col("time_s")
     series = measured.series.filter((pl.col("port") == port) & time.is_between(begin_s, end_s))
     total = series.group_by("time_s").agg(pl.col("bytes").sum()).sort("time_s")
-    axes.plot(total["time_s"], total["bytes"], **LOOKS[which])
+    axes.plot(total["time_s"], total["bytes"] / 1000, **LOOKS[which])
 
 
 def _times(axes: "Axes", measured: Measured, warmup_s: float, which: str) -> str:
