@@ -573,7 +573,9 @@ def _pauses(pauses: dict[str, Any]) -> list[str]:
         return ["nothing was paused"]
     longest = f"{pauses['longest_port']} longest, {duration(pauses['longest_s'] * 1e6)}"
     told = f"{pauses['count']:,} pauses of {duration(pauses['held_s'] * 1e6)} in all, {longest}"
-    told += f"; they held {pauses['flows']:,} flows, {pauses['victims']:,} of them victims"
+    # Flows without a path of their own are not counted.
+    if pauses["flows"] is not None:
+        told += f"; they held {pauses['flows']:,} flows, {pauses['victims']:,} of them victims"
     storms = f"storms that the watchdog ended: {pauses['storms']:,}" if pauses["storms"] else ""
     deadlocks = f"deadlocks: {pauses['deadlocks']:,}" if pauses["deadlocks"] else ""
     return ["; ".join(filter(None, (told, storms, deadlocks)))]

@@ -10,7 +10,6 @@ use switchbed_config::param::{Params, SectionSpec, Unfit};
 use switchbed_config::section::Section;
 use switchbed_config::tree::{At, Node, Table};
 use switchbed_config::{kinds, params, words};
-use switchbed_qdisc::switch::Switch;
 use switchbed_units::ids::{HostId, PortId, SwitchId};
 use switchbed_units::{Bytes, Span};
 
@@ -190,6 +189,16 @@ impl Routing {
         }
     }
 
+    /// Whether ports have weights, by the capacity behind them.
+    pub fn weighs(&self) -> bool {
+        matches!(self, Routing::Wcmp)
+    }
+
+    /// Whether a flow keeps its path as long as no link changes.
+    pub fn keeps_paths(&self) -> bool {
+        self.choice() == Choice::ByFlow && !self.plb()
+    }
+
     /// Whether connections leave congested paths.
     pub fn plb(&self) -> bool {
         matches!(self, Routing::Ecmp(Ecmp { plb: true, .. }))
@@ -244,12 +253,12 @@ pub(crate) fn check(
     origin: &Origin,
     root: &Table,
     routing: &Routing,
-    (measure, switch): (&Measure, &Switch),
+    measure: &Measure,
 ) -> Result<(), Mistake> {
     let choice = routing.choice();
     if routing.plb() {
         let why = "with routing.plb it changes: leave it out, or plb";
-        return check_paths(origin, root, Choice::ByState, (measure, switch), why);
+        return check_paths(origin, root, Choice::ByState, measure, why);
     }
     if choice == Choice::ByFlow {
         return Ok(());
@@ -258,31 +267,33 @@ pub(crate) fn check(
         "with routing.kind = \"{}\" it has none of its own: leave it out, or choose \"ecmp\" or \"wcmp\"",
         routing.word()
     );
-    check_paths(origin, root, choice, (measure, switch), &why)
+    check_paths(origin, root, choice, measure, &why)
 }
 
-/// Refuses links that go down where tables go by weights, and what must know the path of each flow.
+/// Refuses what must know the path of each flow, where events change it.
 pub(crate) fn check_events(
     origin: &Origin,
     root: &Table,
     routing: &Routing,
-    (measure, switch): (&Measure, &Switch),
+    measure: &Measure,
 ) -> Result<(), Mistake> {
-    if *routing == Routing::Wcmp {
-        let at = root.get(SECTION.name).map_or(At::Unwritten, |node| node.at);
-        let why = "is not supported with links that go down or are drained ([[event]] link): choose another kind";
-        return Err(origin.mistake(at, "routing.kind", why.to_owned()));
-    }
-    let why =
-        "links that go down or are drained ([[event]] link) change it: leave it out, or the event";
-    check_paths(origin, root, Choice::ByState, (measure, switch), why)
+    let why = match routing.weighs() {
+        true => {
+            "events of links that go down, are drained or have another rate ([[event]] link) change it: leave it out, \
+                 or the event"
+        }
+        false => {
+            "links that go down or are drained ([[event]] link) change it: leave it out, or the event"
+        }
+    };
+    check_paths(origin, root, Choice::ByState, measure, why)
 }
 
 fn check_paths(
     origin: &Origin,
     root: &Table,
     choice: Choice,
-    (measure, switch): (&Measure, &Switch),
+    measure: &Measure,
     why: &str,
 ) -> Result<(), Mistake> {
     let monitors = &measure.monitors;
@@ -292,7 +303,6 @@ fn check_paths(
         ("measure.underflow", !monitors.underflow.is_empty()),
         // Parts are known where packets are sprayed.
         ("measure.goodput_every", measure.goodput_every.is_some() && choice == Choice::ByState),
-        ("switch.pfc", switch.pfc.is_some()),
     ];
     let Some((key, _)) = asked.into_iter().find(|(_, asked)| *asked) else { return Ok(()) };
     let mut keys = key.split('.');

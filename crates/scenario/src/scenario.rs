@@ -56,7 +56,7 @@ impl Scenario {
         let mut graph = Graph::new(&self.topology, Span::ZERO);
         graph.delay_hosts(&self.delays());
         let mut graph = self.routing.on(graph);
-        if crate::event::reroute(&self.event) {
+        if crate::event::reroute(&self.routing, &self.event) {
             graph.choice = Choice::ByState;
         }
         graph

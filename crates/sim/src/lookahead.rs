@@ -92,7 +92,7 @@ fn least_of_events(
             Change::OfLink { link, what } => {
                 let both: Vec<LinkId> = links::find(graph, link).into_iter().flatten().collect();
                 match what {
-                    LinkChange::Rate { rate } => (both, None, Some(*rate)),
+                    LinkChange::Rate { rate, .. } => (both, None, Some(*rate)),
                     LinkChange::Delay { delay } => (both, Some(*delay), None),
                     _ => continue,
                 }

@@ -500,8 +500,8 @@ impl Network {
         let (far, rank) = self.engine.shards[shard.index()].world.far_end(local);
         let mut lost = 0;
         self.engine.shards[far.index()].remove(|world, event| {
-            let gone = world.lose_arrival(event, rank);
-            lost += u64::from(gone);
+            let (gone, counts) = world.lose_arrival(event, rank);
+            lost += u64::from(counts);
             gone
         });
         self.engine.shards[shard.index()].world.note_lost(local, lost);
@@ -521,6 +521,9 @@ impl Network {
             world.set_live(local, up);
             if drop {
                 world.flush(local, now, out);
+            }
+            if world.pfc().is_some() {
+                world.reset_pauses(local, up, now, out);
             }
         });
     }

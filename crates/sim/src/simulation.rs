@@ -110,6 +110,8 @@ pub struct Simulation {
     observers: Observers,
     timeline: Timeline,
     rerouting: Rerouting,
+    /// Whether each flow takes one path that is known before it starts.
+    paths_known: bool,
     /// Draws the losses of links, by link.
     seed: u64,
     /// Where there is flow control.
@@ -225,7 +227,7 @@ impl Simulation {
             ),
             frames,
             routing: scenario.routing.clone(),
-            reroutes: event::reroute(&scenario.event),
+            reroutes: event::reroute(&scenario.routing, &scenario.event),
             pfc: switch.pfc.clone(),
             ranks: &ranks,
             seed: run.seed,
@@ -305,7 +307,9 @@ impl Simulation {
             warmed_at: Time::ZERO,
             observers,
             timeline,
-            rerouting: Rerouting::default(),
+            paths_known: scenario.routing.keeps_paths()
+                && !event::reroute(&scenario.routing, &scenario.event),
+            rerouting: Rerouting::new(scenario.routing.weighs()),
             seed: run.seed,
             finished: Vec::new(),
             started: 0,
@@ -512,8 +516,12 @@ impl Simulation {
                     }
                 }
                 Action::Round(links, why, round) => {
-                    let table = self.rerouting.change(&self.paths.graph, links, (why, round));
-                    self.network.reroute(&table);
+                    self.rerouting.round(links, (why, round));
+                    self.network.reroute(&self.rerouting.tables(&self.paths.graph));
+                }
+                Action::Weigh(links, rate) => {
+                    self.rerouting.weigh(links, rate);
+                    self.network.reroute(&self.rerouting.tables(&self.paths.graph));
                 }
                 Action::Delay(link, delay) => self.network.set_delay(link, delay, now),
                 Action::Errors(link, chance) => {

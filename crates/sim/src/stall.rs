@@ -88,9 +88,8 @@ impl Stalls {
     /// Makes the search for a scenario without an end of its own, and its ports.
     pub(crate) fn new(scenario: &Scenario, ports: &[PortInfo]) -> Option<Stalls> {
         let changed = scenario.event.iter().filter_map(|event| match event.change {
-            Change::Rate { rate, .. } | Change::OfLink { what: LinkChange::Rate { rate }, .. } => {
-                Some(rate)
-            }
+            Change::Rate { rate, .. }
+            | Change::OfLink { what: LinkChange::Rate { rate, .. }, .. } => Some(rate),
             _ => None,
         });
         let slowest = ports.iter().map(|port| port.cable.rate).chain(changed).min()?;

@@ -24,6 +24,8 @@ pub(crate) enum Action {
     End([LinkId; 2], bool, bool),
     /// All switches' tables lead round a link for a reason, or no longer.
     Round([LinkId; 2], Why, bool),
+    /// All switches' weights are by a link's new rate.
+    Weigh([LinkId; 2], Rate),
     /// A direction's propagation.
     Delay(LinkId, Span),
     /// A direction's losses at random.
@@ -70,7 +72,7 @@ impl Timeline {
                 }
                 Change::OfLink { link, what } => {
                     let both = links::find(graph, link).ok_or_else(|| link.clone())?;
-                    let of_link = of_link(both, what, (graph, &delays));
+                    let of_link = of_link(both, what, (graph, &delays, scenario.routing.weighs()));
                     let at = Time::ZERO + *at;
                     actions.extend(of_link.into_iter().map(|(after, action)| (at + after, action)));
                     continue;
@@ -159,7 +161,7 @@ impl Timeline {
 fn of_link(
     both: [LinkId; 2],
     what: &LinkChange,
-    (graph, delays): (&Graph, &Delays),
+    (graph, delays, weighs): (&Graph, &Delays, bool),
 ) -> Vec<(Span, Action)> {
     let each = |action: &dyn Fn(LinkId) -> Action| {
         both.iter().map(|&link| (Span::ZERO, action(link))).collect()
@@ -175,7 +177,12 @@ fn of_link(
         LinkChange::Drain { drain, converge } => {
             vec![(converge, Action::Round(both, Why::Drained, drain))]
         }
-        LinkChange::Rate { rate } => each(&|link| Action::Rate(link, rate)),
+        LinkChange::Rate { rate, converge } => {
+            let mut actions: Vec<_> = each(&|link| Action::Rate(link, rate));
+            let learnt = (converge.unwrap_or(Span::ZERO), Action::Weigh(both, rate));
+            actions.extend(weighs.then_some(learnt));
+            actions
+        }
         LinkChange::Delay { delay } => {
             let cable = links::cable(graph, both[0]);
             let of_host = [cable.from, cable.to].iter().find_map(|end| match end {

@@ -241,6 +241,12 @@ impl Driver {
         self.wake = if self.up { now } else { Time::NEVER };
     }
 
+    /// Ends the pauses of a settled port, whose link has gone down.
+    pub fn release(&mut self, now: Time) {
+        self.port.release(now);
+        self.wake = if self.up { now } else { Time::NEVER };
+    }
+
     /// Keeps the first `holds` times that each queue is held.
     pub fn remember(&mut self, holds: usize) {
         self.port.remember(holds);

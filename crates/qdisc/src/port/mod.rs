@@ -147,6 +147,8 @@ pub trait Qdisc: Send {
     }
     /// Pauses a queue for its peer from one time until another. A port without classes ignores it.
     fn pause(&mut self, _queue: QueueId, _from: Time, _until: Time, _now: Time) {}
+    /// Ends the pauses of all queues.
+    fn release(&mut self, _now: Time) {}
     /// Keeps the first `holds` times that each queue is held.
     fn remember(&mut self, _holds: usize) {}
     /// Sets a watchdog on its pauses; a port without classes has none.
@@ -474,6 +476,10 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
         self.state.seldom.pauses.pause(queue, from, until, now);
         // A resume is counted too: on the wire it is a PFC frame with a quanta field of zero.
         self.state.seldom.frames.heard += 1;
+    }
+
+    fn release(&mut self, now: Time) {
+        self.state.seldom.pauses.release(now);
     }
 
     fn signal(&mut self) -> Option<Signal> {

@@ -225,6 +225,14 @@ impl Paused {
     fn held(&self, now: Time) -> bool {
         self.until > now
     }
+
+    /// Ends what is held, and forgets frames that have had no effect yet.
+    fn release(&mut self, now: Time) {
+        self.next.clear();
+        // A pause that ran out before, or has not begun, ends at its own time.
+        self.close(self.until.min(now));
+        self.hold(now, now);
+    }
 }
 
 /// Pauses of all queues of a port.
@@ -261,6 +269,15 @@ impl Pauses {
         // instant may come before what the watchdog does then.
         paused.advance(self.guard, Time::from_ps(now.as_ps().saturating_sub(1)));
         paused.next.push_back((from, until));
+    }
+
+    /// Ends all pauses as the link goes down: the peer that asked for them is gone. A storm goes on until its
+    /// restoration time is over.
+    pub fn release(&mut self, now: Time) {
+        for paused in &mut self.queues {
+            paused.advance(self.guard, Time::from_ps(now.as_ps().saturating_sub(1)));
+            paused.release(now);
+        }
     }
 
     /// The queues that may not send now.

@@ -23,7 +23,7 @@ pub(super) fn overloaded(scenario: &Scenario, graph: &Graph) -> Option<String> {
     for event in &scenario.event {
         let (of, rate) = match &event.change {
             Change::Rate { port, rate } => (ports::find(graph, port).into_iter().collect(), rate),
-            Change::OfLink { link, what: LinkChange::Rate { rate } } => {
+            Change::OfLink { link, what: LinkChange::Rate { rate, .. } } => {
                 (links::find(graph, link).map_or_else(Vec::new, Vec::from), rate)
             }
             _ => continue,

@@ -62,7 +62,7 @@ fn uses<'a>(scenario: &'a Scenario, graph: &Graph) -> Vec<Use<'a>> {
             Change::Rate { port, rate } => {
                 ports::find(graph, port).into_iter().for_each(|link| put(link, *rate));
             }
-            Change::OfLink { link, what: LinkChange::Rate { rate } } => {
+            Change::OfLink { link, what: LinkChange::Rate { rate, .. } } => {
                 links::find(graph, link).into_iter().flatten().for_each(|link| put(link, *rate));
             }
             _ => {}

@@ -48,6 +48,9 @@ pub enum LinkChange {
     Rate {
         /// From now on.
         rate: Rate,
+        /// When all switches have weights by that rate, after that; `None`: at once.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        converge: Option<Span>,
     },
     /// The link has another propagation delay.
     Delay {
@@ -137,6 +140,7 @@ pub(super) fn read(
         return Err(section.missing_like(key!(rate), like));
     }
     let rate = check_rate_words(section, mtu)?;
+    let converge = section.maybe(key!(converge))?;
     section.close("a change of a link's rate")?;
-    of_link(LinkChange::Rate { rate })
+    of_link(LinkChange::Rate { rate, converge })
 }

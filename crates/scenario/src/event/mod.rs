@@ -5,10 +5,10 @@ pub(crate) mod random;
 
 pub use link::{Held, LinkChange};
 
-use crate::Run;
 use crate::topology::bounds;
 use crate::topology::graph::Graph;
 use crate::topology::ports::check_port;
+use crate::{Routing, Run};
 use serde::Serialize;
 use switchbed_config::key;
 use switchbed_config::mistake::{Mistake, Origin};
@@ -135,7 +135,8 @@ pub const SECTION: SectionSpec = SectionSpec {
         Param::optional(
             "converge",
             ParamKind::Time,
-            "link, up or drain: all switches have tables for it that long after.",
+            "link, up or drain: all switches have tables for it that long after. link, rate: all switches have weights by \
+             the new rate that long after (routing.kind = \"wcmp\"; default: at once).",
         ),
         Param::optional(
             "queue",
@@ -328,8 +329,9 @@ fn check_rate_words(section: &Section<'_>, mtu: Bytes) -> Result<Rate, Mistake> 
 }
 
 /// Whether packets may take other paths after some event.
-pub fn reroute(events: &[Event]) -> bool {
+pub fn reroute(routing: &Routing, events: &[Event]) -> bool {
     let reroutes = |event: &Event| match &event.change {
+        Change::OfLink { what: LinkChange::Rate { .. }, .. } => routing.weighs(),
         Change::OfLink { what, .. } => what.reroutes(),
         _ => false,
     };

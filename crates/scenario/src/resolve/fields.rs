@@ -77,7 +77,7 @@ fn int_rates(
         let (place, rate) = match &event.change {
             // Hosts' cards write no INT records: their rates may be any.
             Change::Rate { port, rate } if !is_host(port) => (port, rate),
-            Change::OfLink { link, what: LinkChange::Rate { rate } } => (link, rate),
+            Change::OfLink { link, what: LinkChange::Rate { rate, .. } } => (link, rate),
             _ => continue,
         };
         if !int::knows(*rate) {

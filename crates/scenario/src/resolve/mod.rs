@@ -112,7 +112,7 @@ pub(crate) fn resolve(
         (&run, entries.len()),
         &graph,
     )?;
-    crate::routing::check(origin, root, &routing, (&measure, &switch))?;
+    crate::routing::check(origin, root, &routing, &measure)?;
     let schemes: Vec<_> =
         [&scheme].into_iter().chain(deploy.iter().filter_map(|d| d.scheme.as_ref())).collect();
     trims::check_scheme(origin, root, &switch, &schemes)?;
@@ -189,9 +189,8 @@ pub(crate) fn resolve(
     };
     fields::check(origin, root, &scenario, &graph)?;
     trims::check(origin, root, &scenario)?;
-    if crate::event::reroute(&scenario.event) {
-        let asked = (&scenario.measure, &scenario.switch);
-        crate::routing::check_events(origin, root, &scenario.routing, asked)?;
+    if crate::event::reroute(&scenario.routing, &scenario.event) {
+        crate::routing::check_events(origin, root, &scenario.routing, &scenario.measure)?;
     }
     let transports = Protocols::of(&scenario).all().len();
     if transports > protocols::MOST {

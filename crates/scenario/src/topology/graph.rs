@@ -58,6 +58,13 @@ pub trait Route: Send + Sync {
         Set::Run(port, 1)
     }
 
+    /// The port of a flow among those of its set that are used, by their weights; `None`: ports have none, or none is
+    /// used.
+    fn weighed(&self, hop: Hop, switch: SwitchId, used: &dyn Fn(PortId) -> bool) -> Option<PortId> {
+        let _ = (hop, switch, used);
+        None
+    }
+
     /// The part of flows that goes by a port, by its place in the set; `None`: as many as by any other.
     fn part(&self, dst: HostId, switch: SwitchId, place: u32) -> Option<f64> {
         let _ = (dst, switch, place);

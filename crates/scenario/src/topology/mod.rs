@@ -21,7 +21,7 @@ mod ring;
 mod star;
 pub mod tables;
 pub mod ways;
-pub(crate) mod weighted;
+pub mod weighted;
 pub use clos::{Clos, Tiers};
 pub use dumbbell::Dumbbell;
 pub use fat_tree::FatTree;

@@ -5,13 +5,14 @@ use super::choice::Set;
 use super::graph::{Graph, Hop, Node, Route, spread};
 use std::collections::HashMap;
 use std::sync::Arc;
-use switchbed_units::ids::{HostId, PortId, SwitchId};
+use switchbed_units::Rate;
+use switchbed_units::ids::{HostId, LinkId, PortId, SwitchId};
 
 /// Weights of a set are at most so many together.
 const MOST: u64 = 1 << 16;
 
 /// A network's paths with the weights of its ports. A class is the hosts of one switch.
-pub(crate) struct Weighted {
+pub struct Weighted {
     route: Arc<dyn Route>,
     /// Each host's class.
     classes: Vec<u32>,
@@ -25,6 +26,16 @@ pub(crate) struct Weighted {
 impl Weighted {
     /// The paths of a network, weighted.
     pub(crate) fn new(graph: &Graph) -> Weighted {
+        Weighted::over(graph, graph.route.clone(), &|_| None)
+    }
+
+    /// Other paths of a network, such as those round links that are down, weighted by the rates that links have
+    /// now; `None`: those that they had at first.
+    pub fn over(
+        graph: &Graph,
+        route: Arc<dyn Route>,
+        rate: &dyn Fn(LinkId) -> Option<Rate>,
+    ) -> Weighted {
         let mut of_switch: HashMap<SwitchId, u32> = HashMap::new();
         let mut first: Vec<HostId> = Vec::new();
         let class = |(host, to): (usize, Node)| {
@@ -42,7 +53,7 @@ impl Weighted {
         for (class, &dst) in first.iter().enumerate() {
             let mut capacities = vec![None; graph.switches.len()];
             for switch in (0..graph.switches.len()).map(SwitchId::at) {
-                let rates = graph.capacities(switch, dst, &mut capacities);
+                let rates = graph.capacities((&*route, rate), switch, dst, &mut capacities);
                 let weights = summed(&rates);
                 let place = *known.entry(weights).or_insert_with_key(|weights: &Vec<u32>| {
                     sums.push(weights.clone().into());
@@ -51,7 +62,7 @@ impl Weighted {
                 sets[switch.index() * count + class] = place;
             }
         }
-        Weighted { route: graph.route.clone(), classes, count, sets, sums }
+        Weighted { route, classes, count, sets, sums }
     }
 }
 
@@ -79,13 +90,19 @@ fn gcd(a: u64, b: u64) -> u64 {
 impl Graph {
     /// The bits a second that each port of a switch's set can carry to a host; `known` has those of other switches
     /// that were asked for, all their ports together.
-    fn capacities(&self, from: SwitchId, dst: HostId, known: &mut [Option<u64>]) -> Vec<u64> {
+    fn capacities(
+        &self,
+        (route, rate): (&dyn Route, &dyn Fn(LinkId) -> Option<Rate>),
+        from: SwitchId,
+        dst: HostId,
+        known: &mut [Option<u64>],
+    ) -> Vec<u64> {
         let mut stack = vec![from];
         loop {
             let Some(&at) = stack.last() else { return Vec::new() };
             let waiting = stack.len();
             let mut capacities = Vec::new();
-            for port in self.route.ways(dst, at).iter() {
+            for port in route.ways(dst, at).iter() {
                 let cable = self.cable(at, port);
                 let behind = match cable.to {
                     Node::Host(_) => Some(u64::MAX),
@@ -94,7 +111,8 @@ impl Graph {
                         None
                     }),
                 };
-                capacities.extend(behind.map(|behind| cable.rate.as_bps().min(behind)));
+                let own = rate(self.link(at, port)).unwrap_or(cable.rate).as_bps();
+                capacities.extend(behind.map(|behind| own.min(behind)));
             }
             if stack.len() > waiting {
                 continue;
@@ -126,12 +144,36 @@ impl Route for Weighted {
         self.route.ways(dst, switch)
     }
 
+    fn weighed(&self, hop: Hop, switch: SwitchId, used: &dyn Fn(PortId) -> bool) -> Option<PortId> {
+        let set = self.route.ways(hop.dst, switch);
+        let sums = self.sums(hop.dst, switch);
+        let live = || (0..set.len()).filter(|&place| used(set.at(place)));
+        let total: u32 = live().map(|place| weight(sums, place)).sum();
+        if total == 0 {
+            return None;
+        }
+        // With all ports used, the draw and the port are those of `route`.
+        let mut drawn = spread(hop.key, switch, (1, total));
+        let found = live().find(|&place| {
+            let weight = weight(sums, place);
+            let found = drawn < weight;
+            drawn = drawn.saturating_sub(weight);
+            found
+        });
+        found.map(|place| set.at(place))
+    }
+
     fn part(&self, dst: HostId, switch: SwitchId, place: u32) -> Option<f64> {
         let sums = self.sums(dst, switch);
-        let before = place.checked_sub(1).map_or(0, |before| sums[before as usize]);
         let total = f64::from(sums[sums.len() - 1]);
-        Some(f64::from(sums[place as usize] - before) / total)
+        Some(f64::from(weight(sums, place)) / total)
     }
+}
+
+/// The weight of a port, by its place in the set.
+fn weight(sums: &[u32], place: u32) -> u32 {
+    let before = place.checked_sub(1).map_or(0, |before| sums[before as usize]);
+    sums[place as usize] - before
 }
 
 impl Weighted {

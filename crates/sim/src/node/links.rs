@@ -5,6 +5,7 @@ use super::link::{Line, Link, transit};
 use super::{Parcel, class};
 use crate::engine::{Event, Outbox};
 use crate::ids::{LocalLink, PortId, Rank, ShardId};
+use crate::packet::PAUSES;
 use crate::packet::losses::{Errors, Pattern};
 use crate::topology::Route;
 use std::sync::Arc;
@@ -85,16 +86,18 @@ impl Fabric {
         });
     }
 
-    /// Whether an event is a packet's arrival over a link of this rank; the packet is gone then.
-    pub(crate) fn lose_arrival(&mut self, event: &Event, rank: Rank) -> bool {
+    /// Loses a packet that is to arrive over a link of this rank: whether an event is that, and whether the packet
+    /// counts, as pause frames do not.
+    pub(crate) fn lose_arrival(&mut self, event: &Event, rank: Rank) -> (bool, bool) {
         let slot = SlotId::at(event.what());
         // Class 0 is a packet's arrival; the others have no slot.
         let gone =
             class(event.what()) == 0 && transit::link(self.packets.arena.cargo(slot)) == rank;
+        let counts = gone && self.packets.arena.packet(slot).flow != PAUSES;
         if gone {
             self.packets.arena.free(slot);
         }
-        gone
+        (gone, counts)
     }
 
     /// The shard at a link's other end, and the rank of its packets.
@@ -133,6 +136,30 @@ impl Fabric {
                 }
             }
         });
+    }
+
+    /// Ends the pauses of a port whose link is down. A switch whose port is up again pauses the neighbour anew, of
+    /// whose pauses nothing was left.
+    pub(crate) fn reset_pauses(
+        &mut self,
+        link: LocalLink,
+        up: bool,
+        now: Time,
+        out: &mut Outbox<Parcel>,
+    ) {
+        let switch = self.switch_of(link);
+        if up {
+            if let Some(switch) = switch
+                && let Some(pausing) = self.pausing.get_mut(switch)
+            {
+                pausing.repeat(PortId(link.0 - self.switches[switch].first.0), now);
+            }
+            return;
+        }
+        if switch.is_none() {
+            self.hosts[link.index()].unpause(now);
+        }
+        self.with_line(link, now, out, |driver, _| driver.release(now));
     }
 
     /// Gives all switches other tables.
@@ -191,7 +218,13 @@ impl Fabric {
         };
         if let Some(switch) = self.switch_of(link) {
             let port = PortId(link.0 - self.switches[switch].first.0);
-            return self.switch(switch, out).at(port, settled);
+            let mut switch = self.switch(switch, out);
+            switch.at(port, settled);
+            // Packets that left or were dropped may let neighbours send again.
+            if switch.pausing.is_some() {
+                switch.listen(port, now);
+            }
+            return;
         }
         let Fabric { pools, links, cold_links, packets, shared, me, .. } = self;
         let Link { driver, channel } = &mut links[link.index()];

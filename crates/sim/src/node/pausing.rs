@@ -50,6 +50,16 @@ impl Pausing {
         Pausing { back, waiting: VecDeque::new(), again: BTreeMap::new(), causes: Vec::new() }
     }
 
+    /// Says again from now on what holds for the neighbour at a port.
+    pub(super) fn repeat(&mut self, port: PortId, now: Time) {
+        let Pausing { back, again, .. } = self;
+        for (&(input, _), (at, _)) in again {
+            if back.get(usize::from(input)) == Some(&port) {
+                *at = now;
+            }
+        }
+    }
+
     /// Returns the next frame with its time.
     fn next(&self) -> Option<(Time, Signal)> {
         let again = self
@@ -98,7 +108,14 @@ impl AtWork<'_, '_> {
             if self.told().is_some() {
                 self.send_feedbacks(event.at);
             }
-            let port = transit::out(self.line.packets.arena.cargo(slot));
+            let port = match self.chooses() {
+                false => Some(transit::out(self.line.packets.arena.cargo(slot))),
+                true => self.choose(slot, event.at),
+            };
+            let Some(port) = port else {
+                self.line.packets.arena.free(slot);
+                continue;
+            };
             self.arrive(port, slot, event.at);
             self.listen(port, event.at);
         }
@@ -138,7 +155,7 @@ impl AtWork<'_, '_> {
     }
 
     /// Collects the signals of the memory after something happened at a port.
-    fn listen(&mut self, port: PortId, now: Time) {
+    pub(super) fn listen(&mut self, port: PortId, now: Time) {
         while let Some(signal) = self.links[port.index()].driver.signal() {
             if signal.pause {
                 self.note_cause(signal, now);

@@ -345,10 +345,16 @@ impl AtWork<'_, '_> {
         act(driver, self.line.at(port.index(), channel))
     }
 
+    /// Whether a packet's port is chosen as it arrives.
+    #[inline(always)]
+    pub(super) fn chooses(&self) -> bool {
+        self.router.is_some() || self.live.is_some()
+    }
+
     /// The port that a packet takes which is there now; `None`: none is left that leads on. What is pinned to a path
     /// stays on it.
     #[inline(always)]
-    fn choose(&mut self, slot: SlotId, now: Time) -> Option<PortId> {
+    pub(super) fn choose(&mut self, slot: SlotId, now: Time) -> Option<PortId> {
         match &mut self.live {
             None => self.choose_routed(slot, now),
             Some(_) => self.choose_live(slot, now),
@@ -396,14 +402,22 @@ impl AtWork<'_, '_> {
             let port = shared.route.route(hop, self.id);
             return live.uses(port).then_some(port);
         }
-        let set = live.among(self.table.unwrap_or(&*shared.route).ways(hop.dst, self.id));
+        let table = self.table.unwrap_or(&*shared.route);
+        let set = live.among(table.ways(hop.dst, self.id));
         if set.is_empty() {
             return None;
         }
-        Some(match self.router.is_some() {
-            true => self.choose_from(set, slot, now),
-            false => set.at(shared.routing.hash().place(hop.key, self.id, set.len())),
-        })
+        if self.router.is_some() {
+            return Some(self.choose_from(set, slot, now));
+        }
+        let count = set.len();
+        let place = shared.routing.hash().place(hop.key, self.id, count);
+        let hashed = set.at(place);
+        // One port is left, whatever its weight.
+        match shared.routing.weighs() && count > 1 {
+            true => table.weighed(hop, self.id, &|port| live.uses(port)),
+            false => Some(hashed),
+        }
     }
 
     /// Asks the router, which is there.
@@ -464,7 +478,7 @@ impl AtWork<'_, '_> {
             if self.reads_pool {
                 self.settle_in_order(at);
             }
-            let port = match self.router.is_some() || self.live.is_some() {
+            let port = match self.chooses() {
                 false => Some(self.line.shared.route.route(hop, self.id)),
                 true => self.choose(slot, at),
             };

@@ -1,6 +1,6 @@
 //! Packets that a line loses or marks because the scenario says so.
 
-use super::row_of;
+use super::{PAUSES, row_of};
 use switchbed_qdisc::port::numbered::Numbered;
 use switchbed_qdisc::{Ecn, Packet};
 use switchbed_units::random::{OnDemand, Random as _};
@@ -120,7 +120,8 @@ impl Losses {
         }
         let len_bytes = packet.len_bytes;
         lost |= self.errors.as_mut().is_some_and(|errors| errors.lose(len_bytes));
-        self.lost += u64::from(lost);
+        // As the counts of packets sent have them: without pause frames.
+        self.lost += u64::from(lost && packet.flow != PAUSES);
         lost
     }
 }

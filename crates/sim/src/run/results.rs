@@ -120,8 +120,8 @@ type Place = (u32, u64);
 /// How long ports on flows' ways were held while they were under way since the warm-up.
 pub(super) type Held = BTreeMap<Place, Span>;
 
-fn held(paused: Option<&(Vec<Pause>, Vec<Waited>)>) -> Held {
-    let waited = paused.iter().flat_map(|(_, waited)| waited);
+fn held(paused: Option<&(Vec<Pause>, Option<Vec<Waited>>)>) -> Held {
+    let waited = paused.iter().flat_map(|(_, waited)| waited.iter().flatten());
     waited.map(|of| ((of.flow.traffic, of.flow.row), of.held)).collect()
 }
 

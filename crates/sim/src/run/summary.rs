@@ -485,10 +485,10 @@ pub struct PauseCounts {
     pub longest_port: Option<String>,
     /// How long that one was.
     pub longest_s: f64,
-    /// Flows that count and waited behind a port that was held.
-    pub flows: u64,
+    /// Flows that count and waited behind a port that was held; `None`: flows have no path that is known.
+    pub flows: Option<u64>,
     /// Flows of these that waited for a port that is not on their way.
-    pub victims: u64,
+    pub victims: Option<u64>,
     /// How often the watchdog acted.
     pub storms: u64,
     /// Circles of queues that waited for each other.
@@ -510,10 +510,13 @@ pub struct PauseCounts {
 impl PauseCounts {
     pub(crate) fn of(
         simulation: &Simulation,
-        (pauses, waited): &(Vec<Pause>, Vec<Waited>),
+        (pauses, waited): &(Vec<Pause>, Option<Vec<Waited>>),
     ) -> PauseCounts {
         let since = simulation.warmed_at();
-        let counted = || waited.iter().filter(|of| of.flow.counts_since(since));
+        let counted = |counts: &dyn Fn(&Waited) -> bool| {
+            let each = waited.as_ref()?.iter();
+            Some(each.filter(|of| of.flow.counts_since(since) && counts(of)).count() as u64)
+        };
         let held = simulation.held();
         // Of several, the first.
         let longest = held.iter().rev().max_by_key(|&&(_, held, _)| held);
@@ -527,8 +530,8 @@ impl PauseCounts {
             held_s: held.iter().map(|of| of.1.as_secs_f64()).sum(),
             longest_port: longest.map(|&(link, ..)| name(link)),
             longest_s: longest.map_or(0.0, |longest| longest.1.as_secs_f64()),
-            flows: counted().count() as u64,
-            victims: counted().filter(|of| of.victim > Span::ZERO).count() as u64,
+            flows: counted(&|_| true),
+            victims: counted(&|of| of.victim > Span::ZERO),
             storms: held.iter().map(|of| of.2).sum(),
             deadlocks: simulation.deadlocks().len() as u64,
             lost: groups.iter().map(|of| of.1.lost).sum(),

@@ -22,12 +22,14 @@ impl Simulation {
         Some(pauses::table(&self.ports, &self.network.pfc()?.priorities, paused, &frames))
     }
 
-    /// All pauses by now and the flows, of these, that they held; `None` without flow control.
-    pub fn paused(&self, flows: &[FlowRecord]) -> Option<(Vec<Pause>, Vec<Waited>)> {
+    /// All pauses by now and the flows, of these, that they held, where flows keep their paths; `None` without flow
+    /// control.
+    pub fn paused(&self, flows: &[FlowRecord]) -> Option<(Vec<Pause>, Option<Vec<Waited>>)> {
         let graph = &self.paths.graph;
         let pauses =
             pauses::pauses(&self.network, graph, &self.ports, self.network.pfc()?, self.now);
-        let waited = pauses::waited(&pauses, graph, flows, (self.warmed_at, self.now));
+        let times = (self.warmed_at, self.now);
+        let waited = self.paths_known.then(|| pauses::waited(&pauses, graph, flows, times));
         Some((pauses, waited))
     }
 
@@ -56,7 +58,7 @@ impl Simulation {
     /// The tables of pauses and of what they held.
     pub fn pause_tables(
         &self,
-        (pauses, waited): &(Vec<Pause>, Vec<Waited>),
+        (pauses, waited): &(Vec<Pause>, Option<Vec<Waited>>),
     ) -> impl Iterator<Item = (&'static str, Table)> + use<> {
         let watched = self.network.pfc().filter(|pfc| pfc.guard().is_some());
         let storms = watched.map(|pfc| pauses::storms(&self.network, &self.ports, pfc, self.now));
@@ -65,7 +67,7 @@ impl Simulation {
         let tables = [
             Some(("groups", pauses::groups_table(&self.groups(false), &self.ports))),
             Some(("pause_tree", pauses::tree(pauses, &self.ports))),
-            Some(("paused_flows", pauses::flows(waited))),
+            waited.as_ref().map(|waited| ("paused_flows", pauses::flows(waited))),
             storms.map(|table| ("storms", table)),
             deadlocks.map(|table| ("deadlocks", table)),
         ];

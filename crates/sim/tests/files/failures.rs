@@ -142,7 +142,7 @@ const FAILS: &str = "[[event]]\nat = \"300us\"\nlink = \"leaf0-spine1\"\nup = fa
 
 #[test]
 fn runs_with_failures_are_the_same_however_they_are_divided() {
-    for routing in ["ecmp", "spray", "flowlet", "adaptive"] {
+    for routing in ["ecmp", "wcmp", "spray", "flowlet", "adaptive"] {
         let text = fabric(routing, FAILS)
             + "[[event]]\nat = \"200us\"\nlink = \"leaf2-spine0\"\nber = 1e-6\n\
                [[event]]\nat = \"250us\"\nlink = \"leaf1-spine0\"\ndelay = \"300ns\"\n\
@@ -239,8 +239,9 @@ fn what_is_wrong_with_a_links_event_is_told() {
         ("ecmp", &format!("{down}detect = \"1us\"\nconverge = \"1us\"\nber = 0.1\n"), "event.ber"),
         (
             "wcmp",
-            &format!("{down}detect = \"1us\"\nconverge = \"1us\"\n"),
-            "routing.kind is not supported with links that go down",
+            "[[event]]\nat = \"1us\"\nlink = \"leaf0-spine1\"\nrate = \"5Gbps\"\n[measure]\ngoodput_every = \"1ms\"\n",
+            "measure.goodput_every needs the path of each flow, and events of links that go down, are drained or have \
+             another rate",
         ),
         (
             "ecmp",
@@ -334,4 +335,131 @@ fn links_that_fail_again_and_again_are_down_for_their_part_of_the_time() {
     }
     // A quarter of 400 ms of each of 16 links: 1.6 s, some 1,600 failures.
     assert!((down / 1.6 - 1.0).abs() < 0.1, "{down}");
+}
+
+/// Parts of what leaf 0 sent to each spine, and each spine to leaf 3, of 6,000 flows of a packet from leaf 0 to leaf 3.
+fn parts(routing: &str, events: &str) -> [Vec<f64>; 2] {
+    let flows = "[transport]\nkind = \"udp\"\n[[traffic]]\nkind = \"poisson\"\nload = 0.3\nflows = 6000\n\
+                 sizes = \"1KB\"\nfrom = \"0-3\"\nto = \"12-15\"\n";
+    let ran = run(&format!("{FABRIC}{flows}[routing]\nkind = \"{routing}\"\n{events}"));
+    assert_eq!(ran.no_route, 0);
+    let of = |names: Vec<String>| {
+        let sent: Vec<u64> = names.iter().map(|name| ran.port(name).counters.sent).collect();
+        let all: u64 = sent.iter().sum();
+        sent.iter().map(|&sent| sent as f64 / all as f64).collect()
+    };
+    [
+        of((4..8).map(|port| format!("leaf0:{port}")).collect()),
+        of((0..4).map(|spine| format!("spine{spine}:3")).collect()),
+    ]
+}
+
+/// A standard deviation is 0.006 at most.
+fn near(found: &[f64], sevenths: &[f64]) {
+    let whole: f64 = sevenths.iter().sum();
+    let off = found.iter().zip(sevenths).map(|(found, of)| (found - of / whole).abs());
+    assert!(off.fold(0.0, f64::max) < 0.025, "{found:?} {sevenths:?}");
+}
+
+/// A change of a link at the start of the run, with more keys.
+fn of_link(link: &str, keys: &str) -> String {
+    format!("[[event]]\nat = \"0us\"\nlink = \"{link}\"\n{keys}\n")
+}
+
+#[test]
+fn weights_are_by_the_links_that_are_left() {
+    let slow = of_link("leaf0-spine1", "rate = \"5Gbps\"");
+    // The leaf's own link has half of the others' rate.
+    let [up, _] = parts("wcmp", &slow);
+    near(&up, &[2.0, 1.0, 2.0, 2.0]);
+    // ECMP takes no notice.
+    let [up, _] = parts("ecmp", &slow);
+    near(&up, &[1.0; 4]);
+    // The next link to leaf 3 has: the same parts, since no more gets there by spine 1.
+    let [up, down] = parts("wcmp", &of_link("leaf3-spine1", "rate = \"5Gbps\""));
+    near(&up, &[2.0, 1.0, 2.0, 2.0]);
+    near(&down, &[2.0, 1.0, 2.0, 2.0]);
+    // A link of the leaf that is down: before all know, the leaf alone does.
+    let down = |converge: &str| {
+        let keys = format!("up = false\ndetect = \"0us\"\nconverge = \"{converge}\"");
+        slow.clone() + &of_link("leaf0-spine3", &keys)
+    };
+    for converge in ["0us", "1s"] {
+        let [up, down] = parts("wcmp", &down(converge));
+        near(&up, &[2.0, 1.0, 2.0, 0.0]);
+        assert_eq!((up[3], down[3]), (0.0, 0.0));
+    }
+    // Down farther on, and all know: leaf 0 leads round it by weight.
+    let keys = "up = false\ndetect = \"0us\"\nconverge = \"0us\"";
+    let [up, _] = parts("wcmp", &(slow.clone() + &of_link("leaf3-spine0", keys)));
+    near(&up, &[0.0, 1.0, 2.0, 2.0]);
+    // Drained likewise.
+    let keys = "drain = true\nconverge = \"0us\"";
+    let [up, _] = parts("wcmp", &(slow.clone() + &of_link("leaf0-spine0", keys)));
+    near(&up, &[0.0, 1.0, 2.0, 2.0]);
+    // Once it is up again, the weights are those of before, by the rate that the link has now.
+    let again =
+        down("0us") + &of_link("leaf0-spine3", "up = true\ndetect = \"0us\"\nconverge = \"0us\"");
+    let [up, _] = parts("wcmp", &again);
+    near(&up, &[2.0, 1.0, 2.0, 2.0]);
+}
+
+#[test]
+fn weights_change_when_all_switches_know_of_a_rate() {
+    let slow = |converge: &str| {
+        of_link("leaf0-spine1", &format!("rate = \"5Gbps\"\nconverge = \"{converge}\""))
+    };
+    let [up, _] = parts("wcmp", &slow("10s"));
+    near(&up, &[1.0; 4]);
+    let [up, _] = parts("wcmp", &slow("0us"));
+    near(&up, &[2.0, 1.0, 2.0, 2.0]);
+    // A rate that goes back leaves the weights of the start.
+    let [up, _] = parts("wcmp", &(slow("0us") + &of_link("leaf0-spine1", "rate = \"10Gbps\"")));
+    near(&up, &[1.0; 4]);
+}
+
+#[test]
+fn flows_that_no_failure_meets_are_as_without_it_by_weight_too() {
+    let text = |events: &str| {
+        fabric("wcmp", events).replace("flows = 200", "flows = 200\nfrom = \"0-11\"\nto = \"0-11\"")
+    };
+    assert_eq!(run(&text("")).flows, run(&text(&FAILS.replace("leaf0", "leaf3"))).flows);
+}
+
+#[test]
+fn lossless_classes_lose_nothing_whoever_chooses_and_what_fails_alone_where_links_do() {
+    let text = |routing: &str, events: &str| {
+        format!(
+            "{}[switch.pfc]\npriorities = [0]\nthreshold = \"10KB\"\n{FLOWS}[routing]\n{routing}\n{events}\
+             [run]\nuntil = \"3s\"\n",
+            FABRIC.replace("buffer = \"300KB\"", "pool = \"8MB\"\nunmarkable = \"pass\"")
+        )
+    };
+    let incast = "[[traffic]]\nkind = \"incast\"\nfrom = \"4-15\"\nto = 0\nsizes = \"200KB\"\nflows_each = 2\n";
+    for routing in [
+        "kind = \"wcmp\"",
+        "kind = \"spray\"",
+        "kind = \"spray\"\norder = \"round-robin\"",
+        "kind = \"flowlet\"\ngap = \"5us\"",
+        "kind = \"adaptive\"",
+        "kind = \"adaptive\"\neach = \"flowlet\"\ngap = \"5us\"",
+        "kind = \"ecmp\"\nplb = true",
+    ] {
+        let plain = scenario(&text(routing, incast)).unwrap_or_else(|why| panic!("{why}"));
+        let (flows, ..) = divided(&plain);
+        let ended = flows.iter().filter(|flow| flow.end.is_some()).count();
+        assert_eq!((flows.len(), ended), (224, 224), "{routing}");
+        let mut run = Simulation::new(&plain).expect("builds");
+        while run.advance(1 << 40) == Status::Running {}
+        let (pauses, waited) = run.paused(&flows).expect("there is flow control");
+        // WCMP alone leaves flows their paths.
+        assert!(!pauses.is_empty(), "{routing}");
+        assert_eq!(waited.is_some(), routing.contains("wcmp"), "{routing}");
+        let dropped: u64 = run.port_reports().iter().map(|of| of.counters.dropped()).sum();
+        assert_eq!(dropped, 0, "{routing}");
+        let fails = scenario(&text(routing, &(incast.to_owned() + FAILS))).expect("a scenario");
+        let (flows, ports, _) = divided(&fails);
+        assert!(flows.iter().all(|flow| flow.end.is_some()), "{routing}");
+        assert!(ports.contains("lost: "), "{routing}");
+    }
 }

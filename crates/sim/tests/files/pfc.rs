@@ -606,6 +606,7 @@ fn who_waits_for_a_port_that_it_does_not_use_is_a_victim() {
     flows.extend(run.unfinished());
     let (pauses, waited) = run.paused(&flows).expect("there is flow control");
     assert_eq!(dropped(&mut run), 0);
+    let waited = waited.expect("flows keep their paths");
     for of in &waited {
         assert_eq!(of.victim > Span::ZERO, of.flow.dst.index() == 4, "{of:?}");
         assert!(of.victim <= of.held);
@@ -627,4 +628,145 @@ fn a_storm_of_a_class_that_is_never_paused_is_refused() {
     let text = STAR.replace("port = \"switch:2\"\nup = false\n[run]", storm);
     let refused = plans_of("star.toml", &text, Path::new(""), &[], None).expect_err("refused");
     assert!(refused.to_string().contains("only a lossless class can be paused"), "{refused}");
+}
+
+/// A sender over two switches to a receiver whose port is down from 20 us on, with groups of 20 packets; and a link that
+/// goes down at 100 us and comes up at 200 us, each known after 5 us.
+fn flap(link: &str, queue: &str, sets: &[&str], division: Division) -> Simulation {
+    let topology = "kind = \"dumbbell\"\nleft = 1\nright = 1\nrate = \"100Gbps\"\ndelay = \"1us\"\n\
+                    bottleneck_rate = \"100Gbps\"\nbottleneck_delay = \"1us\"";
+    let events = format!(
+        "[[event]]\nat = \"100us\"\nlink = \"{link}\"\nup = false\ndetect = \"5us\"\nconverge = \"5us\"\n\
+         queue = \"{queue}\"\n\
+         [[event]]\nat = \"200us\"\nlink = \"{link}\"\nup = true\ndetect = \"5us\"\nconverge = \"5us\"\n[run]\n"
+    );
+    let text = STAR
+        .replace("kind = \"star\"\nhosts = 3\nrate = \"100Gbps\"\ndelay = \"1us\"", topology)
+        .replace("to = 2", "to = 1")
+        .replace("port = \"switch:2\"", "port = \"right:1\"")
+        .replace("[run]\n", &events);
+    let base = ["switch.pfc.threshold=20960B", "switch.pfc.headroom=28208B"];
+    run_of(&text, &[&base[..], sets].concat(), division)
+}
+
+/// When a port was held, in picoseconds.
+fn holds(run: &Simulation, port: &str) -> Vec<(u64, u64)> {
+    let (all, waited) = run.paused(&[]).expect("there is flow control");
+    assert!(waited.is_none(), "paths change");
+    let of = all.iter().filter(|pause| run.ports()[pause.link.index()].name == port);
+    of.map(|pause| (pause.from.as_ps(), pause.until.as_ps())).collect()
+}
+
+fn port(run: &mut Simulation, name: &str) -> switchbed_sim::PortReport {
+    run.port_reports().into_iter().find(|of| of.info.name == name).expect("a port")
+}
+
+#[test]
+fn a_link_that_goes_down_ends_pauses_and_empties_groups() {
+    // A packet takes 83.84 ns, a pause frame 5.12 ns, each link 1 us. Packet n is at the right switch at 2 us +
+    // 83.84 ns × (n + 2). Packets from 213 on wait there; 233 is the 21st, and pauses the left switch. Packets from
+    // 258 on wait there, and 278 pauses the host, which has sent 303 by then.
+    let until = ["event.2.at=107us", "run.until=107us"];
+    let mut cut = flap("left-right", "drop", &until, Division::ALONE);
+    assert_eq!(holds(&cut, "left:0"), [(22_707_520, 105_000_000)]);
+    // The left switch has no packet any more: the host hears so 1,005.12 ns later.
+    assert_eq!(holds(&cut, "host0"), [(25_396_480, 106_005_120)]);
+    let left = port(&mut cut, "left:0");
+    assert_eq!((left.counters.sent, left.counters.dropped(), left.lost), (258, 45, 0));
+    assert_eq!(port(&mut cut, "host0").counters.sent, 303 + 12);
+    // Both groups held 20 packets and, in their headroom, 25; the left one has nothing any more.
+    let now = |run: &Simulation| {
+        run.groups(true);
+        let held = run.groups(false).into_iter();
+        let held = held.filter(|(_, of)| of.shared + of.headroom > Bytes::ZERO);
+        let of = |(link, of): (LinkId, switchbed_qdisc::hooks::GroupUse)| {
+            (run.ports()[link.index()].name.clone(), of.shared.get(), of.headroom.get())
+        };
+        held.map(of).collect::<Vec<_>>()
+    };
+    assert_eq!(now(&cut), [("right:0".to_owned(), 20 * 1_048, 25 * 1_048)]);
+}
+
+#[test]
+fn a_link_that_comes_up_again_is_paused_anew() {
+    let mut run = flap("left-right", "drop", &[], Division::ALONE);
+    // The host sends again from 106.00512 us on; packets that come until 205 us have no way on.
+    assert_eq!(run.no_route(), 1_168);
+    // The next is at the left switch at 205.01408 us and goes on. The right switch still holds 45 packets, and says
+    // so at 205 us: that is heard at 206.00512 us, and 12 packets are sent by then. One more fits into its headroom.
+    let [_, second] = holds(&run, "left:0")[..] else { panic!("two holds") };
+    assert_eq!(second, (206_005_120, 300_000_000));
+    assert_eq!(port(&mut run, "left:0").counters.sent, 258 + 12);
+    let lost: Vec<_> = groups(&run).into_iter().filter(|of| of.3 > 0).collect();
+    assert_eq!(lost, [("right:0".to_owned(), 3, 26 * 1_048, 11, 0)]);
+    // The left switch holds what comes from 206.02016 us on, and the 21st of these pauses the host.
+    let [_, second] = holds(&run, "host0")[..] else { panic!("two holds") };
+    assert_eq!(second, (208_702_080, 300_000_000));
+}
+
+#[test]
+fn packets_that_wait_for_a_link_keep_their_room() {
+    let mut run = flap("left-right", "wait", &[], Division::ALONE);
+    assert_eq!(holds(&run, "left:0"), [(22_707_520, 105_000_000), (206_005_120, 300_000_000)]);
+    // 45 packets wait, so the host is paused all the time, and nothing comes that has no route.
+    assert_eq!(holds(&run, "host0"), [(25_396_480, 300_000_000)]);
+    assert_eq!((run.no_route(), port(&mut run, "left:0").counters.sent), (0, 258 + 12));
+    let lost: Vec<_> = groups(&run).into_iter().filter(|of| of.3 > 0).collect();
+    assert_eq!(lost, [("right:0".to_owned(), 3, 26 * 1_048, 11, 0)]);
+}
+
+#[test]
+fn a_host_whose_link_comes_up_again_is_paused_anew() {
+    let mut run = flap("host0-left", "drop", &[], Division::ALONE);
+    // The left switch keeps its 45 packets, of which the host heard before; it says so again at 205 us.
+    assert_eq!(holds(&run, "host0"), [(25_396_480, 105_000_000), (206_005_120, 300_000_000)]);
+    assert_eq!(holds(&run, "left:0"), [(22_707_520, 300_000_000)]);
+    assert_eq!(port(&mut run, "host0").counters.sent, 303 + 12);
+    let lost: Vec<_> = groups(&run).into_iter().filter(|of| of.3 > 0).collect();
+    assert_eq!(lost, [("left:1".to_owned(), 3, 26 * 1_048, 11, 0)]);
+}
+
+#[test]
+fn lossless_links_that_fail_are_the_same_however_they_are_divided() {
+    for (link, queue) in [("left-right", "drop"), ("left-right", "wait"), ("host0-left", "drop")] {
+        let state = |division| {
+            let mut run = flap(link, queue, &[], division);
+            let paused = run.paused(&[]);
+            (format!("{:?}", run.port_reports()), paused, run.no_route(), groups(&run))
+        };
+        let whole = state(Division::ALONE);
+        for (threads, shards) in [(1, 2), (2, 3), (1, 5)] {
+            assert!(whole == state(Division { threads, shards, worthwhile: 0 }), "{link} {queue}");
+        }
+    }
+}
+
+#[test]
+fn pause_frames_that_a_dead_link_loses_are_no_lost_packets() {
+    // Frames are sent again each 5.12 us and until the right switch knows: those of 12 us are lost, and none counts.
+    let mut run = flap("left-right", "drop", &["switch.pfc.quanta=2000"], Division::ALONE);
+    assert_eq!((port(&mut run, "right:0").lost, port(&mut run, "right:0").counters.sent), (0, 0));
+}
+
+#[test]
+fn routes_round_failed_links_that_may_deadlock_are_said() {
+    // Leaf 0 has spine 1 left, and leaf 1 spine 0: packets between them go down and up again at the other leaves.
+    let fabric = "kind = \"leaf-spine\"\nleaves = 4\nspines = 2\nhosts_per_leaf = 1\nhost_rate = \"100Gbps\"\n\
+                  host_delay = \"1us\"";
+    let down = |link: &str| {
+        format!(
+            "[[event]]\nat = \"20us\"\nlink = \"{link}\"\nup = false\ndetect = \"1us\"\nconverge = \"5us\"\n"
+        )
+    };
+    let of = |links: &[&str]| {
+        let events: String = links.iter().map(|link| down(link)).collect();
+        STAR.replace("kind = \"star\"\nhosts = 3\nrate = \"100Gbps\"\ndelay = \"1us\"", fabric)
+            .replace("[[event]]\nat = \"20us\"\nport = \"switch:2\"\nup = false\n", &events)
+    };
+    assert_eq!(cautions(&of(&["leaf0-spine0"]), &[]), Vec::<String>::new());
+    let both = of(&["leaf0-spine0", "leaf1-spine1"]);
+    let [caution] = &cautions(&both, &[])[..] else { panic!("one") };
+    let told =
+        "may deadlock: from 25us on, round links that are down or drained, routes make a circle";
+    assert!(caution.contains(told) && caution.contains("leaf2:"), "{caution}");
 }

@@ -150,7 +150,6 @@ fn what_needs_a_path_is_refused_by_name() {
     let convergence = "measure.convergence = { port = \"leaf0:0\", window = \"1ms\" }\n";
     let underflow = "measure.underflow = [\"leaf0:0\"]\n";
     let goodput = "measure.goodput_every = \"1ms\"\n";
-    let pfc = "switch.pfc = { priorities = [0] }\nswitch.pool = \"3MB\"\n";
     for (more, key) in [
         (giant, "measure.giant"),
         (convergence, "measure.convergence"),
@@ -168,8 +167,6 @@ fn what_needs_a_path_is_refused_by_name() {
     read(ALL[2], &format!("{MANY}{goodput}")).expect("parts are known");
     let why = read(ALL[4], &format!("{MANY}{goodput}")).expect_err("unknown");
     assert!(why.contains("measure.goodput_every needs the path"), "{why}");
-    let why = read(ALL[4], &format!("{MANY}{pfc}")).expect_err("unknown");
-    assert!(why.contains("switch.pfc"), "{why}");
 }
 
 #[test]
@@ -220,9 +217,4 @@ fn connections_leave_a_path_that_stays_congested() {
         let (stays, moves) = (took(seed, false), took(seed, true));
         assert!(stays > 0.09 && moves < 0.6 * stays, "{seed}: {stays} {moves}");
     }
-    let more = "[switch.pfc]\npriorities = [0]\n";
-    let text = text(1, true).replace("switch.buffer = \"1MB\"", "switch.pool = \"1MB\"") + more;
-    let why =
-        plans_of("f.toml", &text, Path::new(""), &[], None).expect_err("no paths").to_string();
-    assert!(why.contains("with routing.plb it changes"), "{why}");
 }

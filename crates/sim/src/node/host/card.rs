@@ -158,6 +158,15 @@ impl Card {
         pauses.pause(class, from, until, now);
     }
 
+    /// Ends all pauses: the line has gone down.
+    pub(crate) fn unpause(&mut self, now: Time) {
+        if let Some(pauses) = &mut self.pauses {
+            pauses.release(now);
+            // Groups that waited for the end of a pause wait for nothing now.
+            self.release(now);
+        }
+    }
+
     /// Groups whose class is no longer paused are due again.
     fn release(&mut self, now: Time) -> QueueSet {
         let held = self.pauses.as_mut().map_or(QueueSet::EMPTY, |pauses| pauses.held(now));

@@ -323,6 +323,14 @@ impl Host {
         }
     }
 
+    /// Ends the pauses of its line, which has gone down.
+    pub(crate) fn unpause(&mut self, now: Time) {
+        if let Some(card) = &mut self.card {
+            card.unpause(now);
+            self.arm_card(now);
+        }
+    }
+
     /// A flow starts here, or the request for it.
     #[cold]
     pub(crate) fn start<N: Net>(&mut self, flow: &FlowStart, cx: &mut Cx<N>) {
