@@ -39,6 +39,19 @@ pub(crate) fn of(graph: &Graph) -> Vec<PortInfo> {
     ports
 }
 
+/// The tiers at the ends of each port's line, such as `leaf-spine`; a host's is `host`.
+pub(crate) fn tiers(graph: &Graph, ports: &[PortInfo]) -> Vec<String> {
+    let mut tiers = vec![""; graph.switches.len()];
+    for tier in &graph.tiers {
+        tier.switches.iter().for_each(|switch| tiers[switch.index()] = &tier.name);
+    }
+    let tier = |node: Node| match node {
+        Node::Host(_) => "host",
+        Node::Switch(switch) => tiers[switch.index()],
+    };
+    ports.iter().map(|of| format!("{}-{}", tier(of.cable.from), tier(of.cable.to))).collect()
+}
+
 /// The link of a port.
 pub(crate) fn find(ports: &[PortInfo], name: &str) -> Option<LinkId> {
     ports.iter().position(|port| port.name == name).map(LinkId::at)

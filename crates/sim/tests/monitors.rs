@@ -2,7 +2,9 @@
 
 use crate::common::*;
 use std::io::Write;
-use switchbed_scenario::measure::{Bursts, Changes, Convergence, FlowSeries, Monitors, Waits};
+use switchbed_scenario::measure::{
+    Bursts, Changes, Convergence, FlowSeries, LinkSeries, Monitors, Waits,
+};
 use switchbed_scenario::*;
 use switchbed_scenario::{PortNames, QueueProbe, Scenario};
 use switchbed_sim::table::{Table, Values};
@@ -218,6 +220,7 @@ fn monitors_change_nothing_and_see_the_same_however_ports_are_settled() {
             traffic: None,
             classes: None,
         }),
+        link_series: Some(LinkSeries { every: Span::from_us(100), ports: Some(ports()) }),
         underflow: PortNames(ports()),
         waits: Some(Waits { ports: Some(ports()), every: Span::from_us(10) }),
     };

@@ -280,6 +280,21 @@ def utilisation(plots: "Plots", title: str, **keys: Any) -> "Figure":
     return plots.utilisation(**keys, title=title)
 
 
+@kind
+@apart
+@click.option("--window", metavar="FROM,TO", help="Only this time, in ms, such as 40,44.")
+def links(plots: "Plots", title: str, window: str | None, **keys: Any) -> "Figure":
+    """How busy links were over time, by the tiers that they join (measure.link_series)."""
+    return plots.links(window=_window(window), **keys, title=title)
+
+
+@kind
+@apart
+def paths(plots: "Plots", title: str, **keys: Any) -> "Figure":
+    """How evenly links between switches were used: Jain's index, the busiest over the mean."""
+    return plots.paths(**keys, title=title)
+
+
 TRAFFIC = click.option(
     "--traffic",
     type=options.Whole(0, 2**31 - 1),

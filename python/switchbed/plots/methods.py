@@ -255,6 +255,48 @@ class Plots:
             return utilisation.figure(drawn, title)
         return utilisation.together(drawn, title)
 
+    def links(
+        self,
+        *,
+        window: tuple[float, float] | None = None,
+        colour: str | None = None,
+        panel: str | None = None,
+        title: str = "",
+    ) -> "Figure":
+        """Draw how busy links were over time, by the tiers that they join. Needs
+        `measure.link_series`.
+
+        Args:
+            window: Only this time, from and to in ms.
+            colour: Key whose values become lines, or `scheme`; each pair of tiers is a panel then.
+            panel: Key whose values become panels, or `scheme`.
+            title: Title of the figure.
+        """
+        from switchbed.plots import links
+
+        drawn = self._lines(colour, panel)
+        if colour is None and panel is None:
+            return links.over_time(drawn, window, title)
+        return links.together(drawn, window, title)
+
+    def paths(
+        self, *, colour: str | None = None, panel: str | None = None, title: str = ""
+    ) -> "Figure":
+        """Draw how evenly links between tiers of switches were used.
+
+        Args:
+            colour: Key whose values become lines, or `scheme`.
+            panel: Key whose values become panels, or `scheme`.
+            title: Title of the figure.
+
+        Example:
+            >>> routing = {"routing.kind": ["ecmp", "spray"]}
+            >>> sb.Plots(scenario.with_({"compare": routing}).run_all()).paths()
+        """
+        from switchbed.plots import links
+
+        return links.by_link(self._lines(colour, panel), title)
+
     def busbw(
         self,
         *,

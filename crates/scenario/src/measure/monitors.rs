@@ -126,6 +126,28 @@ impl FlowSeries {
 }
 
 params! {
+    /// How busy links were, interval by interval.
+    pub struct LinkSeries {
+        /// Length of the intervals, from the start of the run on.
+        every: Span;
+        /// Ports, named as in queues. Default: all, hosts' included.
+        ports: Option<Vec<String>> as PORTS;
+    }
+}
+
+impl LinkSeries {
+    fn check(&self) -> Result<(), Unfit> {
+        match (self.every, &self.ports) {
+            (Span::ZERO, _) => Err(Unfit::new(Self::KEY.every, "an interval is longer than 0")),
+            (_, Some(ports)) if ports.is_empty() => {
+                Err(Unfit::new(Self::KEY.ports, "it lists nothing: leave the key away"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+params! {
     /// Times that data packets waited at ports, by the hosts that they go between.
     pub struct Waits {
         /// Ports, named as in queues. Default: all ports of switches.
@@ -160,6 +182,8 @@ params! {
         convergence: Option<Convergence>;
         /// Windows, round trips and rates of flows' senders at even times: the table flow_series.
         flow_series: Option<FlowSeries>;
+        /// How busy links were, interval by interval: the table link_series.
+        link_series: Option<LinkSeries>;
         /// Times that data packets waited at ports, by the hosts that they go between: the table waits.
         waits: Option<Waits>;
         /// Ports whose lines' idle time is counted while a sender has data for them that it has
@@ -180,6 +204,8 @@ impl Monitors {
         convergence.map_err(|unfit| (Self::KEY.convergence, unfit))?;
         let flow_series = self.flow_series.iter().try_for_each(|of| of.check(traffic));
         flow_series.map_err(|unfit| (Self::KEY.flow_series, unfit))?;
+        let link_series = self.link_series.iter().try_for_each(LinkSeries::check);
+        link_series.map_err(|unfit| (Self::KEY.link_series, unfit))?;
         let waits = self.waits.iter().try_for_each(Waits::check);
         waits.map_err(|unfit| (Self::KEY.waits, unfit))
     }

@@ -3,7 +3,7 @@
 //! is a file: queues' lengths ([`queue_stats`]) and series of them ([`series`]), classes' goodput
 //! ([`goodput`]) with fair shares of it ([`fair`]), packet traces ([`capture`]), and the monitors
 //! that a scenario asks for, each with its keys and tables ([`monitors`]: `changes`, `bursts`,
-//! `convergence`, `flow_series`, `underflow`). Results that follow from the flows' records alone are in
+//! `convergence`, `flow_series`, `link_series`, `underflow`). Results that follow from the flows' records alone are in
 //! [`interference`].
 
 pub(crate) mod bursts;
@@ -14,6 +14,7 @@ pub mod fair;
 pub(crate) mod flow_series;
 pub mod goodput;
 pub mod interference;
+pub(crate) mod link_series;
 pub mod monitors;
 pub(crate) mod observer;
 pub mod queue_stats;

@@ -4,7 +4,7 @@
 
 use super::observer::{Asked, Observer, Site};
 use switchbed_scenario::measure::{
-    Bursts, Changes, Convergence, FlowSeries, Monitors, PortNames, Waits,
+    Bursts, Changes, Convergence, FlowSeries, LinkSeries, Monitors, PortNames, Waits,
 };
 
 /// A section of `[measure]`, which knows its ports, its tables and its observer.
@@ -65,6 +65,7 @@ monitors! {
     bursts: Option<Bursts>;
     convergence: Option<Convergence>;
     flow_series: Option<FlowSeries>;
+    link_series: Option<LinkSeries>;
     waits: Option<Waits>;
     underflow: PortNames;
 }
@@ -78,6 +79,8 @@ pub struct Ahead {
     pub packets_per_s: f64,
     /// Flows under way at a time.
     pub open: f64,
+    /// Ports of the network, hosts' included.
+    pub links: f64,
 }
 
 impl<M: Monitor> Monitor for Option<M> {

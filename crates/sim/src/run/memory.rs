@@ -98,7 +98,12 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
     };
     let line = topology.host_rates().most().as_bps() as f64 / 8.0 / SHORT_BYTES;
     let open: f64 = sources.iter().map(|source| source.open).sum();
-    let ahead = Ahead { lasts_s: lasts, packets_per_s: line, open };
+    let ahead = Ahead {
+        lasts_s: lasts,
+        packets_per_s: line,
+        open,
+        links: ports + f64::from(topology.hosts()),
+    };
     // A host is two ways.
     let ways = measure.capture.iter().map(|name| 1 + u32::from(is_host(name)));
     let captured = (lasts * line).min(measure.capture_packets as f64);

@@ -8,6 +8,7 @@ use crate::observe::capture::Capture;
 use crate::observe::interference::Interference;
 use crate::observe::series::QueueSample;
 use crate::pauses::{Pause, Waited};
+use crate::ports;
 use crate::run::impossible;
 use crate::run::impossible::Impossible;
 use crate::run::summary::{PauseCounts, Summary};
@@ -85,7 +86,7 @@ impl Results {
             summary,
             flows: flow_table(scenario, simulation, flows, met, &held),
             queues: queue_table(scenario, &reports),
-            ports: port_table(&reports),
+            ports: port_table(simulation, &reports),
             series: series_table(simulation, series),
             goodput: goodput_table(scenario, simulation),
             probes: probe_table(simulation),
@@ -316,7 +317,8 @@ fn queue_table(scenario: &Scenario, reports: &[PortReport]) -> Table {
     Table::new(columns.into_iter().chain(queue_schemes(scenario, reports)))
 }
 
-fn port_table(reports: &[PortReport]) -> Table {
+fn port_table(simulation: &Simulation, reports: &[PortReport]) -> Table {
+    let tiers = ports::tiers(simulation.graph(), simulation.ports());
     let u64s = |f: &dyn Fn(&PortReport) -> u64| Values::U64(reports.iter().map(f).collect());
     let drops = |why: DropReason| u64s(&|r| r.counters.drops[why as usize]);
     let rates = Values::F64(reports.iter().map(|r| r.info.cable.rate.as_bps() as f64).collect());
@@ -394,6 +396,12 @@ fn port_table(reports: &[PortReport]) -> Table {
             "",
             "packets dropped instead of sent",
             drops(DropReason::AtDeparture),
+        ),
+        (
+            "tiers",
+            "",
+            "tiers of the nodes at its line's ends, such as `leaf-spine`; a host's is `host`",
+            Values::Text(tiers),
         ),
     ])
 }

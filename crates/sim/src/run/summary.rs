@@ -7,6 +7,7 @@ use crate::jobs::JobTimes;
 use crate::node::host::ProbeSample;
 use crate::observe::interference::Interference;
 use crate::pauses::{Pause, Waited};
+use crate::ports;
 use crate::run::results::{Held, times};
 use crate::run::transports::TransportTimes;
 use crate::run::trims::TrimCounts;
@@ -148,16 +149,13 @@ pub struct PathUse {
 impl PathUse {
     /// By tiers, where more than one link leads from one to another and anything was sent.
     fn of(graph: &Graph, reports: &[PortReport]) -> BTreeMap<String, PathUse> {
-        let mut tiers = vec![""; graph.switches.len()];
-        for tier in &graph.tiers {
-            tier.switches.iter().for_each(|switch| tiers[switch.index()] = &tier.name);
-        }
+        let infos: Vec<_> = reports.iter().map(|report| report.info.clone()).collect();
+        let tiers = ports::tiers(graph, &infos);
         let mut parts: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-        for PortReport { info, counters, .. } in reports {
-            let (Node::Switch(from), Node::Switch(to)) = (info.cable.from, info.cable.to) else {
+        for (PortReport { info, counters, .. }, name) in reports.iter().zip(tiers) {
+            let (Node::Switch(_), Node::Switch(_)) = (info.cable.from, info.cable.to) else {
                 continue;
             };
-            let name = format!("{}-{}", tiers[from.index()], tiers[to.index()]);
             // Bytes over the rate: links of different rates compare by how busy they were.
             let part = counters.sent_bytes as f64 / info.cable.rate.as_bps() as f64;
             parts.entry(name).or_default().push(part);

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use switchbed_scenario::event::{Change, LinkChange};
 use switchbed_scenario::{Scenario, plans_of};
+use switchbed_sim::table::Values;
 use switchbed_sim::{FlowRecord, PortReport, Simulation, Status};
 use switchbed_units::{Span, Time};
 
@@ -461,5 +462,84 @@ fn lossless_classes_lose_nothing_whoever_chooses_and_what_fails_alone_where_link
         let (flows, ports, _) = divided(&fails);
         assert!(flows.iter().all(|flow| flow.end.is_some()), "{routing}");
         assert!(ports.contains("lost: "), "{routing}");
+    }
+}
+
+/// The series of a port: interval's end in ns, rate in Gbps, part of the interval; and the names of its tiers.
+fn link_series(text: &str, port: &str) -> (Vec<(f64, f64, f64)>, BTreeSet<String>) {
+    let scenario = scenario(text).unwrap_or_else(|why| panic!("{why}"));
+    let mut run = Simulation::new(&scenario).expect("builds");
+    while run.advance(1 << 40) == Status::Running {}
+    let tables = run.take_monitored();
+    let (_, table) = tables.iter().find(|(name, _)| *name == "link_series").expect("asked for");
+    let column =
+        |name: &str| &table.columns.iter().find(|of| of.name == name).expect("a column").values;
+    let (Values::Names(ports), Values::Names(tiers)) = (column("port"), column("tiers")) else {
+        panic!()
+    };
+    let of = |name: &str| match column(name) {
+        Values::F64(values) => values.clone(),
+        _ => panic!("{name}"),
+    };
+    let (times, rates, used) = (of("time_s"), of("rate_bps"), of("utilisation"));
+    let ports: Vec<&str> =
+        ports.rows.iter().map(|&row| ports.names[row as usize].as_str()).collect();
+    let own = (0..times.len()).filter(|&row| ports[row] == port);
+    let rows = own.map(|row| (times[row] * 1e9, rates[row] / 1e9, used[row])).collect();
+    (rows, tiers.names.iter().cloned().collect())
+}
+
+#[test]
+fn a_links_use_over_time_is_the_part_in_which_it_sends() {
+    let start = start(1_000);
+    // The first packet leaves the left switch from here on; 1,000 take 1.2 ms. An interval is 100 us; half of the
+    // rate from 400 us after that on takes twice as long; from 800 us on the port knows that the link is down.
+    let first = start + Span::from_ns(2_200);
+    let from = |us: u64| at(first + Span::from_us(us));
+    let text = line(
+        &format!(
+            "[[event]]\nat = \"{}\"\nlink = \"left-right\"\nrate = \"5Gbps\"\n\
+             [[event]]\nat = \"{}\"\nlink = \"left-right\"\nup = false\ndetect = \"0us\"\nconverge = \"0us\"\n\
+             [measure]\nlink_series = {{ every = \"100us\" }}\n[run]\nuntil = \"5ms\"\n",
+            from(400),
+            from(800)
+        ),
+        1_000,
+    );
+    let (rows, tiers) = link_series(&text, "left:0");
+    // A tier of a kind has the switch's name.
+    assert_eq!(
+        tiers,
+        ["host-left", "host-right", "left-host", "left-right", "right-host", "right-left"]
+            .map(str::to_owned)
+            .into()
+    );
+    let first = first.as_ps() as f64 / 1e3;
+    for &(end, rate, used) in &rows {
+        let begin = end - 100_000.0;
+        // It sends from `first` on and until the packet under way at 800 us is out: the one that began 796.8 us after.
+        let until = first + 801_600.0;
+        let busy = (end.min(until) - begin.max(first)).max(0.0) / 100_000.0;
+        assert!((used - busy).abs() < 1e-6, "{end}: {used} {busy}");
+        let expected = if end < first + 400_000.0 {
+            10.0
+        } else if end < first + 800_000.0 {
+            5.0
+        } else {
+            0.0
+        };
+        assert_eq!(rate, expected, "{end}");
+    }
+    assert_eq!(rows.len(), 50);
+    // Its own port's rows alone, and the same.
+    let some = text.replace("every = \"100us\"", "every = \"100us\", ports = [\"left:0\"]");
+    assert_eq!(link_series(&some, "left:0").0, rows);
+    for (keys, told) in [
+        ("every = \"0us\"", "an interval is longer than 0"),
+        ("every = \"1us\", ports = []", "it lists nothing"),
+        ("every = \"1us\", ports = [\"left:9\"]", "left:9"),
+    ] {
+        let why = scenario(&text.replace("every = \"100us\"", keys)).expect_err(told);
+        assert!(why.contains(told) && why.contains("measure.link_series"), "{why}");
     }
 }
