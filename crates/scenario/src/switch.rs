@@ -10,6 +10,7 @@ use switchbed_config::section::Section;
 use switchbed_config::tree::{Data, Node};
 use switchbed_qdisc::memory::chip::Asic;
 use switchbed_qdisc::memory::pfc::Pfc;
+use switchbed_qdisc::port::pauses::Rule;
 use switchbed_units::{Bytes, Span};
 
 /// `[switch]`, with its `[[switch.queue]]`.
@@ -210,6 +211,9 @@ fn pfc(
             );
             return Err(inner.refuse(Pfc::KEY.poll, why));
         }
+    } else if pfc.poll_rule != Rule::Broadcom {
+        let why = "it is the rule of looks that come every so often: give poll, such as \"200ms\"";
+        return Err(inner.refuse(Pfc::KEY.poll_rule, why));
     }
     let share = pfc.pauses_share();
     // Frames sent again at half of each pause would alone fill the line.

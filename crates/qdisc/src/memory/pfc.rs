@@ -1,7 +1,7 @@
 //! Priority-based flow control (IEEE 802.1Q, clause 36): what `[switch.pfc]` says, what a pause frame is, and
 //! how much room there must be for what still comes after one.
 
-use crate::port::pauses::Guard;
+use crate::port::pauses::{Guard, Rule};
 use switchbed_config::param::{ParamKind, count};
 use switchbed_config::{params, words};
 use switchbed_units::{Bytes, PS_PER_S, Rate, Span};
@@ -63,6 +63,9 @@ params! {
         /// The watchdog looks this often at what it has heard, as SONiC's does on Broadcom's chips (100 ms to 1 s,
         /// 200 ms by default): it acts late, or not at all. Default: it acts at the exact times.
         poll: Option<Span>;
+        /// poll: what a look takes for a storm. broadcom: by the pause status. nvidia: by the queue's length, what it
+        /// has sent and how long it was paused (sonic-swss's rules for these makers' chips).
+        poll_rule: Rule = "broadcom";
         /// Paused queues that wait for each other in a circle, all for so long, are a deadlock: it is
         /// reported, and a run without run.until ends.
         deadlock_time: Span = "1ms";
@@ -106,8 +109,14 @@ impl Pfc {
     pub fn guard(&self) -> Option<Guard> {
         let (detection, restoration) = (self.detection_time, self.restoration_time);
         let drops = self.watchdog == Action::Drop;
-        let poll = self.poll;
-        (self.watchdog != Action::Off).then_some(Guard { drops, detection, restoration, poll })
+        let Pfc { poll, poll_rule: rule, .. } = *self;
+        (self.watchdog != Action::Off).then_some(Guard {
+            drops,
+            detection,
+            restoration,
+            poll,
+            rule,
+        })
     }
 
     /// Whether a class is lossless.

@@ -9,7 +9,7 @@
 use crate::hooks::{End, Expulsion, Signal};
 use crate::port::arena::SlotId;
 use crate::port::packet::QueueId;
-use crate::port::pauses::Guard;
+use crate::port::pauses::{Guard, Rule};
 use crate::port::view::PortState;
 use crate::port::{Cx, Dequeued, Dropped, Enqueued, Outcome, Passed, Qdisc};
 use crate::schemes::fairness::Share;
@@ -167,6 +167,9 @@ impl Driver {
             Enqueued::In(queue) => {
                 self.queued += 1;
                 self.tell(queue, wire, now);
+                if self.pausable {
+                    self.port.note(None, now);
+                }
             }
             Enqueued::Dropped(..) => wire.lost(slot),
         }
@@ -254,6 +257,8 @@ impl Driver {
 
     /// Sets a watchdog on the port's pauses.
     pub fn guard(&mut self, guard: Guard) {
+        // Packets sent before the first pause count too.
+        self.pausable |= guard.rule == Rule::Nvidia;
         self.port.guard(guard);
     }
 

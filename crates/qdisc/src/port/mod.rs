@@ -147,6 +147,8 @@ pub trait Qdisc: Send {
     }
     /// Pauses a queue for its peer from one time until another. A port without classes ignores it.
     fn pause(&mut self, _queue: QueueId, _from: Time, _until: Time, _now: Time) {}
+    /// Tells its watchdog which queues hold packets from now on, and which has sent one.
+    fn note(&mut self, _sent: Option<QueueId>, _now: Time) {}
     /// Ends the pauses of all queues.
     fn release(&mut self, _now: Time) {}
     /// Keeps the first `holds` times that each queue is held.
@@ -461,7 +463,25 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
             }
             self.state.seldom.pauses.dropped(queue, packets);
         }
-        self.depart(cx, held)
+        let dequeued = self.depart(cx, held);
+        let sent = match dequeued {
+            Dequeued::Sent { queue, .. } => Some(queue),
+            _ => None,
+        };
+        self.note(sent, cx.now);
+        dequeued
+    }
+
+    fn note(&mut self, sent: Option<QueueId>, now: Time) {
+        if !self.state.seldom.pauses.notes() {
+            return;
+        }
+        let mut waiting = QueueSet::EMPTY;
+        let queues = self.state.queues.iter().enumerate();
+        queues
+            .filter(|(_, queue)| queue.packets > 0)
+            .for_each(|(nth, _)| waiting.insert(nth as QueueId));
+        self.state.seldom.pauses.note(waiting, sent, now);
     }
 
     fn remember(&mut self, holds: usize) {
@@ -551,6 +571,7 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
         // The queue may have emptied since the switch chose it.
         if !slot.is_none() {
             self.drop_queued(slot, DropReason::PushedOut, cx);
+            self.note(None, cx.now);
         }
         debug_assert!(self.conserved());
     }

@@ -8,17 +8,21 @@
 //! The watchdog is SONiC's (`pfcwd`). A queue that was held without a break for the detection time
 //! is in a storm. Its packets are then dropped, or sent as if there were no pauses, until no pause
 //! frame has come for the restoration time. Both are noticed at their exact times or, with [`Guard::poll`],
-//! as SONiC's counters show them to somebody who looks every so often (sonic-swss,
-//! orchagent/pfc_detect_broadcom.lua and pfc_restore.lua):
+//! as SONiC's counters show them to somebody who looks every so often (sonic-swss 9040c8e,
+//! orchagent/pfc_detect_broadcom.lua, pfc_detect_mellanox.lua and pfc_restore.lua):
 //!
-//! - A sample is of a storm if the queue was held at this look and the one before, pause frames were heard
-//!   since, and the hold did not end meanwhile. Each such sample counts for the time between looks, but one
-//!   alone is never enough. Any other sample starts the count again.
+//! - Broadcom's chips: a sample is of a storm if the queue was held at this look and the one before, pause frames were
+//!   heard since, and the hold did not end meanwhile. One sample alone is never enough.
+//! - Nvidia's chips: a sample is of a storm if the queue has sent nothing since the last look and either holds packets and
+//!   pause frames were heard, or holds none and was paused for over four fifths of the time. One sample may be enough.
+//!   The first look after a storm has nothing to compare with, and does not count.
+//! - Each sample of a storm counts for the time between looks. Any other starts the count again.
 //! - A sample is quiet if no pause frame was heard since the one before. Quiet ones add up to the restoration time.
 
 use crate::port::packet::QueueId;
 use crate::port::set::QueueSet;
 use std::collections::VecDeque;
+use switchbed_config::words;
 use switchbed_units::{Span, Time};
 
 /// How many of its holds a queue remembers at most.
@@ -35,6 +39,18 @@ pub struct Guard {
     pub restoration: Span,
     /// Time between two looks, from the start of the run on; `None`: the times are exact.
     pub poll: Option<Span>,
+    /// Rule by which a look finds a storm.
+    pub rule: Rule,
+}
+
+words! {
+    /// Rule by which a look at the counters finds a storm.
+    pub enum Rule {
+        /// For Broadcom's chips: by the pause status.
+        Broadcom = "broadcom",
+        /// For Nvidia's chips: by the queue's length, what it has sent and how long it was paused.
+        Nvidia = "nvidia",
+    }
 }
 
 /// Counters of a queue since the watchdog's last look, and what its samples have added up to.
@@ -47,6 +63,8 @@ struct Looks {
     /// Pause frames since, and ends of holds.
     frames: u64,
     ends: u64,
+    /// How long the queue had been held in all at the last look.
+    total: Span,
     /// Rest of the detection time, or in a storm of the restoration time.
     left: Span,
 }
@@ -85,6 +103,11 @@ struct Paused {
     storms: Storms,
     /// Used where the watchdog polls.
     looks: Looks,
+    /// Whether packets wait there, and when the last transmission began, where the watchdog looks at that.
+    waits: bool,
+    sent: Option<Time>,
+    /// Looks up to then do not count.
+    blind: Time,
 }
 
 impl Paused {
@@ -92,8 +115,24 @@ impl Paused {
         let (from, until, next) = (Time::ZERO, Time::ZERO, VecDeque::new());
         let (since, holds, total) = (None, Vec::new(), Span::ZERO);
         let storms = Storms::default();
-        let looks = Looks::default();
-        Paused { queue, from, until, since, holds, most, next, total, storm: None, storms, looks }
+        let (looks, storm) = (Looks::default(), None);
+        let (waits, sent, blind) = (false, None, Time::ZERO);
+        Paused {
+            queue,
+            from,
+            until,
+            since,
+            holds,
+            most,
+            next,
+            total,
+            storm,
+            storms,
+            looks,
+            waits,
+            sent,
+            blind,
+        }
     }
 
     /// Whether a look could see anything but an idle queue.
@@ -136,7 +175,12 @@ impl Paused {
                         // multiples of the interval.
                         let nth = from.as_ps().div_ceil(poll.as_ps());
                         let next = Time::from_ps(nth * poll.as_ps());
-                        self.looks = Looks { next, left: guard.detection, ..Looks::default() };
+                        // Looks that saw an idle queue were passed over: they start the count again.
+                        if self.looks.next != next {
+                            let total = self.held_for(from);
+                            let left = guard.detection;
+                            self.looks = Looks { next, left, total, ..Looks::default() };
+                        }
                     }
                     self.frame(from, until);
                 }
@@ -148,21 +192,32 @@ impl Paused {
 
     /// The watchdog looks at the counters: a storm may begin or end.
     fn look(&mut self, guard: Guard, poll: Span, now: Time) {
-        let Looks { held: before, frames, ends, left, .. } = self.looks;
+        let Looks { held: before, frames, ends, left, total: then, .. } = self.looks;
         let held = self.held(now);
-        let (counts, enough, of) = match self.storm {
-            Some(_) => (frames == 0, poll, guard.restoration),
+        let total = self.held_for(now);
+        let (counts, enough, of) = match (self.storm, guard.rule) {
+            (Some(_), _) => (frames == 0, poll, guard.restoration),
             // One sample never makes up the whole detection time.
-            None => (
+            (None, Rule::Broadcom) => (
                 before && held && frames > 0 && ends == 0,
                 poll.min(Span::from_ps(guard.detection.as_ps() - 1)),
                 guard.detection,
             ),
+            (None, Rule::Nvidia) => {
+                let last = Time::from_ps(now.as_ps().saturating_sub(poll.as_ps()));
+                let silent = self.sent.is_none_or(|sent| sent < last);
+                let paused = total.as_ps() - then.as_ps();
+                let stuck = if self.waits { frames > 0 } else { 5 * paused > 4 * poll.as_ps() };
+                (silent && stuck && now > self.blind, poll, guard.detection)
+            }
         };
         let turns = counts && left <= enough;
         let left = if counts && !turns { left - enough } else { of };
-        self.looks = Looks { next: now + poll, held, frames: 0, ends: 0, left };
+        self.looks = Looks { next: now + poll, held, frames: 0, ends: 0, total, left };
         if turns {
+            if self.storm.is_some() {
+                self.blind = now + poll;
+            }
             self.turns(now);
             let of = if self.storm.is_some() { guard.restoration } else { guard.detection };
             // `turns` has ended the hold, so that `held` as read above is out of date.
@@ -226,6 +281,11 @@ impl Paused {
         self.until > now
     }
 
+    /// How long it has been held in all by now.
+    fn held_for(&self, now: Time) -> Span {
+        self.total + self.until.min(now).since(self.from)
+    }
+
     /// Ends what is held, and forgets frames that have had no effect yet.
     fn release(&mut self, now: Time) {
         self.next.clear();
@@ -242,6 +302,10 @@ pub struct Pauses {
     guard: Option<Guard>,
     /// How many holds of each queue are remembered, where that is fewer than [`MOST`].
     most: Option<usize>,
+    /// Queues in which packets wait, and when each queue's last transmission began: known where the watchdog looks at
+    /// that.
+    waiting: QueueSet,
+    sent: Vec<Option<Time>>,
 }
 
 impl Pauses {
@@ -261,7 +325,9 @@ impl Pauses {
         let of = |paused: &Paused| paused.queue == queue;
         let most = self.most.map_or(MOST, |most| most.min(MOST));
         let nth = self.queues.iter().position(of).unwrap_or_else(|| {
-            self.queues.push(Paused::new(queue, most));
+            let sent = self.sent.get(usize::from(queue)).copied().flatten();
+            let waits = self.waiting.contains(queue);
+            self.queues.push(Paused { waits, sent, ..Paused::new(queue, most) });
             self.queues.len() - 1
         });
         let paused = &mut self.queues[nth];
@@ -269,6 +335,28 @@ impl Pauses {
         // instant may come before what the watchdog does then.
         paused.advance(self.guard, Time::from_ps(now.as_ps().saturating_sub(1)));
         paused.next.push_back((from, until));
+    }
+
+    /// Whether the watchdog looks at queues.
+    pub fn notes(&self) -> bool {
+        self.guard.is_some_and(|guard| guard.poll.is_some() && guard.rule == Rule::Nvidia)
+    }
+
+    /// Notes the queues in which packets wait from now on, and the queue that has sent one.
+    pub fn note(&mut self, waiting: QueueSet, sent: Option<QueueId>, now: Time) {
+        if let Some(queue) = sent.map(usize::from) {
+            self.sent.resize(self.sent.len().max(queue + 1), None);
+            self.sent[queue] = Some(now);
+        }
+        self.waiting = waiting;
+        for paused in &mut self.queues {
+            // Looks that are due still see the queue of before.
+            paused.advance(self.guard, now);
+            paused.waits = waiting.contains(paused.queue);
+            if sent == Some(paused.queue) {
+                paused.sent = Some(now);
+            }
+        }
     }
 
     /// Ends all pauses as the link goes down: the peer that asked for them is gone. A storm goes on until its
@@ -321,12 +409,22 @@ impl Pauses {
     fn at(&self, queue: QueueId, now: Time) -> Option<Paused> {
         // Field by field and not a clone: the past holds may be 100,000 pairs, and nobody asks for
         // them.
-        let Paused {
-            queue, from, until, since, most, ref next, total, storm, storms, looks, ..
-        } = *self.queues.iter().find(|paused| paused.queue == queue)?;
-        let (next, holds) = (next.clone(), Vec::new());
-        let mut paused =
-            Paused { queue, from, until, since, holds, most, next, total, storm, storms, looks };
+        let found = self.queues.iter().find(|paused| paused.queue == queue)?;
+        let Paused { queue, most, ref next, .. } = *found;
+        let mut paused = Paused {
+            next: next.clone(),
+            from: found.from,
+            until: found.until,
+            since: found.since,
+            total: found.total,
+            storm: found.storm,
+            storms: found.storms,
+            looks: found.looks,
+            waits: found.waits,
+            sent: found.sent,
+            blind: found.blind,
+            ..Paused::new(queue, most)
+        };
         paused.advance(self.guard, now);
         Some(paused)
     }
@@ -334,7 +432,7 @@ impl Pauses {
     /// How long a queue has been held by now; in a storm it is not.
     pub fn total(&self, queue: QueueId, now: Time) -> Span {
         let paused = self.at(queue, now);
-        paused.map_or(Span::ZERO, |paused| paused.total + paused.until.min(now).since(paused.from))
+        paused.map_or(Span::ZERO, |paused| paused.held_for(now))
     }
 
     /// Since when a queue has been held without a break, if it is held now.
@@ -420,7 +518,7 @@ mod tests {
     fn guarded(drops: bool) -> Pauses {
         let mut pauses = Pauses::default();
         let (detection, restoration) = (Span::from_ns(200), Span::from_ns(300));
-        pauses.guard(Guard { drops, detection, restoration, poll: None });
+        pauses.guard(Guard { drops, detection, restoration, poll: None, rule: Rule::Broadcom });
         pauses
     }
 
@@ -429,7 +527,7 @@ mod tests {
         let mut pauses = Pauses::default();
         let (detection, restoration) = (Span::from_ns(200), Span::from_ns(300));
         let poll = Some(Span::from_ns(100));
-        pauses.guard(Guard { drops: true, detection, restoration, poll });
+        pauses.guard(Guard { drops: true, detection, restoration, poll, rule: Rule::Broadcom });
         pauses
     }
 
@@ -438,6 +536,82 @@ mod tests {
         for ns in (from..until).step_by(50) {
             pauses.pause(0, at(ns), at(ns + 100), Time::ZERO);
         }
+    }
+
+    /// The same watchdog by the rule for Nvidia's chips, with this detection time.
+    fn nvidia(detection: u64) -> Pauses {
+        let mut pauses = polled();
+        let (detection, restoration) = (Span::from_ns(detection), Span::from_ns(300));
+        let poll = Some(Span::from_ns(100));
+        pauses.guard(Guard { drops: true, detection, restoration, poll, rule: Rule::Nvidia });
+        pauses
+    }
+
+    /// Queue 0 holds packets, or none, from a time on.
+    fn holds(pauses: &mut Pauses, waits: bool, ns: u64) {
+        pauses.note(QueueSet::first_of(usize::from(waits)), None, at(ns));
+    }
+
+    #[test]
+    fn nvidias_rule_takes_a_queue_that_sends_nothing_for_held() {
+        // A pause of 10 in each interval, and a packet that waits for the whole time: held by other queues, say.
+        let shorts = |pauses: &mut Pauses| {
+            for from in (215..900).step_by(100) {
+                pauses.pause(0, at(from), at(from + 10), Time::ZERO);
+            }
+        };
+        let mut pauses = nvidia(200);
+        holds(&mut pauses, true, 150);
+        shorts(&mut pauses);
+        // Samples at 300 and 400.
+        assert_eq!(pauses.storms(0, at(1_000)).first, Some(at(400)));
+        let mut broadcom = polled();
+        shorts(&mut broadcom);
+        assert_eq!(broadcom.storms(0, at(1_000)), Storms::default());
+        // A packet that leaves after the look of 300 makes the sample of 400 none; 500 and 600 are two.
+        let mut pauses = nvidia(200);
+        holds(&mut pauses, true, 150);
+        shorts(&mut pauses);
+        pauses.note(QueueSet::first_of(1), Some(0), at(300));
+        assert_eq!(pauses.storms(0, at(1_000)).first, Some(at(600)));
+        // Without a pause frame in an interval the count starts again.
+        let mut pauses = nvidia(200);
+        holds(&mut pauses, true, 150);
+        for from in [215, 415, 615] {
+            pauses.pause(0, at(from), at(from + 10), Time::ZERO);
+        }
+        assert_eq!(pauses.storms(0, at(2_000)), Storms::default());
+    }
+
+    #[test]
+    fn nvidias_rule_counts_the_time_that_an_empty_queue_is_paused() {
+        let first = |lasts: u64, sends: Option<u64>| {
+            let mut pauses = nvidia(200);
+            for from in [205, 305] {
+                pauses.pause(0, at(from), at(from + lasts), Time::ZERO);
+            }
+            if let Some(ns) = sends {
+                pauses.note(QueueSet::EMPTY, Some(0), at(ns));
+            }
+            pauses.storms(0, at(2_000)).first
+        };
+        // Over four fifths of the interval, twice.
+        assert_eq!((first(81, None), first(80, None)), (Some(at(400)), None));
+        // A packet before the first pause, after the look of 200 and before it.
+        assert_eq!((first(81, Some(201)), first(81, Some(199))), (None, Some(at(400))));
+    }
+
+    #[test]
+    fn one_sample_of_nvidias_rule_may_be_enough_and_the_first_after_a_storm_counts_not() {
+        let mut pauses = nvidia(100);
+        holds(&mut pauses, true, 10);
+        storm(&mut pauses, 110, 360);
+        assert_eq!(pauses.storms(0, at(250)).first, Some(at(200)));
+        // The last frame of the storm is of 310; looks of 500, 600 and 700 hear none. From 710 on frames come again:
+        // that of 800 has nothing to compare with, and the storm begins at 900.
+        storm(&mut pauses, 710, 1_000);
+        let seen = pauses.storms(0, at(950));
+        assert_eq!((seen.count, seen.total), (2, Span::from_ns(500 + 50)));
     }
 
     #[test]
@@ -461,7 +635,7 @@ mod tests {
         let mut pauses = polled();
         let (detection, restoration) = (Span::from_ns(100), Span::from_ns(300));
         let poll = Some(Span::from_ns(100));
-        pauses.guard(Guard { drops: true, detection, restoration, poll });
+        pauses.guard(Guard { drops: true, detection, restoration, poll, rule: Rule::Broadcom });
         storm(&mut pauses, 110, 800);
         assert_eq!(pauses.storms(0, at(2_000)).first, Some(at(400)));
     }
@@ -541,7 +715,13 @@ mod tests {
     fn a_storm_whose_last_frame_is_older_than_the_restoration_time_ends_as_it_begins() {
         let mut pauses = Pauses::default();
         let (detection, restoration) = (Span::from_ns(200), Span::from_ns(100));
-        pauses.guard(Guard { drops: true, detection, restoration, poll: None });
+        pauses.guard(Guard {
+            drops: true,
+            detection,
+            restoration,
+            poll: None,
+            rule: Rule::Broadcom,
+        });
         pauses.pause(0, at(10), at(1000), Time::ZERO);
         assert!(pauses.held(at(209)).contains(0) && !pauses.held(at(210)).contains(0));
         assert!(pauses.dropping().next().is_none());

@@ -548,10 +548,13 @@ fn a_storm_of_three_milliseconds_is_seen_and_five_short_ones_are_not() {
     let one = [(150, 3_000)];
     let five: Vec<(u64, u64)> = (0..5).map(|nth| (150 + 2_000 * nth, 800)).collect();
     let quanta = "switch.pfc.quanta=1000";
-    for polled in [&[quanta][..], &[quanta, "switch.pfc.poll=200us"]] {
+    let looks = [quanta, "switch.pfc.poll=200us"];
+    let nvidia = [quanta, "switch.pfc.poll=200us", "switch.pfc.poll_rule=nvidia"];
+    for polled in [&[quanta][..], &looks, &nvidia] {
         let (count, first, dropped) = storms(&one, polled, Division::ALONE);
         assert!(count == 1 && dropped > 0, "{polled:?}");
-        // Exact: 1 ms after the first frame takes hold. Looks: held at that of 200 us, five samples by 1.2 ms.
+        // Exact: 1 ms after the first frame takes hold. Looks: held at that of 200 us, and the last packet sent
+        // before it; five samples by 1.2 ms.
         let exact = Time::from_ps(151_005_120) + Span::from_ms(1);
         let looks = Time::ZERO + Span::from_us(1_200);
         assert_eq!(first, Some(if polled.len() == 1 { exact } else { looks }));
@@ -585,6 +588,9 @@ fn a_storm_that_goes_on_is_restored_and_detected_again_where_frames_are_rare() {
 
 #[test]
 fn a_watchdog_that_looks_too_seldom_is_refused() {
+    let rule = ["switch.pfc.poll_rule=nvidia".to_owned()];
+    let found = plans_of("star.toml", STAR, Path::new(""), &rule, None);
+    assert!(found.expect_err("no poll").to_string().contains("poll_rule"));
     for (bad, why) in [("0us", "over 0"), ("300ms", "as long at least"), ("-1us", "")] {
         let sets = [format!("switch.pfc.poll={bad}")];
         let found = plans_of("star.toml", STAR, Path::new(""), &sets, None);
@@ -769,4 +775,57 @@ fn routes_round_failed_links_that_may_deadlock_are_said() {
     let told =
         "may deadlock: from 25us on, round links that are down or drained, routes make a circle";
     assert!(caution.contains(told) && caution.contains("leaf2:"), "{caution}");
+}
+
+#[test]
+fn nvidias_rule_takes_a_class_that_others_starve_for_paused() {
+    // Class 2 has all of the line to host 2, strictly first. Host 2 pauses class 3 for 5 us now and then: the packets of
+    // class 3 wait for the line all the time, and a look cannot tell the one from the other.
+    let text = STAR
+        .replace(
+            "[run]\n",
+            "[[traffic]]\nkind = \"long-lived\"\nfrom = 1\nto = 2\nclasses = [2]\n[run]\n",
+        )
+        .replace(
+            "[[event]]\nat = \"20us\"\nport = \"switch:2\"\nup = false\n",
+            "[[event]]\nat = \"50us\"\nport = \"host2\"\nstorm = 3\nlasts = \"1500us\"\n",
+        );
+    let sets = [
+        "run.until=2ms",
+        "switch.discipline=dwrr",
+        "switch.queue=[{queue = \"2\", strict = true}]",
+        "switch.pfc.watchdog=drop",
+        "switch.pfc.detection_time=400us",
+        "switch.pfc.restoration_time=400us",
+        "switch.pfc.poll=200us",
+        // A pause lasts 5.12 us here, sent again after 2.56 us; so none is longer than a storm's last.
+        "switch.pfc.quanta=1000",
+    ];
+    let first = |more: &[&str]| {
+        let run = run_of(&text, &[&sets[..], more].concat(), Division::ALONE);
+        run.port(LinkId::at(3 + 2)).storms(3, run.now()).first
+    };
+    // Held from 51 us on: class 3 sent nothing since before the look of 200 us. Samples of 400 and 600 us.
+    let seen = Some(Time::ZERO + Span::from_us(600));
+    assert_eq!(first(&["switch.pfc.poll_rule=nvidia"]), seen);
+    assert_eq!(first(&[]), seen);
+    // A single pause in each interval, which is over at once.
+    let singles: String = (0..7)
+        .map(|nth| {
+            format!(
+                "[[event]]\nat = \"{}us\"\nport = \"host2\"\nstorm = 3\nlasts = \"1us\"\n",
+                250 + 200 * nth
+            )
+        })
+        .collect();
+    let text = text.replace(
+        "[[event]]\nat = \"50us\"\nport = \"host2\"\nstorm = 3\nlasts = \"1500us\"\n",
+        &singles,
+    );
+    let first = |more: &[&str]| {
+        let run = run_of(&text, &[&sets[..], more].concat(), Division::ALONE);
+        run.port(LinkId::at(3 + 2)).storms(3, run.now()).first
+    };
+    assert_eq!(first(&["switch.pfc.poll_rule=nvidia"]), Some(Time::ZERO + Span::from_us(600)));
+    assert_eq!(first(&[]), None);
 }
