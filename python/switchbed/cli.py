@@ -686,6 +686,7 @@ def check(
                 "runs": len(plans),
                 "memory_bytes": need.bytes,
                 "busiest_links": (busiest := printing.busiest_links(plans)),
+                "repetitions": (repeated := printing.repetitions(plans)),
                 "headroom": (groups := printing.headrooms(plans)),
                 "warnings": said,
             }
@@ -696,6 +697,8 @@ def check(
             takes = f"; {need}" if memory or need.bytes >= room.LARGE else ""
             if busiest:
                 say(f"{path}: {printing.in_words(busiest)}", err=True)
+            for each in repeated:
+                say(f"{path}: {printing.repetition(each)}", err=True)
             for line in dict.fromkeys(line for each in groups for line in printing.headroom(each)):
                 say(f"{path}: {line}")
             say(f"{path}: ok, {len(plans)} run{'s' * (len(plans) != 1)}{takes}")

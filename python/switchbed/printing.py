@@ -377,6 +377,33 @@ def in_words(links: Sequence[Mapping[str, Any]]) -> str:
     return f"busiest links by offered load: {named}{note}"
 
 
+def repetitions(plans: "Sequence[Plan]") -> list[dict[str, Any]]:
+    """Return the links that carry most of a repetition of each collective and schedule, of the run
+    in which that takes longest: `traffic`, `kind`, and `links`, each with `port`, `bytes`, `time_s`
+    and `fabric`."""
+    found: dict[int, dict[str, Any]] = {}
+    for each in (each for plan in plans for each in json.loads(plan.repetitions)):
+        longest = [links[0]["time_s"] for links in (each["links"],) if links]
+        before = found.get(each["traffic"])
+        if longest and (before is None or longest[0] > before["links"][0]["time_s"]):
+            found[each["traffic"]] = each
+    return [found[place] for place in sorted(found)]
+
+
+def repetition(each: Mapping[str, Any]) -> str:
+    """A repetition's busiest links in a line, one between switches among them if there is any."""
+    links = each["links"]
+    most = int(not any(link["fabric"] for link in links[:3]))
+    named = ", ".join(
+        f"{link['port']} {quantity.kb(link['bytes'])} ({quantity.us(link['time_s'])})"
+        for link in [*links[:3], *[link for link in links[3:] if link["fabric"]][:most]]
+    )
+    return (
+        f"a repetition of traffic {each['traffic']} ({each['kind']}) puts on its busiest links, "
+        f"payload and time at the link's rate: {named}"
+    )
+
+
 def headrooms(plans: "Sequence[Plan]") -> list[dict[str, Any]]:
     """Headroom of runs with lossless classes, each once."""
     texts = dict.fromkeys(plan.headroom for plan in plans)

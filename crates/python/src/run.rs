@@ -98,6 +98,12 @@ impl Plan {
     fn offered(&self) -> String {
         json(&self.plan.offered())
     }
+    /// The busiest links of a repetition of each collective and schedule, as JSON.
+    #[getter]
+    fn repetitions(&self) -> PyResult<String> {
+        let found = self.plan.repetitions();
+        found.map(|found| json(&found)).map_err(Mistake::new_err)
+    }
     /// Headroom of its lossless groups, as JSON.
     #[getter]
     fn headroom(&self) -> String {

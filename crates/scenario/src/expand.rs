@@ -7,7 +7,7 @@
 use crate::Scenario;
 use crate::cautions;
 use crate::cautions::headroom::{self, Headroom};
-use crate::cautions::offered::{self, OfferedLink};
+use crate::cautions::offered::{self, OfferedLink, Repetition};
 use crate::lists;
 use crate::place::{places, set};
 use crate::profiles::Hosts;
@@ -53,6 +53,14 @@ impl Plan {
     /// The busiest links that its traffic offers a load to.
     pub fn offered(&self) -> Vec<OfferedLink> {
         offered::busiest(&self.scenario)
+    }
+
+    /// The busiest links of a repetition of each collective and schedule.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or that is no program.
+    pub fn repetitions(&self) -> Result<Vec<Repetition>, String> {
+        offered::repetitions(&self.scenario)
     }
 
     /// The settings in a line: `scheme=MQ-ECN load=0.5`.

@@ -51,7 +51,7 @@ mod write;
 
 pub use catalog::{Asked, chips, headroom, policies, schemes, size_tables};
 pub use cautions::headroom::{Headroom, HeadroomOfLinks, HeadroomOfSwitches};
-pub use cautions::offered::OfferedLink;
+pub use cautions::offered::{CarryingLink, OfferedLink, Repetition};
 pub use delay::{Delays, HostDelay};
 pub use deploy::Deploy;
 pub use event::Event;

@@ -103,3 +103,22 @@ def test_a_schedule_without_bandwidths_is_printed(switchbed: Program, tmp_path: 
     assert "busbw" not in done.stdout
     several = switchbed("run", "goal.toml", "--set", "compare.seed=[1, 2]")
     assert "internal error" not in several.stderr
+
+
+def test_the_check_says_what_a_repetition_puts_on_links(switchbed: Program, tmp_path: Path) -> None:
+    (tmp_path / "jobs.toml").write_text(FILE)
+    (checked,) = json.loads(switchbed("scenario", "check", "jobs.toml", "--json").stdout)
+    ring, broadcast = checked["repetitions"]
+    # A tree of four ranks puts the whole on the root's links twice, more than the ring's 2 x 3/4.
+    assert (ring["traffic"], broadcast["traffic"], ring["kind"]) == (0, 1, "collective")
+    assert ring["links"][0]["bytes"] == 120_000
+    assert broadcast["links"][0] == {
+        "port": "host5",
+        "bytes": 60_000,
+        "time_s": 48e-6,
+        "fabric": False,
+    }
+    (tmp_path / "ring.toml").write_text(FILE.replace('["ring", "tree"]', '["ring"]'))
+    said = switchbed("scenario", "check", "ring.toml").stderr
+    assert "a repetition of traffic 0 (collective) puts on its busiest links" in said
+    assert "host0 90 KB (72 us)" in said

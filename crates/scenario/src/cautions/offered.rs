@@ -1,8 +1,9 @@
 //! The load that traffic offers to links, before anything runs.
 
 use crate::Scenario;
-use crate::traffic::Links;
+use crate::traffic::{Links, Traffic, flows};
 use serde::Serialize;
+use switchbed_units::ids::LinkId;
 
 /// Links that are shown.
 const SHOWN: usize = 3;
@@ -31,4 +32,65 @@ pub(crate) fn busiest(scenario: &Scenario) -> Vec<OfferedLink> {
         .collect();
     found.sort_by(|a, b| b.load.total_cmp(&a.load));
     found
+}
+
+/// The busiest links of a repetition of an entry's program.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Repetition {
+    /// Place of the entry among the scenario's traffic, from 0.
+    pub traffic: usize,
+    /// Kind of the entry.
+    pub kind: &'static str,
+    /// The busiest links of hosts and of the fabric, a few of each, busiest first.
+    pub links: Vec<CarryingLink>,
+}
+
+/// A link and the payload that it carries in a repetition.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CarryingLink {
+    /// The port that sends on it.
+    pub port: String,
+    /// Payload of all messages, each of which goes by its equal-cost ways alike.
+    pub bytes: f64,
+    /// Time that this takes at the link's rate.
+    pub time_s: f64,
+    /// Whether it joins two switches.
+    pub fabric: bool,
+}
+
+/// The busiest links of a repetition of each collective and schedule.
+///
+/// # Errors
+/// A file that cannot be read, or that is no program.
+pub(crate) fn repetitions(scenario: &Scenario) -> Result<Vec<Repetition>, String> {
+    let graph = scenario.graph();
+    let Some(links) = Links::new(&graph, scenario.topology.host_rates()) else {
+        return Ok(Vec::new());
+    };
+    let mut found = Vec::new();
+    for (place, entry) in scenario.traffic.iter().enumerate() {
+        if !matches!(entry.source, Traffic::Collective(_) | Traffic::Goal(_)) {
+            continue;
+        }
+        let program = flows::program(scenario, place).map_err(|error| error.to_string())?;
+        let Some(program) = program else { continue };
+        let carried = links.carried(&program);
+        let time = |(link, bytes): (usize, &f64)| {
+            8.0 * bytes / links.rate(LinkId::at(link)).as_bps() as f64
+        };
+        let times: Vec<f64> = carried.iter().enumerate().map(time).collect();
+        let mut busiest: Vec<CarryingLink> = [false, true]
+            .into_iter()
+            .flat_map(|fabric| links.busiest_places(&times, fabric, SHOWN))
+            .map(|(link, of)| CarryingLink {
+                port: of.port,
+                bytes: carried[link.index()],
+                time_s: of.load,
+                fabric: of.fabric,
+            })
+            .collect();
+        busiest.sort_by(|a, b| b.time_s.total_cmp(&a.time_s));
+        found.push(Repetition { traffic: place, kind: entry.source.word(), links: busiest });
+    }
+    Ok(found)
 }

@@ -4,8 +4,11 @@
 //! offer no known load.
 
 use super::Traffic;
+use super::program::Program;
 use crate::topology::graph::{Graph, Node};
+use crate::topology::links;
 use crate::topology::rates::HostRates;
+use std::collections::BTreeMap;
 use switchbed_units::Rate;
 use switchbed_units::ids::{HostId, LinkId, PortId, SwitchId};
 
@@ -78,6 +81,48 @@ impl<'g> Links<'g> {
         bps.iter().zip(rates).map(|(bps, rate)| bps / rate.as_bps() as f64).collect()
     }
 
+    /// The bytes of payload that the messages of a program put on each link, by [`LinkId`].
+    pub fn carried(&self, program: &Program) -> Vec<f64> {
+        let ports: usize = self.graph.switches.iter().map(|(_, ports)| ports.len()).sum();
+        let mut bytes = vec![0.0; self.graph.hosts.len() + ports];
+        let at = |host: HostId| match self.graph.hosts[host.index()].to {
+            Node::Switch(switch) => switch,
+            Node::Host(_) => SwitchId(0),
+        };
+        // Routes end at switches: messages to hosts of one switch go alike.
+        let mut towards: BTreeMap<SwitchId, (HostId, Vec<f64>)> = BTreeMap::new();
+        let mut last: BTreeMap<HostId, f64> = BTreeMap::new();
+        for message in &program.messages {
+            let [src, dst] = [message.from, message.to].map(|rank| program.hosts[rank as usize]);
+            // Ranks of one host reach each other without a link.
+            if src == dst {
+                continue;
+            }
+            let payload = message.bytes.as_f64();
+            bytes[src.index()] += payload;
+            *last.entry(dst).or_default() += payload;
+            let empty = || (dst, vec![0.0; self.graph.switches.len()]);
+            let (_, sent) = towards.entry(at(dst)).or_insert_with(empty);
+            sent[at(src).index()] += payload;
+        }
+        for (to, (host, sent)) in towards {
+            self.towards(to.index(), host, sent, &mut bytes);
+        }
+        for (switch, (_, ports)) in self.graph.switches.iter().enumerate() {
+            for (port, cable) in ports.iter().enumerate() {
+                if let Node::Host(host) = cable.to {
+                    bytes[self.link(switch, port)] += last.get(&host).copied().unwrap_or(0.0);
+                }
+            }
+        }
+        bytes
+    }
+
+    /// The rate of a link.
+    pub fn rate(&self, link: LinkId) -> Rate {
+        links::cable(self.graph, link).rate
+    }
+
     /// The link of this load, named.
     pub fn named(&self, link: LinkId, load: f64) -> LinkLoad {
         let link = link.index();
@@ -94,12 +139,23 @@ impl<'g> Links<'g> {
     /// The busiest links among those that join switches, or among hosts', busiest first; of equals, the
     /// first.
     pub fn busiest(&self, loads: &[f64], fabric: bool, most: usize) -> Vec<LinkLoad> {
-        let named = |(link, &load): (usize, &f64)| self.named(LinkId::at(link), load);
+        self.busiest_places(loads, fabric, most).into_iter().map(|(_, link)| link).collect()
+    }
+
+    /// The same with their numbers.
+    pub(crate) fn busiest_places(
+        &self,
+        loads: &[f64],
+        fabric: bool,
+        most: usize,
+    ) -> Vec<(LinkId, LinkLoad)> {
+        let named =
+            |(link, &load): (usize, &f64)| (LinkId::at(link), self.named(LinkId::at(link), load));
         let mut order: Vec<(usize, &f64)> =
             loads.iter().enumerate().filter(|(_, load)| **load > 0.0).collect();
         // Ties by number: the report is the same each time.
         order.sort_by(|a, b| b.1.total_cmp(a.1).then(a.0.cmp(&b.0)));
-        order.into_iter().map(named).filter(|link| link.fabric == fabric).take(most).collect()
+        order.into_iter().map(named).filter(|(_, link)| link.fabric == fabric).take(most).collect()
     }
 
     fn link(&self, switch: usize, port: usize) -> usize {
@@ -339,5 +395,56 @@ mod tests {
         let busiest = &links.busiest(&loads, false, 2);
         assert_eq!((busiest[0].port.as_str(), busiest[1].port.as_str()), ("switch:4", "host0"));
         assert!((busiest[0].load - 3.6).abs() < 1e-12 && (busiest[1].load - 0.9).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_ring_puts_its_share_on_each_rank_and_on_the_links_between_its_leaves() {
+        let text = |ranks: &str, operation: &str| {
+            format!(
+                "[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 4\n\
+                 host_rate = \"100Gbps\"\nhost_delay = \"1us\"\n[switch]\nbuffer = \"10MB\"\n\
+                 [scheme]\nname = \"none\"\n[[traffic]]\nkind = \"poisson\"\nload = 0.1\nflows = 3\nsizes = \"1KB\"\n\
+                 [[traffic]]\nkind = \"collective\"\noperation = \"{operation}\"\nranks = {ranks}\nbytes = \"8MB\"\n"
+            )
+        };
+        let of = |ranks: &str, operation: &str| {
+            let text = text(ranks, operation);
+            let plans = crate::plans_of("c.toml", &text, std::path::Path::new(""), &[], None);
+            let plans = plans.unwrap_or_else(|why| panic!("{why}"));
+            let [found] = &plans[0].repetitions().expect("programs")[..] else { panic!("one") };
+            assert_eq!((found.traffic, found.kind), (1, "collective"));
+            let mut links: Vec<(String, f64, f64)> = Vec::new();
+            links.extend(found.links.iter().map(|of| (of.port.clone(), of.bytes, of.time_s)));
+            links
+        };
+        let named = |links: &[(&str, f64)]| -> Vec<(String, f64, f64)> {
+            // Hosts' links have 100 Gbps, as the fabric's here.
+            links
+                .iter()
+                .map(|&(port, bytes)| (port.to_owned(), bytes, bytes * 8.0 / 1e11))
+                .collect()
+        };
+        // Ring all-reduce of eight ranks: 2 × 7/8 × 8 MB from each to the next. One rank of each leaf has its next
+        // on the other, by two spines alike.
+        let found = of("\"0-7\"", "all-reduce");
+        let (each, half) = (14e6, 7e6);
+        assert_eq!(
+            found,
+            named(&[
+                ("host0", each),
+                ("host1", each),
+                ("host2", each),
+                ("leaf0:4", half),
+                ("leaf0:5", half),
+                ("leaf1:4", half)
+            ])
+        );
+        // Ranks in turn on both leaves: all that is sent crosses, 4 × 14 MB over two links.
+        let found = of("[0, 4, 1, 5, 2, 6, 3, 7]", "all-reduce");
+        assert_eq!(found[..2], named(&[("leaf0:4", 28e6), ("leaf0:5", 28e6)]));
+        // A broadcast of the whole: no more than 8 MB come to a host.
+        let found = of("\"0-7\"", "broadcast");
+        let down = found.iter().find(|of| of.0.starts_with("leaf0:1"));
+        assert!(down.is_none_or(|of| of.1 <= 8e6), "{found:?}");
     }
 }
