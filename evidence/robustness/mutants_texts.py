@@ -64,6 +64,18 @@ TEXTS = {
         "last,0.001,0,1,5,,1,,answer ask,\n",
         STAR + '[[traffic]]\nkind = "list"\nfile = "read"\n',
     ),
+    "matrix": (
+        "Nodes 2\nConnections 3\nTriggers 2\n0->1 id 1 start 0 size 20000 send_done_trigger 1\n"
+        "1->0 id 2 trigger 1 size 1000 recv_done_trigger 2 prio 1\n"
+        "0->1 id 3 start 100000000 size 1500 msg 2\ntrigger id 1 oneshot\n"
+        "trigger id 2 barrier count 1\n",
+        STAR + '[[traffic]]\nkind = "list"\nfile = "read"\nformat = "htsim"\n',
+    ),
+    "flow": (
+        "3\n0 1 3 100 20000 0.0001\n1 0 3 101 100 0.0002\n0 1 1 102 1000 0.0002\n",
+        STAR + 'switch.classify = "single"\n'
+        '[[traffic]]\nkind = "list"\nfile = "read"\nformat = "hpcc"\n',
+    ),
     "sizes": (
         "# bytes, percent\n1000 0\n10000 50\n100000 90\n1000000 100\n",
         STAR + FEW + '{ file = "read" }\n',

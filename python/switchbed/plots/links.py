@@ -13,10 +13,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def over_time(
-    drawn: Sequence[Line], window_ms: tuple[float, float] | None, title: str
-) -> "Figure":
-    """A panel a run: a line a pair of tiers, the mean of its links, between the least and the busiest."""
+def over_time(drawn: Sequence[Line], window_ms: tuple[float, float] | None, title: str) -> "Figure":
+    """A panel a run: a line a pair of tiers, the mean of its links, with a band from the least used
+    to the busiest between switches."""
     panels = [(line, run) for line in drawn for run in line.runs]
     style.fits(len(panels))
     made, rows = style.over_time(len(panels), title, links.TIME, links.USED)
@@ -33,10 +32,9 @@ def over_time(
     return made
 
 
-def together(
-    drawn: Sequence[Line], window_ms: tuple[float, float] | None, title: str
-) -> "Figure":
-    """A panel a pair of tiers, and a value of the lines' panels: a line a setting, of each the first seed."""
+def together(drawn: Sequence[Line], window_ms: tuple[float, float] | None, title: str) -> "Figure":
+    """A panel a pair of tiers, and a value of the lines' panels: a line a setting, of each the
+    first seed."""
     found = [(line, tier) for line in drawn for tier in links.over_time(line.runs[0], window_ms)]
     panels = list(dict.fromkeys((line.panel, tier.name) for line, tier in found))
     style.fits(len(panels))
@@ -52,8 +50,8 @@ def together(
 
 
 def by_link(drawn: Sequence[Line], title: str) -> "Figure":
-    """A panel a pair of tiers of switches, and a value of the lines' panels: a line a setting over the
-    links, the busiest first, with Jain's index and the busiest over the mean."""
+    """A panel a pair of tiers of switches, and a value of the lines' panels: a line a setting over
+    the links, the busiest first, with Jain's index and the busiest over the mean."""
     found = [(line, *use) for line in drawn for use in links.uses(line.runs).items()]
     if not found:
         run = drawn[0].runs[0]
@@ -84,7 +82,7 @@ def _where(panel: tuple[str, str] | None) -> str:
 
 def _line(axes: "Axes", tier: links.Tier, look: style.Style, label: str) -> None:
     style.line(axes, tier.times_ms, tier.mean, look, label, 1.2)
-    if tier.links > 1:
+    if tier.links > 1 and tier.fabric:
         axes.fill_between(
             tier.times_ms, tier.least, tier.most, color=look.colour, alpha=0.12, linewidth=0
         )

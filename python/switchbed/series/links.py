@@ -1,14 +1,10 @@
-"""How busy links were: over time by the tiers that they join, and how evenly equal ones were used."""
+"""How busy links were, over time by the tiers that they join, and how evenly they were used."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from switchbed._native import Mistake
 from switchbed.result import Result
-
-if TYPE_CHECKING:
-    import polars as pl
 
 TIME, USED = "time (ms)", "utilisation (%)"
 """Titles of the axes."""
@@ -26,13 +22,18 @@ class Tier:
     least: tuple[float, ...]
     most: tuple[float, ...]
 
+    @property
+    def fabric(self) -> bool:
+        """Whether they join switches: hosts' links are idle or full one by one."""
+        return "host" not in self.name.split("-")
+
 
 @dataclass(frozen=True)
 class Use:
     """How evenly links between two tiers were used, one way."""
 
     used: tuple[float, ...]
-    """Percent of the time that links were sending, from the busiest on: means over seeds of the n-th."""
+    """Percent of the time that links were sending, the busiest first: means over seeds by rank."""
     jain: float
     busiest_over_mean: float
 
@@ -72,10 +73,10 @@ def over_time(run: Result, window_ms: tuple[float, float] | None = None) -> list
 
 
 def uses(runs: Sequence[Result]) -> dict[str, Use]:
-    """Use of links between switches, by the tiers that they join, of runs that differ in the seed."""
+    """Use of links between switches, by the tiers that they join; runs differ in the seed."""
     found: dict[str, list[tuple[list[float], float, float]]] = {}
     for run in runs:
-        for tiers, own in run.summary["paths"].items():
+        for tiers, own in run.summary()["paths"].items():
             used = sorted(_used(run, tiers), reverse=True)
             found.setdefault(tiers, []).append((used, own["jain"], own["busiest_over_mean"]))
     return {tiers: _mean(seeds) for tiers, seeds in found.items()}
@@ -86,7 +87,7 @@ def _used(run: Result, tiers: str) -> list[float]:
 
     ports = run.counters
     if "tiers" not in ports.columns:
-        raise Mistake(f"{run}: says no tiers of its ports, since an older version made it; run it again")
+        raise Mistake(f"{run}: lacks the tiers of its ports, as older versions do; run it again")
     return [100 * used for used in ports.filter(pl.col("tiers") == tiers)["utilisation"]]
 
 

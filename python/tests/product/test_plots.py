@@ -17,7 +17,7 @@ from switchbed.cli import cli
 from switchbed.plots import cdf, fct, heatmap, output, queue, shares, sizes, style, utilisation
 from switchbed.plots.methods import Plots
 from switchbed.run import Request, execute
-from switchbed.series import looks, maps, queues, runs
+from switchbed.series import links, looks, maps, queues, runs
 
 
 @pytest.fixture(scope="module")
@@ -381,3 +381,49 @@ def test_a_legend_is_no_wider_than_its_figure(letters: int) -> None:
     figure.canvas.draw()
     box = figure.legends[0].get_window_extent()
     assert 0 <= box.x0 < box.x1 <= figure.bbox.width
+
+
+LINKS = """
+topology = { kind = "leaf-spine", leaves = 2, spines = 2, hosts_per_leaf = 2,
+  host_rate = "10Gbps", host_delay = "1us" }
+switch.buffer = "1MB"
+scheme.name = "none"
+transport.kind = "udp"
+traffic = [{ kind = "long-lived", from = 0, to = 2 }]
+measure.link_series.every = "100us"
+run.until = "1ms"
+compare.routing.kind = ["ecmp", "spray"]
+"""
+
+
+def test_links_are_drawn_by_tier_and_by_how_evenly_they_were_used(tmp_path: Path) -> None:
+    path = tmp_path / "links.toml"
+    path.write_text(LINKS)
+    found = sb.Scenario.from_file(path).run_all()
+    # One sender fills its line. One flow has one spine, whose links are full too; sprayed packets
+    # have both.
+    tiers = {tier.name: tier for tier in links.over_time(found[0])}
+    assert sorted(tiers) == ["host-leaf", "leaf-host", "leaf-spine", "spine-leaf"]
+    assert len(tiers["host-leaf"].times_ms) == 10
+    assert tiers["host-leaf"].mean[5] == pytest.approx(25)
+    for name in ("leaf-spine", "spine-leaf"):
+        tier = tiers[name]
+        assert (tier.links, tier.fabric, tier.least[5], tier.most[5]) == (4, True, 0, 100)
+        assert tier.mean[5] == pytest.approx(25)
+    assert [len(tier.times_ms) for tier in links.over_time(found[0], (0.35, 0.75))] == [4] * 4
+    one, both = (links.uses([run])["leaf-spine"] for run in found)
+    assert (one.jain, one.busiest_over_mean) == (pytest.approx(0.25), pytest.approx(4))
+    assert one.used[1:] == (0, 0, 0)
+    assert (both.jain, both.busiest_over_mean) == (pytest.approx(0.5, 0.01), pytest.approx(2, 0.1))
+    assert one.told == "Jain 0.25, busiest 4 times the mean"
+    plots = Plots(found)
+    titles = [axes.get_title(loc="left") for axes in plots.links().axes]
+    assert titles == ["kind ecmp", "kind spray"]
+    by_tier = [axes.get_title(loc="left") for axes in plots.links(colour="routing.kind").axes]
+    assert by_tier == ["host-leaf", "leaf-host", "leaf-spine", "spine-leaf"]
+    (_, spine) = plots.paths(colour="routing.kind").axes
+    assert spine.get_title(loc="left") == "spine-leaf"
+    labels = [text.get_text() for text in spine.get_legend().get_texts()]
+    assert labels[0].endswith("ecmp: Jain 0.25, busiest 4 times the mean")
+    with pytest.raises(sb.Mistake, match=r"--window 5,6: holds no sample"):
+        plots.links(window=(5, 6))

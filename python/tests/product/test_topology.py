@@ -4,6 +4,7 @@ import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import polars as pl
 import pytest
 from conftest import Program
 
@@ -158,3 +159,46 @@ def test_what_is_wrong_is_one_line(switchbed: Program, tmp_path: Path) -> None:
         refused = switchbed("topology", *args, code=2).stderr
         assert refused.count("\n") == 1
         assert told in refused
+
+
+HPCC = """\
+[topology]
+{topology}
+[switch]
+queues = 4
+pool = "32MB"
+[switch.pfc]
+priorities = [3]
+[scheme]
+name = "none"
+[transport]
+kind = "hpcc"
+[[traffic]]
+kind = "list"
+file = "flow.txt"
+[measure]
+queues = "off"
+"""
+
+
+def test_hpccs_fabric_and_flow_file_are_run_as_they_are(switchbed: Program, tmp_path: Path) -> None:
+    switchbed("topology", "convert", "@roce-fabric", "--to", "hpcc", "--out", "fat.txt")
+    text = (tmp_path / "fat.txt").read_text()
+    # 20 edges and 20 aggregations with four links each, 16 cores; hosts have the first numbers.
+    assert text.startswith("376 56 480\n")
+    flows = [(src, (src * 77 + 161) % 320) for src in range(0, 320, 8)]
+    rows = [f"{a} {b} 3 100 {3000 + 50 * a} {2 + i * 1e-4:.9f}" for i, (a, b) in enumerate(flows)]
+    (tmp_path / "flow.txt").write_text("\n".join([str(len(rows)), *rows, ""]))
+    kind = """kind = "clos"\npods = 5\nedges_per_pod = 4\naggregations_per_pod = 4\ncores = 16
+hosts_per_edge = 16\nhost_rate = "100Gbps"\nhost_delay = "1us"\naggregation_rate = "400Gbps"
+"""
+    found = []
+    for name, topology in (("file", 'kind = "file"\npath = "fat.txt"'), ("clos", kind)):
+        (tmp_path / f"{name}.toml").write_text(HPCC.format(topology=topology))
+        switchbed("run", f"{name}.toml", "--out", name)
+        table = pl.read_parquet(tmp_path / name / "flows.parquet")
+        found.append(table.select("src", "dst", "size_bytes", "start_s", "fct_s", "slowdown"))
+    assert found[0].rows() == found[1].rows()
+    assert [(a, b) for a, b, *_ in found[0].rows()] == flows
+    # Each is alone, and a message of few packets is as fast as the links are.
+    assert found[0]["slowdown"].max() < 1.05

@@ -110,7 +110,7 @@ fn a_ring_all_reduce_is_near_its_bound() {
 
 /// A permutation of 128 hosts on 16 leaves under 8 spines, 2 MB each: the part of its rate that the busiest link between
 /// leaves and spines sent over the mean, and when the last message was there.
-fn permutation(transport: &str, trims: bool) -> (f64, f64) {
+fn permutation(transport: &str, trims: bool, more: &str) -> (f64, f64) {
     let folder = tempfile::tempdir().expect("a folder");
     let list = folder.path().join("permutation.csv");
     // 5 i + 3 is odd where i is even: no host sends to itself.
@@ -158,6 +158,7 @@ ack_class = 1
 [[traffic]]
 kind = "list"
 file = "{file}"
+{more}
 "#
     );
     let plans = plans_of("p.toml", &text, Path::new(""), &[], None);
@@ -174,15 +175,33 @@ fn a_permutation_has_no_hot_link() {
     for spray in ["oblivious", "bitmap", "reps"] {
         let transport =
             format!("spray = \"{spray}\"\ncontrol_len = \"64B\"\n[transport]\nkind = \"nscc\"");
-        let (busiest, took) = permutation(&transport, true);
+        let (busiest, took) = permutation(&transport, true, "");
         println!("{spray}: {busiest} {took}");
         assert!((1.0..1.45).contains(&busiest), "{spray}: {busiest}");
         // 162.5 us on a line of its own; the busiest link takes so much longer.
         assert!((162.5..1.45 * 162.5).contains(&took), "{spray}: {took}");
     }
     // One path a flow: of 8 flows on 8 links three or more share one.
-    let (busiest, took) = permutation("[transport]\nkind = \"dcqcn\"", false);
+    let (busiest, took) = permutation("[transport]\nkind = \"dcqcn\"", false, "");
     assert!(busiest > 2.5 && took > 3.0 * 162.5, "{busiest} {took}");
+}
+
+#[test]
+fn a_permutation_leaves_a_slow_link_where_its_paths_are_chosen_by_what_they_give() {
+    // Leaf 0 and spine 0 have a link of 25 Gbps, so that the leaf has 725 Gbps for eight hosts: 1.10 of the time at least.
+    // Oblivious packets fill that link four times: 650 us for its part, unless they are trimmed and sent again elsewhere.
+    let slow = "[[event]]\nat = \"0us\"\nlink = \"leaf0-spine0\"\nrate = \"25Gbps\"\n";
+    let took = |spray: &str, routing: &str| {
+        let transport =
+            format!("spray = \"{spray}\"\ncontrol_len = \"64B\"\n[transport]\nkind = \"nscc\"");
+        permutation(&transport, true, &format!("{slow}{routing}")).1
+    };
+    let oblivious = took("oblivious", "");
+    let reps = took("reps", "");
+    let adaptive = took("oblivious", "[routing]\nkind = \"adaptive\"\npast = 0.0\nbands = []\n");
+    println!("{oblivious} {reps} {adaptive}");
+    assert!(reps > 1.1 * 162.5 && adaptive > 1.1 * 162.5, "{reps} {adaptive}");
+    assert!(reps < 0.8 * oblivious && adaptive < 0.8 * oblivious, "{oblivious} {reps} {adaptive}");
 }
 
 #[test]
