@@ -26,7 +26,11 @@ UNREAD = (
     Unread("PORT", "autoneg", "the speed may be another than it says", ("off",)),
     Unread("PORT", "pfc_asym", "pauses go one way alone; here both ways", ("off",)),
     Unread("PORT_QOS_MAP", "scheduler", "the port is shaped; here it sends at the line's rate"),
-    Unread("PORT_QOS_MAP", "pfcwd_sw_enable", "the watchdog's classes: switch.pfc.watchdog has it"),
+    Unread(
+        "PORT_QOS_MAP",
+        "pfcwd_sw_enable",
+        "the watchdog's classes: switch.pfc.watchdog has it, and poll and poll_rule SONiC's looks",
+    ),
     Unread("BUFFER_POOL", "percentage", "a part of what the switch finds is free: --pool has it"),
     Unread("BUFFER_PROFILE", "headroom_type", "headroom that the switch computes", ("static",)),
 )
