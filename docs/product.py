@@ -23,7 +23,17 @@ BY_PAGES = {
     "trimming.md": {"incast.png": "trimming-incast.png"},
     "plots.md": {
         f"{kind}.png": f"plots/{kind}.png"
-        for kind in ("curve", "fct", "cdf", "queue", "shares", "heatmap", "utilisation", "links", "paths")
+        for kind in (
+            "curve",
+            "fct",
+            "cdf",
+            "queue",
+            "shares",
+            "heatmap",
+            "utilisation",
+            "links",
+            "paths",
+        )
     },
 }
 """Pages whose commands draw pictures: by the name that a command has for a file, the site's."""
