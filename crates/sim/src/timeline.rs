@@ -5,6 +5,7 @@ use crate::ids::LinkId;
 use crate::packet::losses::{Chance, Fate, Pattern};
 use crate::rerouting::Why;
 use crate::topology::{Graph, Node};
+use std::collections::BTreeMap;
 use switchbed_qdisc::schemes::fairness::{Share, Shares};
 use switchbed_scenario::event::{Change, Event, Held, LinkChange};
 use switchbed_scenario::topology::links;
@@ -102,6 +103,7 @@ impl Timeline {
             };
             actions.push((Time::ZERO + *at, action));
         }
+        drop_overtaken(&mut actions);
         // Actions that an event brings later are sorted in among others; actions of one time keep their order.
         actions.sort_by_key(|&(at, _)| at);
         // Reversed, as the next action is popped from the end.
@@ -155,6 +157,29 @@ impl Timeline {
         pass(until, true);
         span
     }
+}
+
+/// Drops what is learnt of an event after a later event of the same link is known: a link that came up at once is not
+/// taken for down because its failure is noticed late. Actions are in the order of their events.
+fn drop_overtaken(actions: &mut Vec<(Time, Action)>) {
+    let mut known: BTreeMap<(u8, LinkId), Time> = BTreeMap::new();
+    let mut is_news = |(at, action): &(Time, Action)| {
+        let ([a, b], what) = match *action {
+            Action::End(links, ..) => (links, 0),
+            Action::Round(links, Why::Down, _) => (links, 1),
+            Action::Round(links, Why::Drained, _) => (links, 2),
+            Action::Weigh(links, _) => (links, 3),
+            _ => return true,
+        };
+        // A link is the same by either end.
+        let later = known.entry((what, a.min(b))).or_insert(Time::NEVER);
+        let news = *at <= *later;
+        *later = (*later).min(*at);
+        news
+    };
+    actions.reverse();
+    actions.retain(|action| is_news(action));
+    actions.reverse();
 }
 
 /// Converts a link's change into actions, with the time after it of each.

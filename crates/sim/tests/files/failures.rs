@@ -127,6 +127,23 @@ fn a_repaired_link_carries_again_from_its_detection_on() {
     assert_eq!(ran.flows[0].received.get(), (1_000 - 27) * 1_460);
 }
 
+#[test]
+fn a_failure_that_is_noticed_after_the_repair_takes_no_port_down() {
+    let start = start(1_000);
+    let from = start + Span::from_ns(2_200) + Span::from_ns(1_200) * 100 + Span::from_ps(1);
+    let events = format!(
+        "[[event]]\nat = \"{}\"\nlink = \"left-right\"\nup = false\ndetect = \"50us\"\nconverge = \"60us\"\n\
+         [[event]]\nat = \"{}\"\nlink = \"right-left\"\nup = true\ndetect = \"0us\"\nconverge = \"0us\"\n\
+         [run]\nuntil = \"5ms\"\n",
+        at(from),
+        at(from + Span::from_ns(2_400))
+    );
+    let ran = run(&line(&events, 1_000));
+    // On the wire: packets 99 and 100; 101 and 102 begin while the link is down.
+    assert_eq!((ran.port("left:0").lost, ran.no_route), (4, 0));
+    assert_eq!(ran.flows[0].received.get(), 996 * 1_460);
+}
+
 /// Four leaves under four spines.
 const FABRIC: &str = "[topology]\nkind = \"leaf-spine\"\nleaves = 4\nspines = 4\nhosts_per_leaf = 4\n\
     host_rate = \"10Gbps\"\nhost_delay = \"1us\"\nfabric_rate = \"10Gbps\"\nfabric_delay = \"1us\"\n\
@@ -414,6 +431,10 @@ fn weights_change_when_all_switches_know_of_a_rate() {
     near(&up, &[1.0; 4]);
     let [up, _] = parts("wcmp", &slow("0us"));
     near(&up, &[2.0, 1.0, 2.0, 2.0]);
+    // A rate that is known late is not that of the link any more.
+    let back = of_link("leaf0-spine1", "rate = \"10Gbps\"");
+    let [up, _] = parts("wcmp", &(slow("100us") + &back));
+    near(&up, &[1.0; 4]);
     // A rate that goes back leaves the weights of the start.
     let [up, _] = parts("wcmp", &(slow("0us") + &of_link("leaf0-spine1", "rate = \"10Gbps\"")));
     near(&up, &[1.0; 4]);
