@@ -284,6 +284,7 @@ class Result:
             drops_early: Arrivals dropped on purpose.
             drops_pushed_out: Queued packets displaced by arrivals.
             drops_at_departure: Packets dropped instead of sent.
+            tiers: Tiers of the nodes at its line's ends, such as `leaf-spine`; a host's is `host`.
         """
         return self._table("ports")
 
