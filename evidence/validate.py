@@ -47,6 +47,11 @@ STEPS = (
         _python("pytest", "-m", "long or hypothesis or whole"),
         {"SWITCHBED_WHOLE": "1"},
     ),
+    Step(
+        "reproducible",
+        "two builds of the wheel from nothing, the same bytes",
+        _python("evidence.robustness.reproducible"),
+    ),
     Step("notebook", "the tour", _python("pytest", "--nbmake", "docs/tour.ipynb")),
     Step(
         "promises",

@@ -74,6 +74,14 @@ def data(text: str) -> list[dict[str, Any]]:
     return list(json.loads(found[1]))
 
 
+def test_the_list_of_components_has_the_librarys_version() -> None:
+    folder = Path(page.__file__).parent
+    (component,) = json.loads((folder / "plotly.cdx.json").read_text())["components"]
+    header = (folder / page.PLOTLY).read_text(encoding="utf-8")[:100]
+    assert f" v{component['version']}\n" in header
+    assert component["purl"].endswith(f"{component['name']}@{component['version']}")
+
+
 @pytest.mark.needs("plotly")
 def test_the_library_is_what_checks_charts_here() -> None:
     from plotly import offline
