@@ -61,8 +61,15 @@ def source_tree(given: Path | None) -> Path:
     """Return Switchbed's source tree: the one given, or that of this package."""
     tree = given or Path(__file__).parents[2]
     if not (tree / "crates/qdisc/Cargo.toml").exists():
-        what = f"--source {given}: is no source tree of Switchbed's" if given else "--source"
-        raise Mistake(f"{what}: name a checkout, or the unpacked .tar.gz of the release")
+        if given is None:
+            raise Mistake(
+                "this switchbed was installed without its source tree: name a checkout, or the "
+                "unpacked .tar.gz of the release, by --source"
+            )
+        raise Mistake(
+            f"--source {given}: is no source tree of Switchbed's: name a checkout, or the unpacked "
+            f".tar.gz of the release"
+        )
     tree = tree.resolve()
     version = tomllib.loads((tree / "Cargo.toml").read_text(encoding="utf-8"))
     version = version["workspace"]["package"]["version"]

@@ -14,6 +14,7 @@ import pytest
 from conftest import Program
 
 from switchbed import __version__, building, plugged
+from switchbed._native import Mistake
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples/own-scheme"
@@ -181,6 +182,15 @@ def test_a_new_scheme_is_the_template_under_its_name(switchbed: Program, tmp_pat
 )
 def test_mistakes_of_new_scheme(switchbed: Program, words: list[str], says: str) -> None:
     assert says in switchbed("new", *words, code=2).stderr
+
+
+def test_an_installation_without_the_source_tree_asks_for_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(building, "__file__", str(tmp_path / "site/switchbed/building.py"))
+    with pytest.raises(Mistake, match="was installed without its source tree: name a checkout"):
+        building.source_tree(None)
+    assert building.source_tree(ROOT) == ROOT
 
 
 def test_what_cannot_be_built_is_refused(switchbed: Program, tmp_path: Path) -> None:
