@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from switchbed._native import Mistake
-from switchbed_papers.reproduce import claims, places, setup
+from switchbed_papers.reproduce import claims, lint, places, setup
 from switchbed_papers.reproduce import experiment as experiments
 from switchbed_papers.reproduce.setup import JOINT, LITERAL, Setup
 
@@ -148,6 +148,34 @@ def test_set_ups_leave_hosts_out_but_for_what_the_figure_varies() -> None:
         "compare": {"load": [0.1], "host.lso": [True, False]},
     }
     assert setup.bare(values) == {"compare": {"load": [0.1]}}
+
+
+HOSTS = """
+topology = { kind = "star", hosts = 4, rate = "10Gbps", delay = "1us" }
+switch = { buffer = "1MB" }
+scheme = { name = "none" }
+traffic = [{ kind = "incast", from = "1-3", to = 0, sizes = "10KB" }]
+[[host]]
+profile = "ns-3"
+[[host]]
+hosts = 1
+delay = "7us"
+transport = { kind = "cubic" }
+"""
+
+
+def test_hosts_that_differ_are_kept_where_the_figure_varies_them(tmp_path: Path) -> None:
+    file = tmp_path / "mixed.toml"
+    file.write_text(HOSTS)
+    made = read(tmp_path)
+    (plan,) = made.plans(file, (), ("host",), setup.JOINT, 1)
+    usual, other = json.loads(plan.scenario)["host"]
+    assert (usual["profile"], other["delay"], other["hosts"]) == ("ideal", "7us", [1])
+    assert json.loads(plan.scenario)["transport"]["kind"] == "dctcp"
+    assert experiments.digest(plan)
+    assert lint.timers_of(json.loads(plan.scenario))
+    with pytest.raises(Mistake, match=r"\[\[host\]\]: hosts differ.*varies"):
+        made.plans(file, (), (), setup.JOINT, 1)
 
 
 GOOD = """

@@ -10,13 +10,14 @@ each column is.
 import math
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from switchbed import files, foreign
+from switchbed import files, foreign, links
 from switchbed._native import Mistake
+from switchbed.quantity import size as size_bytes
 
 if TYPE_CHECKING:
     from switchbed.result import Result
@@ -82,13 +83,24 @@ def write(folder: Path, form: Form, to: Path | None) -> None:
     from switchbed.result import Result
 
     result = Result.load(folder)
-    mss_bytes = result.size_bytes("transport", "mss")
-    text = text_of(flows_of(result), form, mss_bytes)
+    text = text_of(flows_of(result), form, _mss_bytes(result.scenario) if form == "mq-ecn" else 0)
     if to is None:
         sys.stdout.write(text)
         return
     with files.whole(to, "--to") as draft:
         draft.write_text(text)
+
+
+def _mss_bytes(scenario: Mapping[str, Any]) -> int:
+    """Payload of a full packet, where all flows have the same."""
+    found = {size_bytes(of["mss"]) for of in links.transports(scenario)[0]}
+    if len(found) > 1:
+        several = " and ".join(map(str, sorted(found)))
+        raise Mistake(
+            f"--form mq-ecn counts packets, and flows have several mss here: {several} bytes; "
+            " hpcc and ns3-datacenter count bytes"
+        )
+    return found.pop() if found else size_bytes(scenario["transport"]["mss"])
 
 
 def _ns(seconds: float | None) -> int:

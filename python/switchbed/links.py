@@ -1,4 +1,4 @@
-"""Links of a scenario's topology."""
+"""Links, hosts and transports of a resolved scenario."""
 
 import json
 from collections import Counter
@@ -28,6 +28,24 @@ def usual_host(scenario: Mapping[str, Any]) -> Mapping[str, Any]:
     host = scenario["host"]
     usual: Mapping[str, Any] = host if isinstance(host, Mapping) else host[0]
     return usual
+
+
+def transports(
+    scenario: Mapping[str, Any],
+) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
+    """TCP's settings of the flows, and the queue pairs', each once."""
+    roce, found = scenario.get("roce"), []
+    for entry in scenario["traffic"]:
+        if own := entry.get("transport"):
+            found.append(own)
+        elif entry["kind"] != "probe":
+            found += [roce] if roce else []
+            if not roce or roce.get("classes") is not None:
+                found.append(scenario["transport"])
+    host = scenario["host"]
+    found += [of["transport"] for of in host if "transport" in of] if isinstance(host, list) else []
+    once = [of for place, of in enumerate(found) if of not in found[:place]]
+    return [of for of in once if "rto_min" in of], [of for of in once if "rto_low" in of]
 
 
 def mtu(scenario: Mapping[str, Any]) -> int:

@@ -196,13 +196,18 @@ class Result:
             key: Key of that section, such as `"mtu"`.
 
         Raises:
-            ValueError: The value is no size.
+            ValueError: The value is no size, or tables of a list (`[[host]]`) differ in it.
             KeyError: The scenario has no such key.
         """
+        values = self.scenario[section]
+        tables = values if isinstance(values, list) else [values]
         try:
-            return size_bytes(self.scenario[section][key])
+            first, *others = {size_bytes(table[key]) for table in tables}
         except Mistake as error:
             raise ValueError(f"{section}.{key}: {error}") from error
+        if others:
+            raise ValueError(f"{section}.{key}: [[{section}]] has several")
+        return first
 
     def summary(self) -> dict[str, Any]:
         """Return the headline figures: the object that `--json` writes, without `wall_s`.

@@ -28,7 +28,7 @@ fn config(text: &str, overrides: Vec<(String, String)>) -> Result<Config, String
     let plans = source.plans().map_err(|mistake| mistake.to_string())?;
     let plan = plans.first().ok_or("no hosts")?;
     let config = Config::new(&plan.scenario.transport).map_err(|bad| bad.to_string())?;
-    config.on(&plan.scenario.host).map_err(|bad| bad.to_string())
+    config.on(&plan.scenario.host.usual).map_err(|bad| bad.to_string())
 }
 
 /// Flags as letters: E, W (CWR), A (AE).

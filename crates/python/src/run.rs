@@ -86,7 +86,7 @@ impl Plan {
     #[getter]
     fn topology(&self) -> String {
         let scenario = &self.plan.scenario;
-        json(&Map::of(&scenario.graph()).measured(scenario.host.mtu))
+        json(&Map::of(&scenario.graph()).measured(scenario.host.mtu()))
     }
     /// The memory that it will take, part by part, as JSON: `what`, `count`, bytes of `each`.
     #[getter]

@@ -124,10 +124,7 @@ impl Protocols {
 
     /// TCP as each stack's hosts have it towards each.
     fn add_each(&mut self, scenario: &Scenario) -> Choice {
-        let own = |stack: u8| match usize::from(stack).checked_sub(1) {
-            Some(nth) => &scenario.host.others[nth].transport,
-            None => &scenario.transport,
-        };
+        let own = |stack: u8| scenario.host.transport(stack).unwrap_or(&scenario.transport);
         let ends = self.ends_of();
         let add = |(from, to): (u8, u8)| {
             if !self.is_used(from) || !self.is_used(to) {

@@ -72,6 +72,17 @@ impl Scenario {
         let numbers = self.host.numbers(self.topology.hosts());
         move |host| self.host.host(stack::of(&numbers, host))
     }
+
+    /// Whether probes between two hosts are ECN-capable: where TCP of both is.
+    pub fn probes_have_ecn(&self, src: HostId, dst: HostId) -> bool {
+        if self.host.others.is_empty() {
+            return self.transport.ecn;
+        }
+        let numbers = self.host.numbers(self.topology.hosts());
+        let [from, to] = [src, dst]
+            .map(|host| self.host.transport(stack::of(&numbers, host)).unwrap_or(&self.transport));
+        if from == to { from.ecn } else { from.toward(to).ecn }
+    }
 }
 
 /// The delay of each of so many hosts in a run of this seed.

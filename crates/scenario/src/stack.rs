@@ -8,14 +8,13 @@ use crate::topology::hosts::HOSTS;
 use crate::transport::{self, CongestionControl, Transport};
 use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, Serializer};
-use std::ops::{Deref, DerefMut};
 use switchbed_config::key;
 use switchbed_config::param::{Param, ParamKind, Params, SectionSpec, join, len};
 use switchbed_config::tree::Table;
+use switchbed_units::Bytes;
 use switchbed_units::ids::HostId;
 
-/// The hosts of a scenario: all alike, or some that differ. Where only what all have in common is
-/// asked, it is the settings of the hosts that no entry names.
+/// The hosts of a scenario: all alike, or some that differ.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stacks {
     /// Hosts that no entry names.
@@ -45,19 +44,6 @@ pub struct Stack {
     pub entry: usize,
 }
 
-impl Deref for Stacks {
-    type Target = Host;
-    fn deref(&self) -> &Host {
-        &self.usual
-    }
-}
-
-impl DerefMut for Stacks {
-    fn deref_mut(&mut self) -> &mut Host {
-        &mut self.usual
-    }
-}
-
 impl From<Host> for Stacks {
     fn from(usual: Host) -> Stacks {
         Stacks { label: usual.profile.clone(), usual, others: Vec::new() }
@@ -65,6 +51,11 @@ impl From<Host> for Stacks {
 }
 
 impl Stacks {
+    /// The longest packet, which is one for all hosts.
+    pub fn mtu(&self) -> Bytes {
+        self.usual.mtu
+    }
+
     /// Number of each host's stack: 0 of those that no entry names. Empty where no entry names any.
     pub fn numbers(&self, hosts: u32) -> Vec<u8> {
         if self.others.is_empty() {
@@ -81,6 +72,12 @@ impl Stacks {
     pub fn host(&self, stack: u8) -> &Host {
         let nth = usize::from(stack).checked_sub(1);
         nth.and_then(|nth| self.others.get(nth)).map_or(&self.usual, |stack| &stack.host)
+    }
+
+    /// Keys of TCP of a stack by number; `None`: [transport]'s.
+    pub fn transport(&self, stack: u8) -> Option<&Transport> {
+        let nth = usize::from(stack).checked_sub(1);
+        nth.and_then(|nth| self.others.get(nth)).map(|stack| &stack.transport)
     }
 
     /// Label of a stack by number.

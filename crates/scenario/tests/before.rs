@@ -241,6 +241,15 @@ fn thresholds_are_looked_at_where_an_event_slows_a_link() {
     // A card that is a port like the switch's has the scheme, too.
     let found = cautions(&event("port = \"host1\""), &["host.nic=switch"]);
     assert!(found.contains("2.4us (host1)"), "{found}");
+    // So it is where only some hosts have such cards, whichever entry they are of.
+    for (others, own, there) in [("unlimited", "switch", true), ("switch", "unlimited", false)] {
+        let hosts = format!(
+            "[[host]]\nprofile = \"ideal\"\nnic = \"{others}\"\n\
+             [[host]]\nhosts = 1\nnic = \"{own}\"\n"
+        );
+        let file = event("port = \"host1\"").replace("[[traffic]]", &format!("{hosts}[[traffic]]"));
+        assert_eq!(cautions(&file, &[]).contains("2.4us (host1)"), there, "{own}");
+    }
 }
 
 #[test]

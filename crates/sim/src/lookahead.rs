@@ -121,7 +121,7 @@ fn frames(scenario: &Scenario) -> (u32, u32) {
     let trimmed = scenario.switch.trimming.iter().map(|trimming| trimming.size.get());
     let smallest =
         probes.chain(notifications).chain(pauses).chain(trimmed).fold(header, u64::min).max(1);
-    let largest = scenario.longest().max(host.mtu).get();
+    let largest = scenario.longest().max(host.mtu()).get();
     (smallest as u32, largest as u32)
 }
 

@@ -245,7 +245,7 @@ impl Simulation {
             let card = match cable.from {
                 Node::Host(of) => {
                     let nic = host_of(of).nic;
-                    ports::card(nic, switch.queues, cable.rate, host.mtu, node::terms)
+                    ports::card(nic, switch.queues, cable.rate, host.mtu(), node::terms)
                 }
                 Node::Switch(_) => None,
             };
@@ -265,10 +265,16 @@ impl Simulation {
                 if let (Some(_), Node::Host(_)) = (host_dscp, cable.to) {
                     let switch = switch.facing_host();
                     return build::port(
-                        &switch, scheme, ports, cable.rate, host.mtu, outside, place,
+                        &switch,
+                        scheme,
+                        ports,
+                        cable.rate,
+                        host.mtu(),
+                        outside,
+                        place,
                     );
                 }
-                build::port(switch, scheme, ports, cable.rate, host.mtu, outside, place)
+                build::port(switch, scheme, ports, cable.rate, host.mtu(), outside, place)
             })
         });
         let observers = Observers::new(&mut Site {
@@ -841,7 +847,7 @@ fn lossless(
     if scenario.switch.pfc.is_none() {
         return Ok(Vec::new());
     }
-    let (longest, shortest) = (scenario.host.mtu, scenario.shortest());
+    let (longest, shortest) = (scenario.host.mtu(), scenario.shortest());
     let inputs = graph.inputs();
     let of = |(switch, cables): (usize, &Vec<Cable>)| {
         let input = |cable: &Cable| Input { rate: cable.rate, delay: cable.delay };

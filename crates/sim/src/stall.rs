@@ -93,7 +93,7 @@ impl Stalls {
             _ => None,
         });
         let slowest = ports.iter().map(|port| port.cable.rate).chain(changed).min()?;
-        let packet = slowest.tx_time(scenario.host.mtu.get() as u32);
+        let packet = slowest.tx_time(scenario.host.mtu().get() as u32);
         // On a very slow line one packet can take longer than all the retries.
         let every = patience(scenario).max(packet * PACKETS);
         scenario.run.until.is_none().then(|| Stalls {

@@ -22,7 +22,7 @@ fn figure_4(control: CongestionControl, scheme: SchemeChoice, lso: Option<Lso>) 
     *delay = Span::from_ps((100_000_000 - 2 * 1_200_000 - 2 * 32_000) / 4);
     scenario.scheme = scheme;
     scenario.switch.buffer = Bytes::new(1_000_000);
-    scenario.host.lso = lso.unwrap_or(scenario.host.lso);
+    scenario.host.usual.lso = lso.unwrap_or(scenario.host.usual.lso);
     scenario.transport = Transport {
         control,
         restart: Restart::Keep,

@@ -164,8 +164,8 @@ fn a_light_flow_does_not_wait_for_a_heavy_one_in_a_fair_queue() {
 fn segments_and_limits_of_any_size_do_not_overflow() {
     for autosize in [Autosize::Off, Autosize::Rate, Autosize::RateAndRtt] {
         let mut scenario = long_lived(star(3), &[0, 0], MS(2));
-        scenario.host.small_queues = small(u64::MAX);
-        scenario.host.lso = Lso { on: true, max: Bytes::MAX, autosize, ..LSO };
+        scenario.host.usual.small_queues = small(u64::MAX);
+        scenario.host.usual.lso = Lso { on: true, max: Bytes::MAX, autosize, ..LSO };
         let (_, records) = run(&scenario);
         assert!(records.iter().all(|record| record.received > Bytes::ZERO), "{autosize:?}");
     }
@@ -204,15 +204,15 @@ fn random_hosts() -> impl Strategy<Value = (Scenario, Vec<(f64, u32, u32, u64)>)
         |(flows, (nic, limit, [pace, segments, slow, batches], autosize))| {
             let mut scenario = star(4);
             scenario.switch.buffer = packets(if slow { 15 } else { 200 });
-            scenario.host.nic = nic;
-            scenario.host.small_queues = small(limit * 1500);
+            scenario.host.usual.nic = nic;
+            scenario.host.usual.small_queues = small(limit * 1500);
             let autosize =
                 [Autosize::Off, Autosize::Rate, Autosize::RateAndRtt][usize::from(autosize)];
-            scenario.host.lso = Lso { on: segments, autosize, ..LSO };
+            scenario.host.usual.lso = Lso { on: segments, autosize, ..LSO };
             if batches {
-                scenario.host.jitter = Span::from_us(1);
-                scenario.host.coalesce = Coalesce { frames: 8, time: Span::from_us(10) };
-                scenario.host.merge = Merge { packets: 64, flush: MergeFlush::Poll, ..MERGE };
+                scenario.host.usual.jitter = Span::from_us(1);
+                scenario.host.usual.coalesce = Coalesce { frames: 8, time: Span::from_us(10) };
+                scenario.host.usual.merge = Merge { packets: 64, flush: MergeFlush::Poll, ..MERGE };
             }
             scenario.transport.pacing = if pace { Pacing::Linux } else { Pacing::Off };
             let rows = flows.iter().map(|&(at, src, size)| (f64::from(at) * 1e-6, src, 3, size));
@@ -251,8 +251,8 @@ proptest! {
         (scenario, rows) in random_hosts(), limit in 3..60u64,
     ) {
         let mut scenario = scenario;
-        scenario.host.small_queues = small(limit * 1500);
-        scenario.host.lso.on = false;
+        scenario.host.usual.small_queues = small(limit * 1500);
+        scenario.host.usual.lso.on = false;
         scenario.transport.pacing = Pacing::Off;
         scenario.switch.buffer = packets(2000);
         scenario.measure.queues =

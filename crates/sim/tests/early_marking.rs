@@ -18,7 +18,7 @@ fn many_to_one(flows: usize, scheme: SchemeChoice) -> Scenario {
     *delay = Span::from_us(10);
     scenario.scheme = scheme;
     scenario.switch.buffer = Bytes::new(1_000_000);
-    scenario.host.mtu = Bytes::new(1_000);
+    scenario.host.usual.mtu = Bytes::new(1_000);
     scenario.transport = Transport {
         control: CongestionControl::Dctcp(DctcpParams {
             g: 1.0 / 16.0,

@@ -184,7 +184,7 @@ fn flows_with_a_packet_an_rtt_each_share_fairly_from_the_start() {
 #[test]
 fn monitors_follow_hosts_that_take_their_time() {
     let mut scenario = stop_and_wait();
-    scenario.host.jitter = Span::from_us(1);
+    scenario.host.usual.jitter = Span::from_us(1);
     scenario.measure.monitors.convergence = Some(Convergence {
         port: TO_HOST_2.into(),
         window: Span::from_us(100),

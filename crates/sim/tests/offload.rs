@@ -134,7 +134,7 @@ fn merged_packets_cause_one_ack() {
 fn a_merged_packet_is_acknowledged_whatever_the_delayed_ack_waits_for() {
     let mut scenario = star(2);
     scenario.transport = Transport { initial_window: 200, ack_every: 8, ..scenario.transport };
-    scenario.host.merge = Merge { packets: 5, time: US(1_000), ..MERGE };
+    scenario.host.usual.merge = Merge { packets: 5, time: US(1_000), ..MERGE };
     let (_file, traffic) = list(&[(0.0, 0, 1, 50 * 1460)], Connections::FreshNoHandshake);
     scenario.traffic = traffic.into_iter().map(Into::into).collect();
     let (mut simulation, _) = run(&scenario);
@@ -153,7 +153,7 @@ fn a_packet_waits_for_the_next_only_so_long() {
     let (_file, traffic) = list(&[(0.0, 0, 1, 4 * 1460)], Connections::FreshNoHandshake);
     scenario.traffic = traffic.into_iter().map(Into::into).collect();
     let (_, plain) = run(&scenario);
-    scenario.host.merge = Merge { packets: 5, time: US(20), ..MERGE };
+    scenario.host.usual.merge = Merge { packets: 5, time: US(20), ..MERGE };
     let (_, merged) = run(&scenario);
     assert_eq!(fct(&merged[0]), fct(&plain[0]) + US(60));
 }
@@ -196,7 +196,7 @@ fn packets_marked_otherwise_are_not_merged() {
     let mut scenario = star(3);
     scenario.scheme = scheme("per-queue", packets(8));
     scenario.transport.initial_window = 200;
-    scenario.host.merge = Merge { packets: 5, time: Span::from_ms(1), ..MERGE };
+    scenario.host.usual.merge = Merge { packets: 5, time: Span::from_ms(1), ..MERGE };
     let rows = [(0.0, 0, 2, 40 * 1460), (0.0, 1, 2, 40 * 1460)];
     let (_file, traffic) = list(&rows, Connections::FreshNoHandshake);
     scenario.traffic = traffic.into_iter().map(Into::into).collect();
@@ -216,7 +216,7 @@ fn packets_marked_otherwise_are_not_merged() {
 fn jumbo_frames_carry_what_the_mtu_allows() {
     for (mtu, expected) in [(1500, 100), (9000, 17), (9216, 16), (65_535, 3), (576, 273)] {
         let mut scenario = star(2);
-        scenario.host.mtu = Bytes::new(mtu);
+        scenario.host.usual.mtu = Bytes::new(mtu);
         scenario.transport.mss = Bytes::new(mtu - 40);
         scenario.transport.initial_window = 300;
         let size = 146_000;
@@ -232,10 +232,10 @@ fn jumbo_frames_carry_what_the_mtu_allows() {
 fn all_of_them_together_deliver_every_flow_in_spite_of_losses() {
     let mut scenario = star(9);
     scenario.switch.buffer = packets(20);
-    scenario.host.lso =
+    scenario.host.usual.lso =
         Lso { on: true, max: Bytes::new(65_536), beta: 1.0 / 3.0, after_cut: false, ..LSO };
-    scenario.host.coalesce = Coalesce { frames: 8, time: US(10) };
-    scenario.host.merge = Merge { packets: 5, time: US(20), ..MERGE };
+    scenario.host.usual.coalesce = Coalesce { frames: 8, time: US(10) };
+    scenario.host.usual.merge = Merge { packets: 5, time: US(20), ..MERGE };
     let rows: Vec<_> = (0..40u32)
         .map(|n| (f64::from(n) * 1e-5, n % 8, 8, u64::from(n % 7) * 40_000 + 777))
         .collect();

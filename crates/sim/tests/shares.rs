@@ -154,7 +154,7 @@ fn staggered(jitter: Span) -> f64 {
     scenario.topology =
         Topology::Star(Star { hosts: 3, rate: Rate::from_gbps(1), delay: Span::from_us(25) });
     scenario.scheme = scheme("per-queue", packets(20));
-    scenario.host.jitter = jitter;
+    scenario.host.usual.jitter = jitter;
     scenario.transport.cut = WindowCut::Exact;
     scenario.transport.grow_on_repeated_ece = false;
     scenario.measure.warmup = Span::from_ms(250);

@@ -150,10 +150,14 @@ def digest(plan: Plan) -> str:
     """Return a hash that is equal for runs of one scenario. It covers the resolved text without the
     profile's name and the paths of lists, which differ between machines."""
     scenario = json.loads(plan.scenario)
-    scenario["host"].pop("profile", None)
-    for key, value in ADDED.items():
-        if scenario["transport"].get(key) == value:
-            del scenario["transport"][key]
+    hosts = scenario["host"]
+    each = hosts if isinstance(hosts, list) else [hosts]
+    for host in each:
+        host.pop("profile", None)
+    for transport in (scenario["transport"], *(h["transport"] for h in each if "transport" in h)):
+        for key, value in ADDED.items():
+            if transport.get(key) == value:
+                del transport[key]
     for source in scenario["traffic"]:
         # A list by what is in it, for the same reason.
         if "file" in source:

@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from switchbed import _native
+from switchbed import _native, links
 from switchbed_papers.reproduce import experiment as experiments
 from switchbed_papers.reproduce import measures
 from switchbed_papers.reproduce.claims import Claim, Experiment, Paper
@@ -66,13 +66,21 @@ def of_claim(paper: Paper, claim: Claim, rows: Rows) -> list[str]:
 def timers_us(paper: Paper, experiment: Experiment) -> dict[str, float]:
     """The hosts' timers in microseconds, by name."""
     first = experiments.jobs(paper, experiment, experiment.quick, 1, JOINT)[0]
-    transport: Mapping[str, Any] = json.loads(first.plan.scenario)["transport"]
-    found = {}
-    for name in TIMERS:
-        value = transport.get(name.partition(".")[2])
-        if isinstance(value, str) and value[:1].isdigit():
-            found[name] = _native.time_ps(value) / 1e6
-    return {name: us for name, us in found.items() if us > 0}
+    return timers_of(json.loads(first.plan.scenario))
+
+
+def timers_of(scenario: Mapping[str, Any]) -> dict[str, float]:
+    """TCP's timers in microseconds, by name; of several kinds of TCP with the kind."""
+    found: dict[str, float] = {}
+    for transport in links.transports(scenario)[0]:
+        for name in TIMERS:
+            value = transport.get(name.partition(".")[2])
+            if isinstance(value, str) and value[:1].isdigit():
+                us = _native.time_ps(value) / 1e6
+                known = us in (found.get(name), found.get(f"{name} ({transport['kind']})"))
+                if us > 0 and not known:
+                    found[f"{name} ({transport['kind']})" if name in found else name] = us
+    return found
 
 
 def _timer(name: str, value: object, timers: Mapping[str, float]) -> str | None:

@@ -183,17 +183,29 @@ class Setup:
 
 
 def bare(values: Mapping[str, Any], varies: tuple[str, ...] = ()) -> dict[str, Any]:
-    """A scenario without its hosts, but for what its figure `varies` of them."""
+    """A scenario without its hosts, but for what its figure `varies` of them. Of `[[host]]` that are
+    the entries that name hosts: the set-up has all others."""
     kept = {name: section for name, section in values.items() if name not in SECTIONS}
     for name in SECTIONS:
-        section = {k: v for k, v in values.get(name, {}).items() if f"{name}.{k}" in varies}
+        given = values.get(name, {})
+        if isinstance(given, list):
+            if name not in varies:
+                raise Mistake(
+                    f'[[{name}]]: hosts differ, which a set-up would leave out: varies = ["{name}"] '
+                    "keeps those that an entry names"
+                )
+            named = [each for each in given if each.keys() & {"hosts", "share"}]
+            # The set-up's keys of hosts go into the entry for all others.
+            kept |= {name: [{}, *named]} if named else {}
+            continue
+        section = {k: v for k, v in given.items() if f"{name}.{k}" in varies}
         kept |= {name: section} if section else {}
     if "compare" in kept:
         kept["compare"] = {
             key: given
             for key, given in flat(kept["compare"]).items()
             # Seeds are the experiment's.
-            if key != "seed" and (not of_hosts(key) or key in varies)
+            if key != "seed" and (not of_hosts(key) or key in varies or key.split(".")[0] in varies)
         }
     return kept
 

@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from switchbed import comparing, files, printing, stats, toml
+from switchbed import comparing, files, links, printing, stats, toml
 from switchbed._native import Mistake
 from switchbed.report import comparison, distribution, goodput, listing, maps, pauses, queues
 from switchbed.report.chart import Chart, order
@@ -155,12 +155,22 @@ def _ran(results: Sequence[Result], drawn: Sequence[Line]) -> str:
         f"{words(over or '')}s": _few(sorted(at, key=lambda p: order(at[p]))) if over else "",
         "seeds": _few(list(map(str, seeds))),
         "topology": _section_of(scenario["topology"]),
-        "transport": str(scenario["transport"]["kind"]),
+        "transport": ", ".join(_transports(results[0])),
         "traffic": ", ".join(source["kind"] for source in scenario["traffic"]),
         "Switchbed": ", ".join(sorted({run.program for run in results})),
     }
     rows = (f"<dt>{key}</dt><dd>{escape(value)}</dd>" for key, value in facts.items() if value)
     return _section("ran", "What was run", "<dl>" + "\n".join(rows) + "</dl>\n")
+
+
+def _transports(run: Result) -> list[str]:
+    """The transports of a run's flows by their names in its summary."""
+    several = run.summary().get("by_transport")
+    if several:
+        return [each["transport"] for each in several]
+    tcp, pairs = links.transports(run.scenario)
+    kinds = [of.get("kind") or of["control"] for of in (*tcp, *pairs)]
+    return list(dict.fromkeys(map(str, kinds))) or [str(run.scenario["transport"]["kind"])]
 
 
 def _few(names: Sequence[str]) -> str:

@@ -84,7 +84,7 @@ class _Export:
         """The scheme has queues and a buffer of its own."""
         self.memory = "switch.buffer"
         """The key of the queues' memory."""
-        self.mtu = quantity.size(scenario["host"]["mtu"])
+        self.mtu = links.mtu(scenario)
         self.count = int(self.switch["queues"])
         highest = self.switch.get("strict_order") == "highest"
         self.queues = queues.by_priority(queues.said(scenario), highest=highest)

@@ -55,30 +55,12 @@ def _probe(last: int, mtu: int) -> dict[str, Any]:
     }
 
 
-def transports(
-    scenario: Mapping[str, Any],
-) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
-    """TCP's settings of the flows, and the queue pairs', each once."""
-    roce, found = scenario.get("roce"), []
-    for entry in scenario["traffic"]:
-        if own := entry.get("transport"):
-            found.append(own)
-        elif entry["kind"] != "probe":
-            found += [roce] if roce else []
-            if not roce or roce.get("classes") is not None:
-                found.append(scenario["transport"])
-    host = scenario["host"]
-    found += [of["transport"] for of in host if "transport" in of] if isinstance(host, list) else []
-    once = [of for place, of in enumerate(found) if of not in found[:place]]
-    return [of for of in once if "rto_min" in of], [of for of in once if "rto_low" in of]
-
-
 def said(
     scenario: Mapping[str, Any], held: Target, pilot: Sequence[Mapping[str, Any]]
 ) -> list[str]:
     """List what affects tails more than any threshold in this scenario. `pilot` are runs of the
     user's own setting."""
-    tcp, pairs = transports(scenario)
+    tcp, pairs = links.transports(scenario)
     switch, lines = scenario["switch"], []
     drops = switch.get("unmarkable", "drop") == "drop"
     lost = _mean(pilot, "drops_by_reason", "not_ecn_capable")
@@ -126,7 +108,7 @@ def said(
 
 def rests_on(scenario: Mapping[str, Any], used: Link, blocks: int, fresh: int) -> list[str]:
     """List the assumptions of the advice."""
-    tcp, pairs = transports(scenario)
+    tcp, pairs = links.transports(scenario)
     timers = [f"{of['kind']}, rto_min {quantity.us(quantity.time(of['rto_min']))}" for of in tcp]
     timers += [f"{of['kind']}, rto {quantity.us(quantity.time(of['rto']))}" for of in pairs]
     return [

@@ -7,6 +7,8 @@ import polars as pl
 import pytest
 from conftest import Program
 
+from switchbed.result import Result
+
 MIXED = """
 topology = { kind = "star", hosts = 9, rate = "10Gbps", delay = "5us" }
 switch = { queues = 1, buffer = "1MB" }
@@ -86,3 +88,31 @@ def test_shares_of_deployment_are_compared(switchbed: Program, mixed: Path, tmp_
     switchbed("run", mixed, "--set", "compare.host.1.share=[0, 0.5, 1]", "--out", "out")
     runs = pl.read_parquet(tmp_path / "out/runs.parquet")
     assert len(runs) == 3
+
+
+def test_commands_take_hosts_that_differ(switchbed: Program, mixed: Path, tmp_path: Path) -> None:
+    """What reads a scenario's hosts: exports, the API, the report, files of others."""
+    switchbed("export", "tc", mixed, "--out", "mixed.sh")
+    assert "limit 1000000" in (tmp_path / "mixed.sh").read_text()
+    switchbed("run", mixed, "--out", "out")
+    run = Result.load(tmp_path / "out")
+    assert run.size_bytes("host", "mtu") == 1500
+    own = MIXED.replace('label = "old"', 'label = "old"\nlso_max = "8KB"')
+    mixed.write_text(own)
+    switchbed("run", mixed, "--out", "own")
+    with pytest.raises(ValueError, match=r"host\.lso_max: \[\[host\]\] has several"):
+        Result.load(tmp_path / "own").size_bytes("host", "lso_max")
+    switchbed("report", "out", "--out", "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert "<dd>dctcp, cubic</dd>" in page
+    switchbed("fct", "out", "--form", "mq-ecn", "--to", "flow.tr")
+    switchbed("table", "out", "--over", "alone")
+
+
+def test_packets_of_several_sizes_have_no_form_in_packets(switchbed: Program, mixed: Path) -> None:
+    small = MIXED.replace("ecn = false", 'ecn = false, mss = "500B"')
+    mixed.write_text(small)
+    switchbed("run", mixed, "--out", "out")
+    refused = switchbed("fct", "out", "--form", "mq-ecn", code=2)
+    assert "several mss here: 500 and 1448" in refused.stderr
+    switchbed("fct", "out", "--form", "hpcc", "--to", "fct.txt")

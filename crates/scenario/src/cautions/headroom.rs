@@ -64,7 +64,7 @@ fn needed<'a>(scenario: &'a Scenario, pfc: &Pfc) -> impl Fn(Input) -> u64 + use<
     // As if none were written: what it should be.
     let computed = Pfc { headroom: None, ..pfc.clone() };
     move |input: Input| {
-        let (longest, shortest) = (scenario.host.mtu, scenario.shortest());
+        let (longest, shortest) = (scenario.host.mtu(), scenario.shortest());
         computed.headroom_cells(input, longest, shortest, cell) * u64::from(cell)
     }
 }
@@ -74,7 +74,7 @@ pub(crate) fn described(scenario: &Scenario) -> Headroom {
     let Some(pfc) = scenario.switch.pfc.as_ref() else { return Headroom::default() };
     let graph = scenario.graph();
     let needed = needed(scenario, pfc);
-    let (longest, shortest) = (scenario.host.mtu, scenario.shortest());
+    let (longest, shortest) = (scenario.host.mtu(), scenario.shortest());
     let mut links: BTreeMap<(u64, u64), HeadroomOfLinks> = BTreeMap::new();
     let mut switches: BTreeMap<Vec<(u64, u64)>, HeadroomOfSwitches> = BTreeMap::new();
     for ((name, _), inputs) in graph.switches.iter().zip(graph.inputs()) {

@@ -38,9 +38,9 @@ fn uses<'a>(scenario: &'a Scenario, graph: &Graph) -> Vec<Use<'a>> {
         }
     }
     // Hosts' cards have [scheme] where they are ports like a switch's.
-    let cards = scenario.host.nic == NicQueue::Switch;
+    let host_of = scenario.host_of();
     let mut put = |link: LinkId, rate: Rate| match links::cable(graph, link).from {
-        Node::Host(host) if cards => {
+        Node::Host(host) if host_of(host).nic == NicQueue::Switch => {
             kinds[0].1.push((graph.host_names[host.index()].clone(), rate));
         }
         Node::Host(_) => {}
@@ -84,7 +84,7 @@ fn uses<'a>(scenario: &'a Scenario, graph: &Graph) -> Vec<Use<'a>> {
 
 fn of_scheme(scenario: &Scenario, Use { scheme, queues, lines }: &Use<'_>) -> Vec<String> {
     let (about, params) = (scheme.scheme.about(), scheme.params());
-    let packet = scenario.host.mtu;
+    let packet = scenario.host.mtu();
     let scale = |rate: Rate| match params.get("rate") {
         Some(Value::Rate(of)) => rate.as_bps() as f64 / of.as_bps() as f64,
         _ => 1.0,

@@ -64,7 +64,7 @@ fn needed(scenario: &Scenario) -> Vec<Needed> {
         None => pairs.copied().unwrap_or(0),
     };
     // No packet is longer than the MTU, whatever the transport's framing adds.
-    let bytes = scenario.longest().min(scenario.host.mtu);
+    let bytes = scenario.longest().min(scenario.host.mtu());
     let of = |protocol: &Protocol| {
         let syn = |tcp: &Transport| Needed {
             what: "SYNs",
@@ -89,7 +89,7 @@ fn refuses(
     let mut why = None;
     // Schemes may draw: what is dropped thrice in an empty queue is dropped for good.
     for draw in 0..3 {
-        let (port, mtu) = (cables.len() as u32, scenario.host.mtu);
+        let (port, mtu) = (cables.len() as u32, scenario.host.mtu());
         let input = |cable: &Cable| Input { rate: cable.rate, delay: cable.delay };
         let links: Vec<Input> = inputs.iter().map(input).collect();
         let shortest = scenario.shortest();
@@ -142,7 +142,8 @@ fn refuses(
             format!(
                 "{} marks at an empty queue, and {what} are not ECN-capable: each is dropped, and no flow \
                  ends; its threshold must hold a packet, {}, or switch.unmarkable be \"pass\"",
-                scheme.label, scenario.host.mtu
+                scheme.label,
+                scenario.host.mtu()
             ),
         )),
         _ => None,

@@ -6,6 +6,7 @@ use crate::observe::queue_stats::Lengths;
 use crate::run::summary::Summary;
 use crate::run::warnings::bottleneck;
 use crate::simulation::{PortReport, Simulation};
+use crate::topology::Node;
 use switchbed_qdisc::QueueId;
 use switchbed_qdisc::port::view::DropReason;
 use switchbed_scenario::protocol::Protocol;
@@ -67,9 +68,12 @@ fn uses<'a>(
     let mut uses: Vec<Use<'a>> = Vec::new();
     // Choices by address, which spares comparisons for each queue.
     let mut known: Vec<(*const SchemeChoice, Option<usize>)> = Vec::new();
-    let cards = scenario.host.nic == NicQueue::Switch;
-    let ports = reports.iter().enumerate().filter(|of| of.1.info.is_switch() || cards);
-    for (link, report) in ports {
+    let host_of = scenario.host_of();
+    let has_scheme = |report: &PortReport| match report.info.cable.from {
+        Node::Switch(_) => true,
+        Node::Host(host) => host_of(host).nic == NicQueue::Switch,
+    };
+    for (link, report) in reports.iter().enumerate().filter(|of| has_scheme(of.1)) {
         let (_, port) = deployed.at(report.info.cable.from);
         let measured = report.lengths.as_ref().map(|(queues, _)| queues);
         let queues = measured.map_or(usize::from(scenario.switch.queues), Vec::len);
@@ -138,7 +142,7 @@ pub(super) fn inert(
         }
         said.push(format!("{} {did}: {why}", of.scheme.label));
     }
-    let mtu = scenario.host.mtu.as_f64();
+    let mtu = scenario.host.mtu().as_f64();
     for of in uses.iter().filter(|of| whole.is_none_or(|whole| !std::ptr::eq(*of, whole))) {
         let acted = of.acted();
         let idle = |place: &&Place<'_>| !place.acted && place.busy(mtu, acted);

@@ -260,7 +260,7 @@ fn in_network(scenario: &Scenario, protocols: &Protocols, sources: &[Expected]) 
         Protocol::QueuePairs(_) => transport.receive_window,
     };
     let most = protocols.all().iter().map(receive_window).max().unwrap_or(u32::MAX);
-    let window = |held: f64| (held.min(bytes) / host.mtu.as_f64()).min(most.into());
+    let window = |held: f64| (held.min(bytes) / host.mtu().as_f64()).min(most.into());
     let lines = open.min(topology.hosts().into());
     let most = lines * window(held + queue.as_f64());
     (lines * window(held) + lines.min(receivers) * window(queue.as_f64())).min(most)

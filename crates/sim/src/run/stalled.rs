@@ -1,13 +1,14 @@
 //! A run that stopped since nothing was delivered any more, or whose flows gave up, and what refused.
 
+use crate::deployed::Deployed;
 use crate::ids::LinkId;
 use crate::simulation::Simulation;
 use crate::stall::Refusal;
+use crate::topology::{Graph, Node};
 use switchbed_qdisc::QueueId;
 use switchbed_qdisc::port::view::DropReason;
-use switchbed_scenario::NicQueue;
-use switchbed_scenario::Scenario;
 use switchbed_scenario::protocols::Protocols;
+use switchbed_scenario::{NicQueue, Scenario, Switch};
 
 /// Explains a run that stopped with flows under way, if it did.
 pub(crate) fn stopped(scenario: &Scenario, simulation: &Simulation) -> Option<String> {
@@ -37,24 +38,33 @@ pub(crate) fn refusing(
     (link, queue, refusal): (LinkId, QueueId, Refusal),
 ) -> String {
     let port = &simulation.ports()[link.index()];
-    format!("queue {queue} of {} {}", port.name, rule(scenario, queue, port.is_switch(), refusal))
+    let why = rule(scenario, simulation.graph(), (port.cable.from, queue), refusal);
+    format!("queue {queue} of {} {why}", port.name)
 }
 
 /// The rule by which a port refuses.
-fn rule(scenario: &Scenario, queue: QueueId, is_switch: bool, refusal: Refusal) -> String {
-    let label = &scenario.scheme.at(queue.into()).label;
+fn rule(
+    scenario: &Scenario,
+    graph: &Graph,
+    (sender, queue): (Node, QueueId),
+    refusal: Refusal,
+) -> String {
+    let deployed = Deployed::new(scenario, graph);
+    let (switch, scheme) = deployed.at(sender);
+    let label = &scheme.at(queue.into()).label;
     match refusal {
         Refusal::Held => "is held by its peer's pause frames (switch.pfc)".to_owned(),
         Refusal::Down => "has packets, and its line is down ([[event]])".to_owned(),
-        Refusal::Drops(DropReason::Full) if is_switch => {
-            format!("refuses packets for want of room ({})", room(scenario))
+        Refusal::Drops(DropReason::Full) => {
+            let key = match sender {
+                Node::Switch(_) => room(switch),
+                Node::Host(host) => match scenario.host_of()(host).nic {
+                    NicQueue::Fifo(fifo) => format!("host.nic_buffer = {}", fifo.buffer),
+                    _ => "host.nic".to_owned(),
+                },
+            };
+            format!("refuses packets for want of room ({key})")
         }
-        Refusal::Drops(DropReason::Full) => match scenario.host.nic {
-            NicQueue::Fifo(fifo) => {
-                format!("refuses packets for want of room (host.nic_buffer = {})", fifo.buffer)
-            }
-            _ => "refuses packets for want of room (host.nic)".to_owned(),
-        },
         Refusal::Drops(DropReason::NotEcnCapable) => format!(
             "drops packets that {label} would mark and that are not ECN-capable (switch.unmarkable)"
         ),
@@ -67,8 +77,7 @@ fn rule(scenario: &Scenario, queue: QueueId, is_switch: bool, refusal: Refusal) 
 }
 
 /// Names the key that bounds a switch's queue.
-fn room(scenario: &Scenario) -> String {
-    let switch = &scenario.switch;
+fn room(switch: &Switch) -> String {
     let pool = switch.pool.map(|pool| format!("switch.pool = {pool}"));
     let alpha = switch.alpha.map(|alpha| format!("switch.alpha = {alpha}"));
     let buffer = alpha.is_none().then(|| format!("switch.buffer = {}", switch.buffer));
@@ -78,6 +87,7 @@ fn room(scenario: &Scenario) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::{HostId, SwitchId};
     use crate::simulation::Status;
     use std::path::Path;
     use switchbed_scenario::plans_of;
@@ -147,7 +157,8 @@ mod tests {
         let plans =
             plans_of("test.toml", &text(TCP), Path::new("."), &[], None).expect("a good file");
         let scenario = &plans[0].scenario;
-        let said = |refusal| rule(scenario, 0, true, refusal);
+        let graph = scenario.graph();
+        let said = |refusal| rule(scenario, &graph, (Node::Switch(SwitchId(0)), 0), refusal);
         let drops = |why| said(Refusal::Drops(why));
         assert!(said(Refusal::Held).contains("switch.pfc"));
         assert!(said(Refusal::Down).contains("[[event]]"));
@@ -158,7 +169,27 @@ mod tests {
         );
         assert!(drops(DropReason::NotEcnCapable).contains("switch.unmarkable"));
         assert!(drops(DropReason::Early).contains("none"));
-        assert!(rule(scenario, 0, false, Refusal::Drops(DropReason::Full)).contains("host.nic"));
+        let full = Refusal::Drops(DropReason::Full);
+        assert!(rule(scenario, &graph, (Node::Host(HostId(0)), 0), full).contains("host.nic"));
+    }
+
+    #[test]
+    fn a_card_that_refuses_is_named_by_its_own_hosts_key() {
+        let hosts = r#"
+            [[host]]
+            profile = "ideal"
+            [[host]]
+            hosts = 2
+            nic = "fifo"
+            nic_buffer = "30KB"
+        "#;
+        let text = text(&format!("{hosts}{TCP}"));
+        let plans = plans_of("test.toml", &text, Path::new("."), &[], None).expect("a good file");
+        let (scenario, graph) = (&plans[0].scenario, plans[0].scenario.graph());
+        let full = Refusal::Drops(DropReason::Full);
+        let said = |host| rule(scenario, &graph, (Node::Host(HostId(host)), 0), full);
+        assert!(said(2).contains("host.nic_buffer = 30KB"), "{}", said(2));
+        assert!(!said(1).contains("30KB"), "{}", said(1));
     }
 
     #[test]

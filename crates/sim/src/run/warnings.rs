@@ -2,6 +2,7 @@
 //! percentiles on too few flows.
 
 use crate::flow::FlowRecord;
+use crate::ids::HostId;
 use crate::run::decided;
 use crate::run::inert::inert;
 use crate::run::results::Held;
@@ -16,7 +17,7 @@ use switchbed_scenario::Scenario;
 use switchbed_scenario::cautions;
 use switchbed_scenario::protocol::Protocol;
 use switchbed_scenario::protocols::Protocols;
-use switchbed_scenario::traffic::Traffic;
+use switchbed_scenario::traffic::{Probe, Traffic};
 use switchbed_scenario::{NicQueue, Transport};
 use switchbed_units::{Bytes, Span, Time};
 
@@ -85,7 +86,7 @@ pub(crate) fn warnings(
     if !inert.is_empty() {
         warnings.extend(inert);
     } else if let Some(max) = longest_switch_queue(reports)
-        && max <= scenario.host.mtu.get()
+        && max <= scenario.host.mtu().get()
         && !nothing
     {
         warnings.push(format!(
@@ -221,8 +222,13 @@ fn not_capable(scenario: &Scenario, protocols: &Protocols, flows: &[FlowRecord])
     put(mixed, "all packets of some transports (transport.ecn)");
     let pairs = protocols.queue_pairs().any(|roce| !roce.ecn);
     put(pairs, "all packets of some queue pairs (roce.ecn)");
-    let probes = scenario.traffic.iter().any(|of| matches!(of.source, Traffic::Probe(_)));
-    put(probes && !scenario.transport.ecn, "probes (transport.ecn)");
+    let probes = scenario.traffic.iter().any(|of| match &of.source {
+        Traffic::Probe(Probe { from, to, .. }) => {
+            from.iter().any(|&src| !scenario.probes_have_ecn(HostId(src), HostId(to.0)))
+        }
+        _ => false,
+    });
+    put(probes, "probes (transport.ecn)");
     put(none(|tcp| tcp.ecn_acks), "ACKs (transport.ecn_acks)");
     let syns = match flows.iter().any(waited_first) {
         true => "SYNs (transport.ecn_syn), and flows waited for transport.rto_initial",
@@ -252,7 +258,7 @@ fn short_window(scenario: &Scenario, reports: &[PortReport]) -> Option<String> {
     let t_i = scenario.scheme.each().iter().find_map(|choice| choice.scheme.window())?;
     let switches = reports.iter().filter(|report| report.info.is_switch());
     let slowest = switches.map(|report| report.info.cable.rate).min()?;
-    let packet_time = slowest.tx_time(scenario.host.mtu.get() as u32);
+    let packet_time = slowest.tx_time(scenario.host.mtu().get() as u32);
     (t_i < packet_time).then(|| {
         format!(
             "t_i is {t_i}, shorter than a packet's time at {slowest}, {packet_time}: the growth of \

@@ -2,16 +2,16 @@
 //! once, as `ping` does. They go through the queue of their class like any packet, and tell
 //! the round-trip time that it finds there.
 //!
-//! Like TCP's packets they are ECN-capable where the transport is, so that a port that
-//! wants to mark them does not drop them instead; a mark has no effect.
+//! Like TCP's packets they are ECN-capable where the transport of both hosts is, so that a port
+//! that wants to mark them does not drop them instead; a mark has no effect.
 
 use crate::ids::HostId;
 use crate::observe::room::Room;
 use crate::packet::{Body, PROBES, Payload};
 use crate::topology::Hop;
 use switchbed_qdisc::{Ecn, Packet, Random};
-use switchbed_scenario::Traffic;
-use switchbed_scenario::traffic::{Entry, Probe};
+use switchbed_scenario::traffic::Probe;
+use switchbed_scenario::{Scenario, Traffic};
 use switchbed_units::random::Stream;
 use switchbed_units::{Bytes, Span, Time};
 
@@ -47,18 +47,19 @@ pub(crate) struct Source {
     ecn: Ecn,
 }
 
-/// The sources among a scenario's traffic; ECN-capable or not.
-pub(crate) fn sources(traffic: &[Entry], ecn: bool, seed: u64) -> Vec<Source> {
+/// The sources among a scenario's traffic.
+pub(crate) fn sources(scenario: &Scenario) -> Vec<Source> {
     let mut sources = Vec::new();
-    for (entry, traffic) in traffic.iter().enumerate() {
+    for (entry, traffic) in scenario.traffic.iter().enumerate() {
         let Traffic::Probe(probe) = &traffic.source else { continue };
         let Probe { from, to, size, every, classes, start, stop } = probe;
         for &src in &**from {
             // Entry and host: no two sources draw the same paths.
             let entity = (entry as u64) << 32 | u64::from(src);
-            let bits = Stream::new(seed, "probe paths", entity).next_u64();
+            let bits = Stream::new(scenario.run.seed, "probe paths", entity).next_u64();
             // The highest bit would stand for a path that a flow list pins.
             let keys = [bits as u32 & !Hop::PINNED, (bits >> 32) as u32 & !Hop::PINNED];
+            let ecn = scenario.probes_have_ecn(HostId(src), HostId(to.0));
             sources.extend(classes.iter().map(|&class| Source {
                 src: HostId(src),
                 dst: HostId(to.0),
@@ -155,4 +156,40 @@ pub(super) fn echo(source: &Source, number: u32, id: u32) -> (Packet, Payload, H
 fn packet(source: &Source) -> Packet {
     let Source { size, class, ecn, .. } = *source;
     Packet { flow: PROBES, len_bytes: size.get() as u32, ingress: 0, class, ecn }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn probes_are_ecn_capable_where_both_hosts_are() {
+        let text = r#"
+            topology = { kind = "star", hosts = 4, rate = "10Gbps", delay = "1us" }
+            switch.buffer = "1MB"
+            scheme = { name = "none" }
+            transport.kind = "dctcp"
+            [[host]]
+            profile = "ideal"
+            [[host]]
+            hosts = 1
+            transport = { kind = "cubic", ecn = false }
+            [[traffic]]
+            kind = "probe"
+            from = "0-2"
+            to = 3
+            every = "1ms"
+            stop = "5ms"
+        "#;
+        let ecn = |text: &str| {
+            let plans = switchbed_scenario::plans_of("test.toml", text, Path::new("."), &[], None);
+            let sources = sources(&plans.expect("a good file")[0].scenario);
+            sources.iter().map(|source| source.ecn).collect::<Vec<_>>()
+        };
+        assert_eq!(ecn(text), [Ecn::Ect0, Ecn::NotEct, Ecn::Ect0]);
+        // Both ends take part in a probe: its answer goes through the queues, too.
+        let none = ecn(&text.replace("hosts = 1", "hosts = 3"));
+        assert_eq!(none, [Ecn::NotEct; 3]);
+    }
 }

@@ -68,8 +68,8 @@ impl Settings {
         mut carriers: Vec<Carrier>,
         (programs, lookahead): (Arc<Programs>, Span),
     ) -> Settings {
-        let Scenario { host, transport, traffic, measure, run, reaction, .. } = scenario;
-        let probes = probes::sources(traffic, transport.ecn, run.seed);
+        let Scenario { host, measure, run, reaction, .. } = scenario;
+        let probes = probes::sources(scenario);
         let any = |is: fn(&Kind) -> bool| carriers.iter().any(|carrier| is(&carrier.transport));
         let tcp = any(|kind| matches!(kind, Kind::Tcp(_)));
         let datagrams = any(|kind| matches!(kind, Kind::Datagrams(_)));
