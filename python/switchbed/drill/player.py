@@ -492,6 +492,8 @@ class Player:
         elif name == "TCP_MAXSEG":
             self.clamp = calls.number(single)
         elif name == "TCP_CONGESTION":
+            # A socket's own goes before a route's.
+            self.settings.of_route.discard("tcp_congestion_control")
             self.settings.run(f"sysctl tcp_congestion_control={single}", line)
             if self.model is not None:
                 self.model.agree(hosts.SCENARIO, self._keys(self.agreed))

@@ -8,13 +8,18 @@ import math
 import re
 import shlex
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
 from switchbed.drill.outcome import SkippedError
 
-CONTROLS = ("cubic", "reno", "dctcp")
+CONTROLS = ("cubic", "reno", "dctcp", "bbr")
 ASSIGNED = re.compile(r"(?:net[./]ipv4[./])?(tcp_\w+|ip_\w+)$")
+ROUTES = ("add", "change", "replace", "append", "prepend")
+"""Words of `ip route` that set a route's values."""
+TIME = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?|\.[0-9]{1,9})(s|secs?|ms|msecs?)?")
+"""A time of `ip route`: milliseconds without a unit (iproute2's `get_time_rtt`)."""
 PROC = re.compile(r"/proc/sys/net/ipv4/(\w+)$")
 CUBIC = re.compile(r"/sys/module/tcp_cubic/parameters/(\w+)$")
 LARGEST = 1 << 16
@@ -59,6 +64,8 @@ class Settings:
     initial_window: int | None = None
     wscale: int | None = None
     """The window's shift that tcp_rmem leads to, where a script sets it."""
+    of_route: set[str] = field(default_factory=set)
+    """Settings that a route has: a host's own do not count beside them."""
     ignored: list[str] = field(default_factory=list)
     """Commands and settings without effect on the model."""
 
@@ -88,7 +95,7 @@ class Settings:
             self._assign(words[-1], " ".join(words[1 : words.index(">")]).strip(), line)
         elif name == "tc":
             self._queue(words, line)
-        elif name == "ip" and len(words) > 1 and words[1] in ("route", "ro", "r"):
+        elif name == "ip" and self._is_route(words):
             self._route(words, line)
         else:
             self.ignored.append(text)
@@ -111,19 +118,34 @@ class Settings:
         else:
             self.ignored.append(" ".join(words))
 
+    @staticmethod
+    def _is_route(words: list[str]) -> bool:
+        plain = [word for word in words[1:] if not word.startswith("-")]
+        is_route = bool(plain) and plain[0] in ("route", "ro", "r")
+        return is_route and len(plain) > 1 and plain[1] in ROUTES
+
     def _route(self, words: list[str], line: int) -> None:
-        for key, value in pairwise(words):
-            number = _whole(value.removeprefix("lock "))
-            if key == "initcwnd" and number:
+        # `lock` only says that the kernel is not to change the value.
+        for key, value in pairwise(word for word in words if word != "lock"):
+            if key == "initcwnd":
+                if not (number := _whole(value)):
+                    raise SkippedError(line, f"a route's initcwnd {value}")
                 self.initial_window = number
             elif key == "congctl":
                 self._assign("tcp_congestion_control", value, line)
-            elif key == "features" and value == "ecn":
+                self.of_route.add("tcp_congestion_control")
+            elif key == "features":
+                if value != "ecn":
+                    raise SkippedError(line, f"a route's features {value}")
                 self.ecn = 1
+                self.of_route.add("tcp_ecn")
             elif key == "rto_min":
-                unit = 1000 if value.endswith("ms") else 10**6
-                self.rto_min_us = (_whole(value.rstrip("ms")) or 0) * unit or None
-            elif key in ("mtu", "advmss", "quickack", "cwnd", "ssthresh", "reordering", "initrwnd"):
+                self.rto_min_us = _route_time_us(value, line)
+                self.of_route.add("tcp_rto_min_us")
+            elif key in (
+                *("mtu", "advmss", "quickack", "cwnd", "ssthresh", "reordering", "initrwnd"),
+                *("window", "rtt", "rttvar", "hoplimit", "fastopen_no_cookie"),
+            ):
                 raise SkippedError(line, f"a route's {key}")
 
     def _assign(self, path: str, value: str, line: int) -> None:
@@ -135,6 +157,9 @@ class Settings:
             self.ignored.append(f"{path}={value}")
             return
         key, number = found[1], _whole(value)
+        if key in self.of_route:
+            self.ignored.append(f"{key}={value}")
+            return
         on = bool(number)
         if key == "tcp_congestion_control":
             if value not in CONTROLS:
@@ -208,6 +233,14 @@ def _product(found: re.Match[str]) -> str:
 
 def _whole(text: str) -> int | None:
     return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else None
+
+
+def _route_time_us(text: str, line: int) -> int:
+    """A route's time in microseconds, of whole milliseconds, rounded up as iproute2 does."""
+    if not (found := TIME.fullmatch(text)):
+        raise SkippedError(line, f"a route's rto_min {text}")
+    unit = 1000 if (found[2] or "ms").startswith("s") else 1
+    return 1000 * math.ceil(Fraction(found[1]) * unit) or 1000
 
 
 def _shift(value: str) -> int | None:

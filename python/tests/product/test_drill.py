@@ -117,7 +117,7 @@ def test_a_departure_says_what_differs(more: str, problem: str) -> None:
         ("0 socket(..., SOCK_STREAM, IPPROTO_MPTCP) = 3", "MPTCP"),
         ("0 socket(..., SOCK_DGRAM, IPPROTO_UDP) = 3", "sockets that are not TCP's"),
         ("0 < SEWA 0:0(0) win 9", "accurate ECN"),
-        ("`sysctl -q net.ipv4.tcp_congestion_control=bbr`", "congestion control bbr"),
+        ("`sysctl -q net.ipv4.tcp_congestion_control=vegas`", "congestion control vegas"),
         ("`echo 1 > /proc/sys/net/ipv4/tcp_mtu_probing`", "MTU probing"),
         ("0 splice(3, NULL, 4, NULL, 5, 0) = 5", "the system call splice"),
         ("0 %{ assert tcpi_delivered == 0 }%", "tcpi_delivered of tcp_info"),
@@ -202,6 +202,52 @@ def test_settings_come_from_commands_that_are_never_run(tmp_path: Path) -> None:
     assert (settings.wscale, settings.pacing) == (8, True)
     (tmp_path / "defaults.sh").write_text("sysctl -q net.ipv4.tcp_congestion_control=reno\n")
     settings.run("./defaults.sh", 1)
+    assert settings.control == "reno"
+
+
+@pytest.mark.parametrize(
+    ("words", "initcwnd", "rto_min_us"),
+    [
+        ("initcwnd 7 rto_min 300ms", 7, 300_000),
+        ("initcwnd lock 7 rto_min lock 5msecs", 7, 5_000),
+        ("rto_min 40", None, 40_000),
+        ("rto_min 0.05s", None, 50_000),
+        ("rto_min 2secs", None, 2_000_000),
+        (".0015s", None, None),
+        ("rto_min .0015s", None, 2_000),
+    ],
+)
+def test_a_routes_values_are_as_iproute2_reads_them(
+    words: str, initcwnd: int | None, rto_min_us: int | None
+) -> None:
+    settings = Settings()
+    settings.run(f"ip -4 route change default via 10.0.0.1 {words}", 1)
+    assert (settings.initial_window, settings.rto_min_us) == (initcwnd, rto_min_us)
+    # A route's value goes before the host's own.
+    settings.run("sysctl -q net.ipv4.tcp_rto_min_us=9000", 2)
+    assert settings.rto_min_us == (rto_min_us or 9000)
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        ("rto_min x", "a route's rto_min x"),
+        ("rto_min 5us", "a route's rto_min 5us"),
+        ("initcwnd lock many", "a route's initcwnd many"),
+        ("initrwnd lock 9", "a route's initrwnd"),
+        ("features tcp_usec_ts", "a route's features tcp_usec_ts"),
+        ("congctl lock vegas", "congestion control vegas"),
+    ],
+)
+def test_what_a_route_cannot_have_is_named(words: str, what: str) -> None:
+    outcome = play(f"`ip route replace default dev tun0 {words}`")
+    assert (outcome.outcome, outcome.problem) == ("skipped", what)
+
+
+def test_a_routes_control_goes_before_the_hosts_and_a_sockets_before_both() -> None:
+    settings = Settings()
+    settings.run("ip ro change default congctl lock reno; ip route show table all", 1)
+    settings.run("sysctl -q net.ipv4.tcp_congestion_control=dctcp", 2)
     assert settings.control == "reno"
 
 
