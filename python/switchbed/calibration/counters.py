@@ -139,6 +139,8 @@ class _Text:
         self.headroom = False
         self.table: list[str] | None = None
         self.kinds: list[str | None] = []
+        self.numbers: list[int] = []
+        """The queue or class of each column; 0 of one that is not read."""
 
     def read(self, text: str) -> dict[str, Values]:
         """All counters of the text."""
@@ -164,6 +166,21 @@ class _Text:
             self.kinds.append(COLUMNS.get(column, kind))
         if not self.table or (direction and not any(self.kinds)):
             raise Mistake(f"{where}: a heading without columns: show prints UC0, PG0 or PFC0")
+        by_row = self.table[0] == "TxQ"
+        columns = zip(self.kinds, self.table, strict=True)
+        self.numbers = [
+            self._number(where, column) if kind and not by_row else 0 for kind, column in columns
+        ]
+
+    @staticmethod
+    def _number(where: str, column: str) -> int:
+        match = CLASS.fullmatch(column)
+        if match is None:
+            raise Mistake(
+                f"{where}: column {foreign.shown(column)} is of no queue or class: UC3, PG3 and "
+                "PFC3 are, and others stand behind TxQ"
+            )
+        return int(match[1])
 
     def _line(self, where: str, line: str, words: list[str]) -> None:
         port, *cells = words
@@ -192,7 +209,7 @@ class _Text:
                 raise Mistake(f"{where}: {foreign.shown(cells[0])} is no queue, as UC3 is")
             numbers = [int(match[1])] * len(cells) if match else None
         else:
-            numbers = [int(column.lstrip("UCALPGFM") or 0) for column in self.table]
+            numbers = self.numbers
         for place, (kind, cell) in enumerate(zip(self.kinds, cells, strict=True)):
             if kind is not None and numbers is not None:
                 value = _count(where, cell)
