@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -468,10 +469,12 @@ def _orders(setup: Setup, start: float, end: float) -> Iterator[orders.Order]:
     traffic = setup.scenario["traffic"]
     # A place in the table: the rows of two flow lists have the same numbers.
     flows = setup.flows.with_row_index("place")
+    number = count()
     # Agents take orders in the order of time.
     for row in flows.sort("start_s").iter_rows(named=True):
         if setup.iperf3 and row["size_bytes"] is None:
-            yield from orders.iperf3(row, _controls(setup, row)[0], start, end)
+            control = _controls(setup, row)[0]
+            yield from orders.iperf3(row, next(number), control, start, end)
         else:
             yield orders.flow(row, traffic, _controls(setup, row), start, end)
     for probe in (source for source in traffic if source["kind"] == "probe"):

@@ -10,6 +10,7 @@ from switchbed.live.scale import seconds, size_bytes
 
 FIRST_PORT = 5201
 """iperf3's own; a server serves one flow."""
+LAST_PORT = 65_535
 Source = dict[str, Any]
 """Table `[[traffic]]` as resolved."""
 
@@ -53,10 +54,18 @@ def flow(
     return row["src"], "send", order | to | {"control": sends, "other": takes}
 
 
-def iperf3(row: dict[str, Any], control: str, start: float, end: float) -> Iterator[Order]:
-    """Make the instructions of both ends for a row of `flows` without a size, by iperf3."""
-    place = row["place"]
-    order = {"flow": place, "port": FIRST_PORT + place, "at": start + row["start_s"]}
+def iperf3(
+    row: dict[str, Any], nth: int, control: str, start: float, end: float
+) -> Iterator[Order]:
+    """Make the instructions of both ends for a row of `flows` without a size, by iperf3: the `nth`
+    of them, from 0."""
+    port = FIRST_PORT + nth
+    if port > LAST_PORT:
+        raise Mistake(
+            f"--iperf3: flow {row['place']} would have port {port}: a lab has at most "
+            f"{LAST_PORT - FIRST_PORT + 1} flows without a size"
+        )
+    order = {"flow": row["place"], "port": port, "at": start + row["start_s"]}
     yield row["dst"], "iperf3-server", order
     to = {"to": hosts.address(row["dst"]), "dscp": row["class"], "until": end}
     yield row["src"], "iperf3", order | to | {"control": control}

@@ -267,3 +267,11 @@ def test_what_the_labs_switch_complains_of_is_of_the_users_file() -> None:
     user = Path("a.toml")
     said = lab._of_user(f"{made}:12: live.rate is wrong; live.bucket too", made, user)
     assert said == "a.toml: topology.rate is wrong; live.bucket too"
+
+
+def test_iperf3s_ports_count_its_own_flows() -> None:
+    row = {"place": 70_000, "src": 0, "dst": 1, "start_s": 0.5, "class": 0}
+    ends = list(orders.iperf3(row, 2, "cubic", 1.0, 9.0))
+    assert [order["port"] for _, _, order in ends] == [5203, 5203]
+    with pytest.raises(Mistake, match=r"flow 70000 would have port 65536: .* at most 60335 flows"):
+        list(orders.iperf3(row, 60_335, "cubic", 1.0, 9.0))
