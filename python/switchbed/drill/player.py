@@ -106,6 +106,8 @@ class Player:
         for event in self.script.events:
             if isinstance(event.what, Command):
                 rehearsal.run(event.what.text, event.line)
+        if not self.script.events:
+            raise BadScriptError(1, "a script has one event at least")
         for event in self.script.events:
             self._event(event)
 

@@ -134,6 +134,8 @@ def test_a_script_is_skipped_by_the_name_of_what_is_missing(text: str, what: str
     ("text", "line", "problem"),
     [
         ("0 foo", 1, "'(' is needed at the end"),
+        ("", 1, "a script has one event at least"),
+        ("// a comment\n`sysctl -q net.ipv4.tcp_ecn=1`\n", 1, "a script has one event at least"),
         ("// a\n\n0 < S 0:1(0) win 9", 3, "0:1(0): the numbers' difference is 1, not 0"),
         ("0 < S 0:0(0) win 65536", 1, "a number is from 0 to 65535"),
         ("0 < S 99999999999:0(0)", 1, "a sequence number has 32 bits"),
