@@ -33,8 +33,8 @@ params! {
     /// BBR's parameters.
     #[derive(Copy)]
     pub struct BbrParams {
-        /// A least round trip without a match for this long makes BBR drain the path to measure it
-        /// anew (bbr_min_rtt_win_sec: 10 s).
+        /// A least round trip this old makes BBR drain the path to measure it anew
+        /// (bbr_min_rtt_win_sec: 10 s).
         min_rtt_window: Span;
         /// Time with four packets in flight in PROBE_RTT; a round at least (bbr_probe_rtt_mode_ms).
         probe_rtt_time: Span;
@@ -445,8 +445,9 @@ impl State {
         sample: &RateSample,
     ) -> bool {
         let expired = conn.now > self.min_rtt_at + params.min_rtt_window;
+        // One as long does not make it younger, since Linux 5.10.
         if let Some(rtt) = sample.rtt_us
-            && (self.min_rtt_us.is_none_or(|least| rtt <= least) || expired && !sample.ack_delayed)
+            && (self.min_rtt_us.is_none_or(|least| rtt < least) || expired && !sample.ack_delayed)
         {
             (self.min_rtt_us, self.min_rtt_at) = (Some(rtt), conn.now);
         }

@@ -209,14 +209,17 @@ fn first_phases_follow_the_key_and_come_equally_often() {
 }
 
 #[test]
-fn a_round_trip_without_a_match_for_ten_seconds_is_measured_anew_with_four_packets() {
+fn a_least_round_trip_of_ten_seconds_ago_is_measured_anew_with_four_packets() {
     let mut path = Path::probing();
-    let from = path.conn.now.as_ps() / 1_000_000;
+    let from = path.state().min_rtt_at.as_ps() / 1_000_000;
     path.conn.in_flight = 200;
     let longer = |path: &mut Path, at: u64| {
         let sample = RateSample { newly: 100, rtt_us: Some(RTT + 20), ..RateSample::default() };
         path.ack(at, 100, RTT, sample)
     };
+    // One that is as long does not put that off.
+    let equal = RateSample { newly: 100, rtt_us: Some(RTT), ..RateSample::default() };
+    path.ack(from + 5_000_000, 100, RTT, equal);
     longer(&mut path, from + 10_000_000);
     assert_eq!((path.state().mode, path.state().min_rtt_us), (Mode::ProbeBw, Some(RTT)));
     let before = path.conn.cwnd;
