@@ -8,7 +8,7 @@ use crate::transport::{Kind, datagram, roce, unordered};
 use switchbed_scenario::protocol::Protocol;
 use switchbed_scenario::roce::longest_way;
 use switchbed_scenario::{Host, Switch};
-use switchbed_units::Span;
+use switchbed_units::{Span, Time};
 
 /// A transport as such hosts have it; `echo`: whether receivers echo each mark as it comes, where that is not
 /// as its kind has it.
@@ -16,6 +16,7 @@ pub(crate) fn carrier(
     (protocol, echo): (&Protocol, Option<bool>),
     host: &Host,
     (graph, switch, plb): (&Graph, &Switch, bool),
+    counts_from: Time,
 ) -> Result<Carrier, BuildError> {
     let (transport, warm, ack_class_follows) = match protocol {
         Protocol::QueuePairs(roce) if roce.control.about().unordered() => {
@@ -30,19 +31,20 @@ pub(crate) fn carrier(
             let line = graph.hosts.iter().map(|cable| cable.rate).min();
             let drain = line
                 .map_or(rtt, |line| Span::from_secs_f64((bits / line.as_bps() as f64).min(1.0)));
-            let config = unordered::Config::new(roce, (rtt, drain), trims);
+            let config = unordered::Config::new(roce, (rtt, drain), trims).counting(counts_from);
             (Kind::Unordered(config), None, true)
         }
         Protocol::QueuePairs(roce) => {
             let (base_rtt, hops) = longest_way(graph, roce);
-            (Kind::Roce(roce::Config::new(roce, base_rtt, hops)), None, true)
+            let config = roce::Config::new(roce, base_rtt, hops).counting(counts_from);
+            (Kind::Roce(config), None, true)
         }
         Protocol::Transport(t) => {
             let config = Config::new(t).map_err(BuildError::Transport)?;
             let kind = match t.control.about().tcp {
                 true => {
                     let config = config.on(host).map_err(BuildError::Host)?;
-                    Kind::Tcp(config.balancing(plb).echoing(echo))
+                    Kind::Tcp(config.balancing(plb).echoing(echo).counting(counts_from))
                 }
                 false => Kind::Datagrams(datagram::Config::new(t)),
             };

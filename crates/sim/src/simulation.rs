@@ -210,10 +210,10 @@ impl Simulation {
             },
             None => Frames { sent: false, class: 0, len_bytes: 64, delay: Span::ZERO },
         };
-        let plb = scenario.routing.plb();
+        let (plb, warmed) = (scenario.routing.plb(), Time::ZERO + measure.warmup);
         let carriers = protocols.all().iter().enumerate().map(|(place, protocol)| {
             let (stack, echo) = protocols.ends(place);
-            carrier((protocol, echo), host.host(stack), (&graph, &scenario.switch, plb))
+            carrier((protocol, echo), host.host(stack), (&graph, &scenario.switch, plb), warmed)
         });
         let carriers = carriers.collect::<Result<Vec<_>, _>>()?;
         let phases = Phases::new(least, beats.longest());

@@ -61,16 +61,18 @@ struct Waited {
     /// The row of two hosts and a queue that was the last to begin.
     last: BTreeMap<(HostId, HostId, QueueId), usize>,
     room: Room,
+    /// End of the warm-up: packets that came before do not count.
+    since: Time,
 }
 
 impl Waited {
     fn new(every: Span, room: Room) -> Waited {
-        Waited { every, rows: Vec::new(), last: BTreeMap::new(), room }
+        Waited { every, rows: Vec::new(), last: BTreeMap::new(), room, since: Time::ZERO }
     }
 
     fn add(&mut self, of: (HostId, HostId, QueueId), arrived: Time, left: Time) {
         let (interval, waited) = (arrived.as_ps() / self.every.as_ps(), left.since(arrived));
-        if waited == Span::ZERO {
+        if waited == Span::ZERO || arrived < self.since {
             return;
         }
         if let Some(row) = self.last.get(&of).and_then(|&nth| self.rows.get_mut(nth))
@@ -95,7 +97,8 @@ impl AtPort for Waited {
         }
     }
 
-    fn restart(&mut self, _: Time) {
+    fn restart(&mut self, now: Time) {
+        self.since = now;
         self.room.give(self.rows.len() as u64);
         self.rows.clear();
         self.last.clear();
@@ -181,5 +184,20 @@ mod tests {
             [(0, 0, 2, Span::from_us(7)), (0, 2, 1, Span::from_us(4)), (1, 0, 1, Span::from_us(1))]
         );
         assert_eq!(waited.room.full_at(), Some(us(12)));
+    }
+
+    #[test]
+    fn packets_that_came_in_the_warm_up_count_nowhere() {
+        let of = (HostId(0), HostId(9), 0);
+        let mut waited = Waited::new(Span::from_us(10), Room::new(3));
+        waited.add(of, us(1), us(3));
+        waited.restart(us(15));
+        waited.add(of, us(12), us(18));
+        assert_eq!(waited.rows, []);
+        waited.add(of, us(15), us(19));
+        assert_eq!(
+            waited.rows.iter().map(|row| row.waited).collect::<Vec<_>>(),
+            [Span::from_us(4)]
+        );
     }
 }

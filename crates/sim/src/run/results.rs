@@ -137,7 +137,7 @@ fn flow_table(
     let waits: Vec<(&str, Span)> = flows
         .iter()
         .map(|flow| {
-            // A wait that ended after the warm-up may have begun before.
+            // Waits are in whole microseconds, rounded up.
             let over = flow.end.or(flow.failed).unwrap_or(simulation.now());
             let most = over.since(flow.start.max(since).min(over));
             let timer = flow.waits.longest().map(|(wait, took)| (wait.name(), took.min(most)));

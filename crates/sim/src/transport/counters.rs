@@ -1,6 +1,6 @@
 //! Counts of a sender: losses, cuts, and the timers that they waited for.
 
-use switchbed_units::Span;
+use switchbed_units::{Span, Time};
 
 /// Counts of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,8 +72,9 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// A wait is over.
-    pub(crate) fn note(&mut self, wait: Wait, took: Span) {
+    /// A wait is over; of a wait that began in the warm-up counts what is after that, which ends at `warmed`.
+    pub(crate) fn note(&mut self, wait: Wait, (from, now): (Time, Time), warmed: Time) {
+        let took = now.since(if warmed <= now { from.max(warmed) } else { from });
         let (count, us) = (&mut self.counts[wait as usize], &mut self.us[wait as usize]);
         *count = count.saturating_add(1);
         *us = us.saturating_add(took.as_ps().div_ceil(1_000_000).min(u32::MAX.into()) as u32);
@@ -126,14 +127,31 @@ mod tests {
     fn waits_add_up_and_name_the_longest() {
         let mut waits = Waits::default();
         assert_eq!(waits.longest(), None);
-        waits.note(Wait::Probe, Span::from_ms(7));
+        let note = |waits: &mut Waits, wait, took| {
+            waits.note(wait, (Time::from_ps(9), Time::from_ps(9) + took), Time::ZERO);
+        };
+        note(&mut waits, Wait::Probe, Span::from_ms(7));
         let before = waits;
-        waits.note(Wait::DelayedAck, Span::from_ns(40_000_001));
-        waits.note(Wait::DelayedAck, Span::from_ms(40));
+        note(&mut waits, Wait::DelayedAck, Span::from_ns(40_000_001));
+        note(&mut waits, Wait::DelayedAck, Span::from_ms(40));
         assert_eq!(waits.longest(), Some((Wait::DelayedAck, Span::from_us(80_001))));
         assert_eq!((waits.count(Wait::DelayedAck), waits.count(Wait::Probe)), (2, 1));
         let since = waits.since(&before);
         assert_eq!((since.count(Wait::DelayedAck), since.count(Wait::Probe)), (2, 0));
         assert_eq!(since.with(&before), waits);
+    }
+
+    #[test]
+    fn a_wait_counts_from_the_end_of_the_warm_up() {
+        let [from, warmed, now] = [1, 11, 14].map(|ms| Time::ZERO + Span::from_ms(ms));
+        let took = |now, warmed| {
+            let mut waits = Waits::default();
+            waits.note(Wait::Rto, (from, now), warmed);
+            waits.longest()
+        };
+        assert_eq!(took(now, warmed), Some((Wait::Rto, Span::from_ms(3))));
+        assert_eq!(took(now, Time::ZERO), Some((Wait::Rto, Span::from_ms(13))));
+        // One of the warm-up is forgotten with it, or is one of a run that ends in it.
+        assert_eq!(took(warmed, now), Some((Wait::Rto, Span::from_ms(10))));
     }
 }

@@ -3,11 +3,13 @@
 use switchbed_congestion::roce::{Path, RateAbout, RateControl};
 use switchbed_qdisc::Ecn;
 use switchbed_scenario::{Recovery, Roce};
-use switchbed_units::{Rate, Span};
+use switchbed_units::{Rate, Span, Time};
 
 /// One copy for all.
 #[derive(Clone, Debug)]
 pub struct Config {
+    /// End of the warm-up, from which waits count.
+    pub(super) counts_from: Time,
     pub(super) control: RateControl,
     pub(super) about: RateAbout,
     path: Path,
@@ -30,11 +32,18 @@ pub struct Config {
 }
 
 impl Config {
+    /// The same with waits that count from the end of a run's warm-up.
+    #[must_use]
+    pub(crate) fn counting(self, counts_from: Time) -> Config {
+        Config { counts_from, ..self }
+    }
+
     /// A scenario's; `base_rtt` is that of a full packet on the longest way of the network, which leads over so
     /// many switches.
     pub fn new(roce: &Roce, base_rtt: Span, hops: u32) -> Config {
         let mtu = roce.mtu.get() as u32;
         Config {
+            counts_from: Time::ZERO,
             about: *roce.control.about(),
             cnp_interval: roce.control.cnp_interval(),
             control: roce.control,

@@ -339,7 +339,8 @@ impl Sender {
             return;
         }
         self.counters.timeouts += 1;
-        self.waits.note(Wait::Rto, config.rto);
+        let from = Time::from_ps(now.as_ps().saturating_sub(config.rto.as_ps()));
+        self.waits.note(Wait::Rto, (from, now), config.counts_from);
         if self.exhausted(config, now) {
             return self.fail();
         }

@@ -10,11 +10,13 @@ use switchbed_scenario::transport::{
     Transport, WindowCut,
 };
 use switchbed_scenario::{Autosize, Host, Lso, NicQueue};
-use switchbed_units::{Bytes, Span};
+use switchbed_units::{Bytes, Span, Time};
 
 /// TCP's settings, built once and passed to every call.
 #[derive(Clone, Debug)]
 pub struct Config {
+    /// End of the warm-up, from which waits count.
+    pub(super) counts_from: Time,
     pub(super) mss: u32,
     pub(super) header: u32,
     /// The receive window in bytes, or the send buffer if that is smaller.
@@ -191,6 +193,7 @@ impl Config {
             _ => t.hystart,
         };
         Ok(Config {
+            counts_from: Time::ZERO,
             mss: t.mss.get() as u32,
             header: t.header.get() as u32,
             receive_bytes,
@@ -318,6 +321,12 @@ impl Config {
             shapes: config.shapes || small.on,
             ..config
         })
+    }
+
+    /// The same with waits that count from the end of a run's warm-up.
+    #[must_use]
+    pub(crate) fn counting(self, counts_from: Time) -> Config {
+        Config { counts_from, ..self }
     }
 
     /// The same where connections leave congested paths, or stay.

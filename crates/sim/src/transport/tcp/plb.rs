@@ -29,9 +29,16 @@ pub(super) struct Plb {
     stays_until: Time,
     /// The next packet is to take another path.
     moves: bool,
+    /// Key of the connection's draws.
+    key: u32,
 }
 
 impl Plb {
+    /// The connection draws by this key, which the run's seed and its ends give.
+    pub(super) fn keyed(&mut self, key: u32) {
+        self.key = key;
+    }
+
     /// Bytes were acknowledged, some of them marked, up to `una`; up to `sent` all is out.
     fn acked(&mut self, (bytes, marked): (u64, u64), (una, sent): (u64, u64), now: Time) {
         self.acked += bytes;
@@ -51,8 +58,8 @@ impl Plb {
     }
 
     /// The retransmission timer expired: another path at once (`sk_rethink_txhash`), and none for a while.
-    fn timed_out(&mut self, draw: u64, now: Time) {
-        let more = Stream::new(draw, "plb", now.as_ps()).unit();
+    fn timed_out(&mut self, now: Time) {
+        let more = Stream::new(self.key.into(), "plb", now.as_ps()).unit();
         let more = Span::from_secs_f64(SUSPENDED.as_secs_f64() * more);
         (self.stays_until, self.congested, self.moves) = (now + SUSPENDED + more, 0, true);
     }
@@ -75,9 +82,8 @@ impl Sender {
 
     /// The retransmission timer expired.
     pub(super) fn leave_path(&mut self, config: &Config, now: Time) {
-        let draw = self.una;
         if let (true, Some(extras)) = (config.plb, &mut self.extras) {
-            extras.plb.timed_out(draw, now);
+            extras.plb.timed_out(now);
         }
     }
 
@@ -124,12 +130,24 @@ mod tests {
     #[test]
     fn a_timeout_moves_at_once_and_then_not_for_one_to_two_minutes() {
         let mut plb = Plb { end: 10, ..Plb::default() };
-        plb.timed_out(7, Time::ZERO);
+        plb.timed_out(Time::ZERO);
         assert!(std::mem::take(&mut plb.moves));
         let until = plb.stays_until.since(Time::ZERO);
         assert!(SUSPENDED <= until && until < SUSPENDED * 2, "{until}");
         assert!((0..30).all(|nth| !round(&mut plb, nth, 10, false)));
         plb.stays_until = Time::ZERO;
         assert!(round(&mut plb, 30, 10, false));
+    }
+
+    #[test]
+    fn connections_that_time_out_at_once_stay_for_times_of_their_own() {
+        let stays = |key| {
+            let mut plb = Plb::default();
+            plb.keyed(key);
+            plb.timed_out(Time::from_ps(7));
+            plb.stays_until
+        };
+        assert_eq!(stays(1), stays(1));
+        assert_ne!(stays(1), stays(2));
     }
 }

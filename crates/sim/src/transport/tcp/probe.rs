@@ -43,7 +43,8 @@ impl Sender {
     pub(super) fn on_probe_timeout(&mut self, config: &Config, now: Time) {
         self.timeout_of_first(config, now);
         if self.extras.as_ref().is_some_and(|extras| extras.probe.is_none()) {
-            self.note_wait(if self.srtt().is_none() { Wait::RtoInitial } else { Wait::Probe }, now);
+            let wait = if self.srtt().is_none() { Wait::RtoInitial } else { Wait::Probe };
+            self.note_wait(config, wait, now);
             self.loss.get_or_insert_with(|| Box::new(Loss::new())).probe = true;
         }
     }

@@ -127,6 +127,9 @@ impl Sender {
     /// The connection draws by this key, which the run's seed and its ends give.
     pub(crate) fn keyed(&mut self, key: u32) {
         self.window.keyed(key);
+        if let Some(extras) = &mut self.extras {
+            extras.plb.keyed(key);
+        }
     }
 
     /// The application takes back what has not been sent yet; returns where the stream
@@ -239,7 +242,7 @@ impl Sender {
             return self.on_syn_ack(config, ack, now);
         }
         if ack.flags.contains(Flags::HELD) {
-            self.note_held(ack, now);
+            self.note_held(config, ack, now);
         }
         // Of more than was sent there is no ACK; an old one wraps to more than that, too.
         let acked = ack.offset.wrapping_sub(self.una);
@@ -357,7 +360,7 @@ impl Sender {
             (true, None) => Wait::RtoInitial,
             (true, Some(_)) => Wait::Rto,
         };
-        self.note_wait(wait, now);
+        self.note_wait(config, wait, now);
         if self.gives_up(config, now) {
             return self.fail();
         }
@@ -379,9 +382,9 @@ impl Sender {
     }
 
     /// A timer has ended a wait that began with the last segment sent.
-    pub(super) fn note_wait(&mut self, wait: Wait, now: Time) {
-        let took = now.since(self.last_sent);
-        self.tally().waits.note(wait, took);
+    pub(super) fn note_wait(&mut self, config: &Config, wait: Wait, now: Time) {
+        let from = self.last_sent;
+        self.tally().waits.note(wait, (from, now), config.counts_from);
     }
 
     /// The counts, to be changed.
@@ -392,9 +395,9 @@ impl Sender {
     /// An ACK that a timer held back; the sender has waited for it if it could send nothing, or if
     /// it was the last.
     #[cold]
-    fn note_held(&mut self, ack: &Segment, now: Time) {
+    fn note_held(&mut self, config: &Config, ack: &Segment, now: Time) {
         if ack.offset > self.una && (self.unsent() > 0 || ack.offset == self.written) {
-            self.note_wait(Wait::DelayedAck, now);
+            self.note_wait(config, Wait::DelayedAck, now);
         }
     }
 

@@ -12,6 +12,7 @@ use switchbed_units::{Rate, Span, Time};
 
 fn config(nscc: bool, credits: bool, spray: Spray) -> Config {
     Config {
+        counts_from: Time::ZERO,
         nscc,
         credits,
         mtu: 1_000,

@@ -7,7 +7,7 @@ use switchbed_congestion::nscc::NsccPath;
 use switchbed_qdisc::Ecn;
 use switchbed_scenario::Roce;
 use switchbed_scenario::roce::Spray;
-use switchbed_units::{Rate, Span};
+use switchbed_units::{Rate, Span, Time};
 
 /// Credit is counted in units of so many bytes.
 const UNIT: u64 = 256;
@@ -17,6 +17,8 @@ pub(super) const PULLED: u64 = 16_384;
 /// One copy for all.
 #[derive(Clone, Debug)]
 pub struct Config {
+    /// End of the warm-up, from which waits count.
+    pub(super) counts_from: Time,
     /// A sender has a window.
     pub(super) nscc: bool,
     /// A sender needs credit of its receiver.
@@ -44,6 +46,12 @@ pub struct Config {
 }
 
 impl Config {
+    /// The same with waits that count from the end of a run's warm-up.
+    #[must_use]
+    pub(crate) fn counting(self, counts_from: Time) -> Config {
+        Config { counts_from, ..self }
+    }
+
     /// A scenario's; `rtt` is that of a full packet on the longest way of the network, and `drain` how long a full
     /// queue takes to empty. `trims`: the switches trim, and the class of packets that they trim at ports to hosts,
     /// where it differs.
@@ -52,6 +60,7 @@ impl Config {
         // htsim's driver.
         let rto = roce.spray_rto.unwrap_or(Span::from_us(15) + drain * 6);
         Config {
+            counts_from: Time::ZERO,
             nscc: about.nscc,
             credits: about.credits,
             mtu: roce.mtu.get() as u32,

@@ -502,7 +502,8 @@ impl Sender {
             return;
         }
         self.counters.timeouts += 1;
-        self.waits.note(Wait::Rto, config.rto);
+        let from = Time::from_ps(now.as_ps().saturating_sub(config.rto.as_ps()));
+        self.waits.note(Wait::Rto, (from, now), config.counts_from);
         self.retries = self.retries.saturating_add(1);
         if self.retries >= RETRIES && now.since(self.progress) >= config.give_up {
             (self.failed, self.next) = (true, self.messages.end());
