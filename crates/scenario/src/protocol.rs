@@ -58,6 +58,12 @@ impl Protocol {
         }
     }
 
+    /// Whether a flow's packets take many paths at a time.
+    pub fn sprays(&self) -> bool {
+        self.queue_pairs()
+            .is_some_and(|roce| roce.control.about().unordered() && roce.entropies > 1)
+    }
+
     /// Whether data is acknowledged, and sent again where it is lost.
     pub fn is_reliable(&self) -> bool {
         self.tcp().is_some() || self.queue_pairs().is_some()

@@ -289,7 +289,8 @@ pub(crate) fn check_events(
     check_paths(origin, root, Choice::ByState, measure, why)
 }
 
-fn check_paths(
+/// Refuses what must know the path of each flow.
+pub(crate) fn check_paths(
     origin: &Origin,
     root: &Table,
     choice: Choice,

@@ -14,6 +14,7 @@ use crate::protocols::{self, Protocols};
 use crate::scheme::SchemeInfo;
 use crate::sections::SECTIONS;
 use crate::sections::home;
+use crate::topology::choice::Choice;
 use crate::topology::graph::Graph;
 use crate::traffic::{Entry, Site};
 use crate::{FctEnd, Host, Roce, scenario};
@@ -189,6 +190,7 @@ pub(crate) fn resolve(
     };
     fields::check(origin, root, &scenario, &graph)?;
     trims::check(origin, root, &scenario)?;
+    check_sprays(origin, root, &scenario, &graph)?;
     if crate::event::reroute(&scenario.routing, &scenario.event) {
         crate::routing::check_events(origin, root, &scenario.routing, &scenario.measure)?;
     }
@@ -205,6 +207,28 @@ pub(crate) fn resolve(
         return Err(origin.mistake(at, key, message));
     }
     Ok((scenario, hosts))
+}
+
+/// Refuses what must know the path of each flow, where senders spray their packets over several.
+fn check_sprays(
+    origin: &Origin,
+    root: &Table,
+    scenario: &Scenario,
+    graph: &Graph,
+) -> Result<(), Mistake> {
+    let protocols = Protocols::of(scenario);
+    let Some(sprays) = protocols.all().iter().find(|protocol| protocol.sprays()) else {
+        return Ok(());
+    };
+    if graph.switches.len() < 2 {
+        return Ok(());
+    }
+    let why = format!(
+        "{} sprays packets over all paths: leave it out, or write roce.entropies = 1",
+        sprays.kind()
+    );
+    // The table of flows that pauses held leaves these flows out, and parts are known for fair shares.
+    crate::routing::check_paths(origin, root, Choice::ByPacket, &scenario.measure, &why)
 }
 
 /// Refuses what is no section, and a section that is not written as one.

@@ -132,6 +132,14 @@ impl Graph {
         }
     }
 
+    /// The links that packets of a flow from `src` take, of a sender that sprays them unless a list pins them.
+    pub fn sprayed(&self, src: HostId, hop: Hop) -> Ways {
+        match self.choice {
+            Choice::ByFlow if hop.key & Hop::PINNED == 0 => Ways::Split(self.split(src, hop.dst)),
+            _ => self.ways(src, hop),
+        }
+    }
+
     /// Each link's part of what a host sends to another, where each switch splits evenly.
     fn split(&self, src: HostId, dst: HostId) -> Vec<(LinkId, f64)> {
         let mut shares = BTreeMap::from([(LinkId::at(src.index()), 1.0)]);

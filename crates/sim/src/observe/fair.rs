@@ -68,8 +68,7 @@ pub(crate) fn max_min(capacity: impl Fn(LinkId) -> f64, claims: &[Claim]) -> Vec
 #[derive(Debug)]
 pub(crate) struct FairShares {
     seed: u64,
-    /// Payload of a full packet over its length, by traffic entry.
-    payload: Vec<f64>,
+    protocols: Option<Protocols>,
     rates: Vec<Rate>,
     party: Party,
     shares: Shares,
@@ -103,27 +102,28 @@ impl FairShares {
     pub(crate) fn of(scenario: &Scenario, graph: &Graph, ports: &[PortInfo]) -> FairShares {
         let Scenario { scheme, traffic, run, .. } = scenario;
         let protocols = Protocols::of(scenario);
-        let framing = |entry: usize| protocols.get(entry as u32, 0).framing();
-        let fractions = (0..traffic.len()).map(|entry| {
-            let (mss, header) = framing(entry);
-            mss.as_f64() / (mss.as_f64() + header.as_f64())
-        });
         let shares = scheme.each().iter().find_map(|choice| choice.scheme.shares());
         let party = shares.map_or(Party::Flow, |(party, _)| party);
         let rates = ports.iter().map(|port| port.cable.rate).collect();
         let mut shares = FairShares::new(rates, party, initial_shares(scenario));
-        (shares.seed, shares.payload) = (run.seed, fractions.collect());
+        shares.seed = run.seed;
         for (place, entry) in traffic.iter().enumerate() {
             let Traffic::OnOff(sources) = &entry.source else { continue };
-            let (payload, header) = framing(place);
             let OnOff { from, to, burst, rate, classes, start, stagger, .. } = sources;
             let stop = Time::ZERO + sources.stop();
-            let packets = burst.get().div_ceil(payload.get()) as f64;
-            let payload = burst.as_f64() / (burst.as_f64() + packets * header.as_f64());
             for (k, (&src, &class)) in from.iter().zip(classes.iter().cycle()).enumerate() {
                 let pair = u64::from(src) << 32 | u64::from(to.0);
                 let key = keys(run.seed, pair, u64::from(class) << 32)[0];
-                let ways = graph.ways(HostId(src), Hop { dst: HostId(to.0), key });
+                let (src, hop) = (HostId(src), Hop { dst: HostId(to.0), key });
+                let protocol = protocols.between(place as u32, class, (src, hop.dst));
+                let (mss, header) = protocol.framing();
+                let packets = burst.get().div_ceil(mss.get()) as f64;
+                let payload = burst.as_f64() / (burst.as_f64() + packets * header.as_f64());
+                // With run.ecmp_by_row each burst draws a path.
+                let ways = match protocol.sprays() || run.ecmp_by_row {
+                    true => graph.sprayed(src, hop),
+                    false => graph.ways(src, hop),
+                };
                 let Some(links) = ways.shares() else { continue };
                 let flow =
                     Flow { class, links, limit_bps: rate.as_bps() as f64 / payload, payload };
@@ -131,19 +131,28 @@ impl FairShares {
                 shares.add_source(flow, begin, stop);
             }
         }
+        shares.protocols = Some(protocols);
         shares
     }
 
-    /// Adds a flow that starts.
-    pub(crate) fn start(&mut self, flow: &FlowStart, graph: &Graph) {
+    /// Adds a flow that starts, on its way if that is known; else on that of a connection of its own.
+    pub(crate) fn start(&mut self, flow: &FlowStart, known: Option<Hop>, graph: &Graph) {
         if flow.size.is_some() {
             return;
         }
         let key = flow.path.map_or(keys(self.seed, flow.row, 0)[0], |path| Hop::PINNED | path);
-        let ways = graph.ways(flow.src, Hop { dst: flow.dst, key });
+        let (hosts, own) = ((flow.src, flow.dst), Hop { dst: flow.dst, key });
+        let hop = known.unwrap_or(own);
+        let Some(protocols) = &self.protocols else { return };
+        let protocol = protocols.between(flow.traffic, flow.class, hosts);
+        let ways = match protocol.sprays() {
+            true => graph.sprayed(flow.src, hop),
+            false => graph.ways(flow.src, hop),
+        };
         let Some(links) = ways.shares() else { return };
         let limit_bps = f64::INFINITY;
-        let payload = self.payload.get(flow.traffic as usize).copied().unwrap_or(1.0);
+        let (mss, header) = protocol.framing();
+        let payload = mss.as_f64() / (mss.as_f64() + header.as_f64());
         let flow_of = Flow { class: flow.class, links, limit_bps, payload };
         self.add(flow.row, flow_of, flow.start);
     }
@@ -151,7 +160,7 @@ impl FairShares {
     fn new(rates: Vec<Rate>, party: Party, shares: Shares) -> FairShares {
         FairShares {
             seed: 0,
-            payload: Vec::new(),
+            protocols: None,
             rates,
             party,
             shares,

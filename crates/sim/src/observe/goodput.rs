@@ -4,11 +4,11 @@ use super::fair::FairShares;
 use super::observer::{Asked, Observed, Observer, Site, View};
 use super::room::Room;
 use crate::ids::LinkId;
-use crate::topology::Graph;
+use crate::topology::Hop;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 use switchbed_qdisc::schemes::fairness::Share;
-use switchbed_scenario::traffic::FlowStart;
+use switchbed_scenario::traffic::{ConnectionUse, FlowStart};
 use switchbed_units::{Rate, Span, Time};
 
 /// Payload that the receivers of every class took in an interval.
@@ -69,11 +69,22 @@ impl Goodputs {
     }
 
     /// Tells fair shares of the flows without end that began or stopped by now.
-    fn claim(&mut self, now: Time, graph: &Graph) {
-        while self.claims.peek().is_some_and(|Reverse(claim)| claim.0 <= now) {
+    fn claim(&mut self, view: &View) {
+        // Connections that flows share are the hosts' choice, and their paths with them.
+        let mut hops: Option<HashMap<u64, Hop>> = None;
+        let all =
+            || view.network.underway().into_iter().map(|flow| (flow.number, flow.hop)).collect();
+        while self.claims.peek().is_some_and(|Reverse(claim)| claim.0 <= view.now) {
             let Some(Reverse(Claim(at, number, flow))) = self.claims.pop() else { return };
             match flow {
-                Some(flow) => self.fair.start(&flow, graph),
+                Some(flow) => {
+                    let fresh = [ConnectionUse::Fresh, ConnectionUse::FreshNoHandshake];
+                    let known = match fresh.contains(&flow.connection) {
+                        true => None,
+                        false => hops.get_or_insert_with(all).get(&number).copied(),
+                    };
+                    self.fair.start(&flow, known, view.graph);
+                }
                 None => self.fair.remove(number, at),
             }
         }
@@ -105,7 +116,7 @@ impl Observer for Goodputs {
     }
 
     fn look(&mut self, view: &mut View) -> u64 {
-        self.claim(view.now, view.graph);
+        self.claim(view);
         self.sample(view.network.taken(), view.now);
         10 + view.graph.hosts.len() as u64
     }
@@ -119,12 +130,12 @@ impl Observer for Goodputs {
     }
 
     fn rate_changes(&mut self, link: LinkId, rate: Rate, view: &mut View) {
-        self.claim(view.now, view.graph);
+        self.claim(view);
         self.fair.set_rate(link, rate, view.now);
     }
 
     fn share_changes(&mut self, class: u8, share: Share, view: &mut View) {
-        self.claim(view.now, view.graph);
+        self.claim(view);
         self.fair.set_share(class, share, view.now);
     }
 

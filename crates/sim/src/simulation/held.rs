@@ -29,7 +29,13 @@ impl Simulation {
         let pauses =
             pauses::pauses(&self.network, graph, &self.ports, self.network.pfc()?, self.now);
         let times = (self.warmed_at, self.now);
-        let waited = self.paths_known.then(|| pauses::waited(&pauses, graph, flows, times));
+        // A sender that sprays has no fixed path.
+        let protocols = &self.paths.protocols;
+        let one_path = |flow: &&FlowRecord| {
+            !protocols.between(flow.traffic, flow.class, (flow.src, flow.dst)).sprays()
+        };
+        let flows: Vec<FlowRecord> = flows.iter().filter(one_path).copied().collect();
+        let waited = self.paths_known.then(|| pauses::waited(&pauses, graph, &flows, times));
         Some((pauses, waited))
     }
 

@@ -477,3 +477,41 @@ fn a_failure_of_a_matrix_takes_a_link_away_from_the_start() {
         assert!(error.contains(expected), "{error}");
     }
 }
+
+/// Flows on connections that stay take paths by their pair, not by their number: fair shares are of these.
+#[test]
+fn fair_shares_are_of_the_paths_that_a_lists_connections_have() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let list = "Nodes 4\nConnections 2\n0->2 start 0 size 0\n1->3 start 0 size 0\n";
+    std::fs::write(folder.path().join("ends.cm"), list).expect("written");
+    let rates = |seed: u64, connections: &str| {
+        let text = format!(
+            r#"
+            topology = {{ kind = "leaf-spine", leaves = 2, spines = 2, hosts_per_leaf = 2, host_rate = "10Gbps",
+                          fabric_rate = "10Gbps", host_delay = "1us", fabric_delay = "1us" }}
+            switch.buffer = "300KB"
+            scheme = {{ name = "per-queue", params.threshold = "60KB" }}
+            transport.kind = "dctcp"
+            host.profile = "ideal"
+            measure.goodput_every = "3ms"
+            run = {{ until = "6ms", seed = {seed} }}
+            traffic = [{{ kind = "list", file = "ends.cm", connections = "{connections}" }}]
+            "#
+        );
+        let plans = plans_of("x.toml", &text, folder.path(), &[], None).expect("a good file");
+        let mut run = Simulation::new(&plans[0].scenario).expect("builds");
+        while run.advance(1 << 40) == Status::Running {}
+        let last = run.goodputs().last().expect("two intervals").clone();
+        let gbps = |bits: f64| bits / 3e-3 / 1e9;
+        (gbps(last.taken(0) as f64 * 8.0), gbps(last.fair_bits(0)))
+    };
+    let mut shared = 0;
+    for seed in 1..=8 {
+        for connections in ["persistent", "fresh"] {
+            let (got, fair) = rates(seed, connections);
+            assert!((fair - got).abs() < 1.5, "seed {seed}, {connections}: {got} of {fair} Gbps");
+            shared += u32::from(fair < 10.0);
+        }
+    }
+    assert!((1..16).contains(&shared), "{shared} of 16 share a spine");
+}

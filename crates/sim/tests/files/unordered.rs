@@ -229,3 +229,56 @@ fn a_permutation_uses_all_paths_whatever_the_spray() {
         }
     }
 }
+
+/// Two senders in one rack and their receivers in another, behind two spines as fast as the hosts.
+fn racks(kind: &str, measure: &str) -> Result<Scenario, String> {
+    let text = format!(
+        r#"
+topology = {{ kind = "leaf-spine", leaves = 2, spines = 2, hosts_per_leaf = 2, host_rate = "10Gbps", fabric_rate = "10Gbps", host_delay = "1us", fabric_delay = "1us" }}
+switch.buffer = "1MB"
+scheme = {{ name = "none" }}
+transport.kind = "{kind}"
+measure = {{ {measure} }}
+run.until = "2ms"
+traffic = [{{ kind = "long-lived", from = 0, to = 2 }}, {{ kind = "long-lived", from = 1, to = 3 }}]
+"#
+    );
+    let plans = plans_of("u.toml", &text, Path::new(""), &[], None);
+    plans.map(|plans| plans[0].scenario.clone()).map_err(|why| why.to_string())
+}
+
+/// Hashes put both flows on one spine for some seeds: each has half a line then, and a whole one where
+/// senders spray.
+#[test]
+fn senders_that_spray_have_fair_shares_of_all_paths() {
+    let fair = |kind, seed| {
+        let mut scenario = racks(kind, "goodput_every = \"1ms\"").expect("a good file");
+        scenario.run.seed = seed;
+        let mut run = Simulation::new(&scenario).expect("builds");
+        while run.advance(1 << 40) == Status::Running {}
+        let samples = run.goodputs();
+        samples.last().expect("two intervals").fair_bits(0) / 1e-3 / 1e9
+    };
+    let shares = |kind| (1..=6).map(|seed| fair(kind, seed)).collect::<Vec<f64>>();
+    // Two flows of 10 Gbps, less headers.
+    assert!(
+        shares("nscc").iter().all(|&gbps| (18.0..20.0).contains(&gbps)),
+        "{:?}",
+        shares("nscc")
+    );
+    let by_hash = shares("dctcp");
+    assert!(by_hash.iter().any(|&gbps| gbps < 10.0), "{by_hash:?}");
+}
+
+#[test]
+fn what_needs_one_path_is_refused_where_senders_spray() {
+    let convergence = "convergence = { port = \"leaf1:0\", window = \"100us\" }";
+    for (measure, key) in
+        [(convergence, "measure.convergence"), ("giant = \"1MB\"", "measure.giant")]
+    {
+        let refused = racks("nscc", measure).expect_err("no path");
+        let said = format!("{key} needs the path of each flow, and nscc sprays packets over all");
+        assert!(refused.contains(&said), "{refused}");
+        assert!(racks("dctcp", measure).is_ok());
+    }
+}
