@@ -51,6 +51,11 @@ impl Kind {
         matches!(self, Kind::Unordered(config) if config.credits())
     }
 
+    /// Whether a card has to ask senders for their packets: nothing else would pace them.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.is_pairs() || matches!(self, Kind::Datagrams(_))
+    }
+
     /// Whether it is queue pairs.
     pub(crate) fn is_pairs(&self) -> bool {
         matches!(self, Kind::Roce(_) | Kind::Unordered(_))

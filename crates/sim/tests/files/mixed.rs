@@ -266,3 +266,36 @@ fn a_classic_flow_is_marked_with_the_square_of_half_of_pragues_probability() {
     assert!((1.0..1.3).contains(&ratio), "{classic} {low_latency} {ratio}");
     assert!(cubic.share > 0.25 && prague.share > 0.25);
 }
+
+/// Queue pairs and datagrams are at hosts 2 and 3; TCP from host 0 to 1 is as it is without them.
+#[test]
+fn cards_ask_tcp_only_at_hosts_that_have_queue_pairs_or_datagrams() {
+    let fct = |other: &str| {
+        let text = format!(
+            r#"
+            topology = {{ kind = "star", hosts = 5, rate = "10Gbps", delay = "5us" }}
+            switch.buffer = "1MB"
+            scheme = {{ name = "none" }}
+            transport.kind = "dctcp"
+            [[traffic]]
+            kind = "incast"
+            from = [0]
+            to = 1
+            sizes = "100KB"
+            {other}
+            "#
+        );
+        let results = run(&text);
+        let by_entry = results.summary.by_traffic.first().map(|of| of.fct.mean_us);
+        by_entry.unwrap_or(results.summary.fct.all.mean_us)
+    };
+    let entry = |from: u32, to: u32, kind: &str| {
+        format!(
+            "[[traffic]]\nkind = \"incast\"\nfrom = [{from}]\nto = {to}\nsizes = \"100KB\"\ntransport = \"{kind}\"\n"
+        )
+    };
+    let alone = fct("");
+    for kind in ["udp", "dcqcn", "nscc"] {
+        assert_eq!(fct(&entry(2, 3, kind)), alone, "{kind}");
+    }
+}

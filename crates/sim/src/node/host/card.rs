@@ -47,6 +47,9 @@ pub(crate) struct Card {
     /// Groups whose next packet is due later.
     later: BinaryHeap<Reverse<(Time, GroupId)>>,
     groups: Vec<Group>,
+    /// It asks every connection for its packets: one of them sends datagrams or has a queue pair, whose
+    /// packets nothing else would pace.
+    pub(crate) asks_all: bool,
     /// Groups whose connection is closed.
     idle: Vec<GroupId>,
     /// Classes that the switch has paused, and the groups that wait for that to end.
@@ -79,6 +82,7 @@ impl Card {
             due: VecDeque::new(),
             later: BinaryHeap::new(),
             groups: Vec::new(),
+            asks_all: false,
             idle: Vec::new(),
             pauses: None,
             held: VecDeque::new(),

@@ -576,7 +576,7 @@ impl Host {
         let half = &mut self.senders[conn];
         let kind = cx.settings.transport(half.kind);
         let limited = match &self.card {
-            Some(card) => half.joined || cx.settings.cards_for_all() || card.limited(half.group),
+            Some(card) => half.joined || card.asks_all || card.limited(half.group),
             None => false,
         };
         if limited {

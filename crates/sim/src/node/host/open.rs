@@ -211,7 +211,10 @@ impl Host {
         (settings, now): (&Settings, Time),
     ) -> ConnId {
         let group = match &mut self.card {
-            Some(card) => card.group(class, settings.reaction.as_ref()),
+            Some(card) => {
+                card.asks_all |= settings.transport(kind).is_asked();
+                card.group(class, settings.reaction.as_ref())
+            }
             None => GroupId(0),
         };
         let line = self.card.as_ref().map_or(Rate::from_bps(1), |card| card.rate());
@@ -265,6 +268,10 @@ impl Host {
             due: u64::MAX,
         });
         self.receiving.insert(flow, conn);
+        if let Some(card) = &mut self.card {
+            // The other end of a queue pair is one, too.
+            card.asks_all |= settings.transport(kind).is_pairs();
+        }
         conn
     }
 

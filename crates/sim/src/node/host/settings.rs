@@ -31,8 +31,8 @@ pub(crate) struct Settings {
     /// Which of them flows have.
     protocols: Protocols,
     fct_end: FctEnd,
-    /// A card asks every connection for its packets: nothing else would pace them.
-    cards_for_all: bool,
+    /// Cards ask connections for their packets, at hosts that have such.
+    cards_ask: bool,
     /// Cards send when the port behind them has nothing to send; else when their own packets are through.
     cards_yield: bool,
     /// Receivers give credit.
@@ -80,7 +80,7 @@ impl Settings {
             others: carriers,
             protocols,
             fct_end: measure.fct_end,
-            cards_for_all: datagrams || pairs,
+            cards_ask: datagrams || pairs,
             // ACKs of others share the line with what a card paces.
             cards_yield: pairs || datagrams && tcp,
             credits,
@@ -145,16 +145,12 @@ impl Settings {
         self.others.iter().chain([&self.first]).any(|carrier| carrier.transport.gathers())
     }
 
-    pub(super) fn cards_for_all(&self) -> bool {
-        self.cards_for_all
-    }
-
     pub(super) fn cards_yield(&self) -> bool {
         self.cards_yield
     }
 
     pub(super) fn has_cards(&self) -> bool {
-        self.cards_for_all() || self.reaction.is_some()
+        self.cards_ask || self.reaction.is_some()
     }
 
     /// Flows that are acknowledged end with the ACK of their last byte; else with its arrival.
