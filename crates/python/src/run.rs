@@ -118,7 +118,8 @@ impl Plan {
     fn goal(&self, entry: usize) -> PyResult<Option<String>> {
         let program = scenario::traffic::flows::program(&self.plan.scenario, entry);
         let program = program.map_err(|error| Mistake::new_err(error.to_string()))?;
-        Ok(program.map(|program| program.goal()))
+        let text = program.map(|program| program.goal()).transpose();
+        text.map_err(|why| Mistake::new_err(format!("traffic.{entry}: {why}")))
     }
     /// Whether it needs `make`: a port has a scheme in Python.
     #[getter]

@@ -38,3 +38,20 @@ def test_what_starts_by_time_is_refused(switchbed: Program, tmp_path: Path) -> N
     done = switchbed("traffic", "show", ring, "--entry", "7", code=2)
     assert "--entry 7: " in done.stderr
     assert "has 1 [[traffic]], numbered from 0" in done.stderr
+
+
+def test_waits_for_some_of_several_are_refused(switchbed: Program, tmp_path: Path) -> None:
+    # A multishot starts flow 3 at the first of two flows that end, which GOAL cannot say.
+    (tmp_path / "some.cm").write_text(
+        "Nodes 4\nConnections 4\nTriggers 1\n"
+        "0->1 id 1 start 0 size 9000 send_done_trigger 1\n"
+        "0->1 id 2 start 0 size 9000 send_done_trigger 1\n"
+        "0->2 id 3 trigger 1 size 9000\n"
+        "0->3 id 4 trigger 1 size 9000\n"
+        "trigger id 1 multishot\n"
+    )
+    some = tmp_path / "some.toml"
+    some.write_text(f'{HEAD}[[traffic]]\nkind = "list"\nfile = "some.cm"\n')
+    done = switchbed("traffic", "show", some, code=2)
+    assert "traffic.0: operation " in done.stderr
+    assert "waits for 1 of 2 others, and GOAL's text only has waits for all" in done.stderr

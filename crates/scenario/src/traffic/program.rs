@@ -139,7 +139,23 @@ impl Program {
     }
 
     /// One repetition as GOAL's text, each message with a tag of its own; times are rounded to nanoseconds.
-    pub fn goal(&self) -> String {
+    ///
+    /// # Errors
+    /// An operation waits for some of several, which GOAL has no word for.
+    pub fn goal(&self) -> Result<String, String> {
+        let mut before = vec![0; self.operations.len()];
+        self.followers.iter().for_each(|&after| before[after as usize] += 1);
+        let some = |(_, (of, before)): &(usize, (&Operation, u32))| of.waits_for < *before;
+        let found = self.operations.iter().zip(before).enumerate().find(some);
+        if let Some((number, (of, before))) = found {
+            let rank = self.rank_of(number as u32);
+            return Err(format!(
+                "operation {} of rank {rank} waits for {} of {before} others, and GOAL's text only has waits \
+                 for all",
+                number as u32 - self.of_rank(rank).start,
+                of.waits_for
+            ));
+        }
         let mut tags = vec![0; self.operations.len()];
         for message in &self.messages {
             // One that any receive may take keeps the tag by which receives choose it.
@@ -202,7 +218,7 @@ impl Program {
             lines.push("}".to_owned());
         }
         lines.push(String::new());
-        lines.join("\n")
+        Ok(lines.join("\n"))
     }
 
     /// Operations that wait for one, a message's receive included, if it is known.
@@ -226,6 +242,32 @@ impl Program {
     /// How many operations there are.
     pub fn operations(&self) -> u32 {
         self.operations.len() as u32
+    }
+
+    /// How many messages are under way at most, where each step takes as long as any other.
+    pub fn at_once(&self) -> u64 {
+        let awaited = self.messages.iter().filter(|message| message.received_by != ANY);
+        let mut waits: Vec<u32> = self.operations.iter().map(|of| of.waits_for).collect();
+        awaited.for_each(|message| waits[message.received_by as usize] += 1);
+        let ready = |&number: &u32| waits[number as usize] == 0;
+        let mut wave: Vec<u32> = (0..self.operations()).filter(ready).collect();
+        let (mut most, mut next) = (0, Vec::new());
+        while !wave.is_empty() {
+            let sends = |&&number: &&u32| matches!(self.operation(number).work, Work::Send(_));
+            most = most.max(wave.iter().filter(sends).count() as u64);
+            for number in wave.drain(..) {
+                for after in self.freed_by(number) {
+                    let waits = &mut waits[after as usize];
+                    // One that waits for some of several may be done already.
+                    if *waits == 1 {
+                        next.push(after);
+                    }
+                    *waits = waits.saturating_sub(1);
+                }
+            }
+            std::mem::swap(&mut wave, &mut next);
+        }
+        most
     }
 
     /// How many messages a run sends.

@@ -434,6 +434,24 @@ mod tests {
     }
 
     #[test]
+    fn messages_that_wait_for_as_many_steps_are_under_way_at_once() {
+        let sends = "a: send 1b to 1 tag 1\nb: send 1b to 1 tag 2\nc: send 1b to 1 tag 3\n";
+        let receives =
+            "rank 1 {\nrecv 1b from 0 tag 1\nrecv 1b from 0 tag 2\nrecv 1b from 0 tag 3\n}\n";
+        let at_once = |waits: &str| {
+            let text = format!("num_ranks 2\nrank 0 {{\n{sends}{waits}}}\n{receives}");
+            program(&text).unwrap().at_once()
+        };
+        assert_eq!(at_once(""), 3);
+        assert_eq!(at_once("c requires a\n"), 2);
+        assert_eq!(at_once("b requires a\nc requires b\n"), 1);
+        // An answer waits for what it answers.
+        let pong = "num_ranks 2\nrank 0 {\nsend 1b to 1 tag 1\nrecv 1b from 1 tag 2\n}\n\
+                    rank 1 {\na: recv 1b from 0 tag 1\nb: send 1b to 0 tag 2\nb requires a\n}\n";
+        assert_eq!(program(pong).unwrap().at_once(), 1);
+    }
+
+    #[test]
     fn a_schedule_is_read_with_its_comments_and_options() {
         let program = program(
             "\u{feff}// two ranks\r\nnum_ranks 3\r\n\r\nrank 1 {\nb: recv 8 b from 0 tag 5\n/* three\nlines\n*/\n\
@@ -476,7 +494,7 @@ mod tests {
         let text = "num_ranks 2\nrank 0 {\nsend 8b to 1 tag 7\nsend 8b to 1 tag 9\n}\n\
                     rank 1 {\nrecv 8b from -1 tag 7\nrecv 8b from 0 tag -1\n}\n";
         let one = program(text).unwrap();
-        let other = program(&one.goal()).unwrap();
+        let other = program(&one.goal().unwrap()).unwrap();
         let tags = |of: &Program| of.messages.iter().map(|of| of.tag).collect::<Vec<_>>();
         assert_eq!((tags(&one), tags(&other)), (vec![7, 9], vec![7, 9]));
         for number in 2..4 {
@@ -492,8 +510,11 @@ mod tests {
                     c irequires b\n}\nrank 0 {\nsend 9b to 2\nsend 5b to 2 tag 1\n}\nrank 1 {\nrecv 7b from 2\n}\n";
         let text = text.replace("}\nrank 0", "recv 5b from 0 tag 1\n}\nrank 0");
         let one = program(&text).unwrap();
-        let other = program(&one.goal()).unwrap();
-        assert_eq!(one.goal().lines().filter(|line| line.contains(" requires ")).count(), 3);
+        let other = program(&one.goal().unwrap()).unwrap();
+        assert_eq!(
+            one.goal().unwrap().lines().filter(|line| line.contains(" requires ")).count(),
+            3
+        );
         assert_eq!(one.operations(), other.operations());
         for number in 0..one.operations() {
             assert_eq!(one.operation(number), other.operation(number));
