@@ -291,6 +291,51 @@ def test_what_a_notifier_does_wrong_is_one_line(
     assert "\n" not in str(mistake.value)
 
 
+KEEPS = """
+from switchbed.prototype import *
+
+class Mine({seats}):
+    kept = None
+
+    def intend(self, view, queue, packet, rng):
+        return Intent.Pass
+
+    def admit(self, view, queue, packet, rng):
+        {admit}
+        return Admission.In
+
+    def stored(self, view, queue, slot, intent, rng):
+        self.kept = self.kept or {kept}
+
+    def depart(self, view, queue, slot, note, rng):
+        {depart}
+        return Departure.Pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("seats", "kept", "admit", "depart"),
+    [
+        ("Marker", "slot", "pass", "view.packet(self.kept)"),
+        ("Marker", "view.head(queue)", "pass", "view.arrived_ps(self.kept)"),
+        ("Marker", "view.slots(queue)[0]", "pass", "Admission.PushOut(self.kept)"),
+    ],
+)
+def test_a_kept_slot_is_refused(
+    base: sb.Scenario, tmp_path: Path, seats: str, kept: str, admit: str, depart: str
+) -> None:
+    """A packet's place is another's once it has left."""
+    body = KEEPS.format(seats=seats, kept=kept, admit=admit, depart=depart)
+    (tmp_path / "mine.py").write_text(body)
+    scheme = {"name": "python", "params": {"file": str(tmp_path / "mine.py"), "class": "Mine"}}
+    with pytest.raises(sb.Mistake) as mistake:
+        base.with_(scheme=scheme).run()
+    assert "a slot may be used only within the hook that it is given to" in str(mistake.value)
+    # Equal slots are of one place: a class may count by them.
+    (tmp_path / "mine.py").write_text(body.replace(depart, "assert hash(slot) == hash(slot)"))
+    base.with_(scheme=scheme).run()
+
+
 @pytest.mark.parametrize(
     ("params", "says"),
     [

@@ -150,17 +150,23 @@ impl Hook {
     where
         A: PyCallArgs<'py>,
     {
-        match method.call1(args) {
-            Err(error) => self.shared.failure.set(error),
-            Ok(answer) => match read(&answer) {
-                Ok(value) => return Some(value),
+        let answer = method.call1(args);
+        let found = match &answer {
+            Err(error) => {
+                self.shared.failure.set(error.clone_ref(method.py()));
+                None
+            }
+            Ok(answer) => match read(answer) {
+                Ok(value) => Some(value),
                 Err(why) => {
-                    let text = format!("{} returned {}: {why}", place(method), repr(&answer));
+                    let text = format!("{} returned {}: {why}", place(method), repr(answer));
                     self.shared.failure.set(Mistake::new_err(text));
+                    None
                 }
             },
-        }
-        None
+        };
+        view::ended();
+        found
     }
 }
 

@@ -2,6 +2,7 @@
 //! what makes no sense refused, so that a port stays a port whatever a class does.
 
 use super::hook::{Hook, Read, Shared};
+use super::view::place;
 use super::words::{
     Admission as PyAdmission, Choice, Departure as PyDeparture, DropReason as PyReason,
     Feedback as PyFeedback, Intent as PyIntent, Note as PyNote, Packet as PyPacket,
@@ -28,7 +29,8 @@ fn word<'a, 'py, T: PyClass + PyTypeInfo>(
 }
 
 /// A place of this port.
-fn queued(view: &View, slot: SlotId) -> Read<SlotId> {
+fn queued(view: &View, slot: &Slot) -> Read<SlotId> {
+    let slot = place(slot).map_err(|why| why.to_string())?;
     let queues = 0..view.port.queues() as QueueId;
     // A slot that left its queue may belong to another packet by now.
     match queues.into_iter().any(|queue| view.slots(queue).any(|id| id == slot)) {
@@ -116,9 +118,11 @@ impl Buffer for OwnBuffer {
         rng: &mut dyn qdisc::Random,
     ) -> Admission {
         let args = (&*self.shared.view, queue, PyPacket(*packet), &*self.shared.random);
-        let read = |answer: &Bound<'_, PyAny>| match word::<PyAdmission>(answer)?.get().0 {
-            Admission::PushOut(slot) => queued(view, slot).map(Admission::PushOut),
-            other => Ok(other),
+        let read = |answer: &Bound<'_, PyAny>| match *word::<PyAdmission>(answer)?.get() {
+            PyAdmission(Admission::PushOut(id), hook) => {
+                queued(view, &Slot { id, hook }).map(Admission::PushOut)
+            }
+            PyAdmission(other, _) => Ok(other),
         };
         let answer = self.admit.ask_with(view, rng, args, read);
         answer.unwrap_or(Admission::In)
@@ -195,11 +199,11 @@ impl Marker for OwnMarker {
         rng: &mut dyn qdisc::Random,
     ) -> Option<SlotId> {
         let intent = PyIntent::from(intent);
-        let args = (&*self.shared.view, queue, Slot(slot), intent, &*self.shared.random);
+        let args = (&*self.shared.view, queue, Slot::of(slot), intent, &*self.shared.random);
         let read = |answer: &Bound<'_, PyAny>| match answer.is_none() {
             true => Ok(None),
-            false => match word::<Slot>(answer)?.get().0 {
-                found if found == slot => Ok(Some(found)),
+            false => match word::<Slot>(answer)?.get() {
+                found if *found == Slot::of(slot) && place(found).is_ok() => Ok(Some(slot)),
                 found => queued(view, found).map(Some),
             },
         };
@@ -217,7 +221,7 @@ impl Marker for OwnMarker {
         rng: &mut dyn qdisc::Random,
     ) -> Departure {
         let note = PyNote::from(note);
-        let args = (&*self.shared.view, queue, Slot(slot), note, &*self.shared.random);
+        let args = (&*self.shared.view, queue, Slot::of(slot), note, &*self.shared.random);
         let read = |answer: &Bound<'_, PyAny>| Ok((*word::<PyDeparture>(answer)?.get()).into());
         self.depart.ask_with(view, rng, args, read).unwrap_or(Departure::Pass)
     }

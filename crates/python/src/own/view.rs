@@ -6,6 +6,8 @@ use super::words::{Packet, Slot};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use scoped_tls_hkt::{ReborrowMut, scoped_thread_local};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use switchbed_qdisc as qdisc;
 use switchbed_qdisc::QueueId;
 use switchbed_units::Bytes;
@@ -22,6 +24,30 @@ impl<'a, 'b: 'a> ReborrowMut<'a> for Dice<'b> {
 
 scoped_thread_local!(pub static VIEW: for<'a> qdisc::View<'a>);
 scoped_thread_local!(pub static mut DICE: for<'a> Dice<'a>);
+
+/// Numbers of hooks that have ended, on all threads.
+static ENDED: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    /// Number of this thread's hook, or of its next one.
+    static HOOK: Cell<u64> = Cell::new(ENDED.fetch_add(1, Relaxed));
+}
+
+/// Number of the hook under way: no other has it.
+pub(super) fn hook() -> u64 {
+    HOOK.get()
+}
+
+/// The hook returns: slots that it was given are no packets' from now on.
+pub(super) fn ended() {
+    HOOK.set(ENDED.fetch_add(1, Relaxed));
+}
+
+/// The packet's place, within the hook that was given the slot.
+pub(super) fn place(slot: &Slot) -> PyResult<qdisc::SlotId> {
+    // Its packet may have left since, and the place be another's.
+    if slot.hook == hook() { Ok(slot.id) } else { Err(over("slot")) }
+}
 
 fn over(what: &str) -> PyErr {
     PyRuntimeError::new_err(format!(
@@ -50,7 +76,7 @@ fn queue<T>(queue: QueueId, read: impl FnOnce(qdisc::View) -> T) -> PyResult<T> 
 }
 
 fn slot(id: qdisc::SlotId) -> Option<Slot> {
-    (!id.is_none()).then_some(Slot(id))
+    (!id.is_none()).then(|| Slot::of(id))
 }
 
 /// The same of a packet's place.
@@ -58,8 +84,8 @@ fn at<T>(
     slot: &Bound<'_, Slot>,
     read: impl FnOnce(qdisc::View, qdisc::SlotId) -> T,
 ) -> PyResult<T> {
-    let id = slot.get().0;
-    // Python may keep a slot longer than its packet is queued.
+    let id = place(slot.get())?;
+    // A hook may be given a slot whose packet has left by now.
     look(|view| match id.index() < view.arena.capacity() {
         true => Ok(read(view, id)),
         false => Err(PyValueError::new_err("this slot is no queued packet's")),
@@ -145,7 +171,7 @@ impl View {
     }
     /// The places of a queue's packets, from its head.
     fn slots(&self, queue: QueueId) -> PyResult<Vec<Slot>> {
-        self::queue(queue, |view| view.slots(queue).map(Slot).collect())
+        self::queue(queue, |view| view.slots(queue).map(Slot::of).collect())
     }
     /// The place that holds this byte of a queue, counted from its head; `None` beyond its end.
     fn slot_at_byte(&self, queue: QueueId, offset: u64) -> PyResult<Option<Slot>> {

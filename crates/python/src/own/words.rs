@@ -1,6 +1,8 @@
 //! The words that Python classes answer with: those of `switchbed_qdisc`, by the same names.
 
+use super::view::{hook, place};
 use pyo3::prelude::*;
+use std::hash::{Hash, Hasher};
 use switchbed_qdisc::hooks;
 use switchbed_qdisc::port::view;
 use switchbed_qdisc::{self as qdisc, SlotId};
@@ -55,10 +57,33 @@ impl From<qdisc::Note> for Note {
     }
 }
 
-/// Handle of a queued packet.
+/// Handle of a queued packet, for the hook that is given it. Slots of one place are equal whenever they were given.
 #[pyclass(frozen, eq, hash, module = "switchbed.prototype")]
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Slot(pub SlotId);
+#[derive(Clone, Copy)]
+pub(crate) struct Slot {
+    pub id: SlotId,
+    /// Number of the hook.
+    pub hook: u64,
+}
+
+impl Slot {
+    /// The handle of a packet for the hook under way.
+    pub(super) fn of(id: SlotId) -> Slot {
+        Slot { id, hook: hook() }
+    }
+}
+
+impl PartialEq for Slot {
+    fn eq(&self, other: &Slot) -> bool {
+        self.id == other.id
+    }
+}
+impl Eq for Slot {}
+impl Hash for Slot {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.id.hash(state);
+    }
+}
 
 /// Fields of a packet that a scheme may read.
 #[pyclass(frozen, eq, module = "switchbed.prototype")]
@@ -94,10 +119,10 @@ impl Packet {
     }
 }
 
-/// Answer of a buffer to an arrival.
+/// Answer of a buffer to an arrival, and the hook of the slot that it names.
 #[pyclass(frozen, module = "switchbed.prototype")]
 #[derive(Clone, Copy)]
-pub struct Admission(pub hooks::Admission);
+pub struct Admission(pub hooks::Admission, pub u64);
 
 #[pymethods]
 #[allow(non_snake_case)]
@@ -105,17 +130,18 @@ impl Admission {
     /// Store the packet in its queue.
     #[classattr]
     fn In() -> Self {
-        Admission(hooks::Admission::In)
+        Admission(hooks::Admission::In, 0)
     }
     /// Refuse it, for this reason.
     #[staticmethod]
     fn Out(why: &Bound<'_, DropReason>) -> Self {
-        Admission(hooks::Admission::Out((*why.get()).into()))
+        Admission(hooks::Admission::Out((*why.get()).into()), 0)
     }
     /// Drop that queued packet, then ask again.
     #[staticmethod]
-    fn PushOut(slot: &Bound<'_, Slot>) -> Self {
-        Admission(hooks::Admission::PushOut(slot.get().0))
+    fn PushOut(slot: &Bound<'_, Slot>) -> PyResult<Self> {
+        let id = place(slot.get())?;
+        Ok(Admission(hooks::Admission::PushOut(id), slot.get().hook))
     }
 }
 
