@@ -6,10 +6,11 @@ use std::collections::VecDeque;
 use switchbed_qdisc::classifier::ByClass;
 use switchbed_qdisc::hooks::{Nobody, Scheduler};
 use switchbed_qdisc::memory::Shared;
+use switchbed_qdisc::port::driver::{Driver, Wire};
 use switchbed_qdisc::schedulers::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
 use switchbed_qdisc::{
     Arena, Cx, Dequeued, Enqueued, FlowId, Outcome, Packet, Pool, Port, PortState, Qdisc, QueueId,
-    Seats,
+    Seats, SlotId,
 };
 use switchbed_units::random::NoRandom;
 use switchbed_units::{Bytes, Rate, Span, Time};
@@ -127,4 +128,55 @@ proptest! {
             check(discipline, &ops);
         }
     }
+}
+
+/// A line and what left by it.
+struct Line {
+    arena: Arena,
+    pool: Pool,
+    out: Outcome,
+    left: Vec<Time>,
+}
+
+impl Wire for Line {
+    fn cx(&mut self, now: Time) -> Cx<'_> {
+        let Line { arena, pool, out, .. } = self;
+        // Nothing is drawn here.
+        Cx { now, arena, pool, rng: Box::leak(Box::new(NoRandom)), out }
+    }
+    fn outcome(&mut self) -> &mut Outcome {
+        &mut self.out
+    }
+    fn sent(&mut self, _: SlotId, _: bool, now: Time, _: Time) {
+        self.left.push(now);
+    }
+    fn lost(&mut self, _: SlotId) {}
+    fn feedback(&mut self, _: SlotId, _: Time) {}
+    fn changed(&mut self, _: QueueId, _: Time, _: &PortState, _: Time) {}
+}
+
+#[test]
+fn a_port_that_is_replaced_on_a_line_that_is_down_sends_once_it_is_up() {
+    let port = || {
+        let state = PortState::new(Rate::from_gbps(10), &[Bytes::new(1_500)]);
+        let memory = Shared { limit: Bytes::MAX };
+        Box::new(Port::new(state, Seats::new(ByClass, memory, Nobody, Fifo, Nobody)))
+    };
+    let mut line = Line {
+        arena: Arena::new(),
+        pool: Pool::new(Bytes::MAX),
+        out: Outcome::default(),
+        left: Vec::new(),
+    };
+    let at = |us| Time::ZERO + Span::from_us(us);
+    let mut driver = Driver::new(port());
+    driver.set_up(false, at(1));
+    driver.replace(port(), at(2));
+    let slot = line.arena.alloc(Packet { len_bytes: 1_500, ..Packet::default() });
+    driver.store(slot, &mut line, at(2));
+    driver.settle(&mut line, at(9));
+    assert_eq!(line.left, []);
+    driver.set_up(true, at(10));
+    driver.settle(&mut line, at(20));
+    assert_eq!(line.left, [at(10)]);
 }

@@ -233,7 +233,9 @@ impl Driver {
     /// Puts another port in the place of this one, which is taken to be empty; a transmission under
     /// way keeps its end. The caller stores what was queued.
     pub fn replace(&mut self, port: Box<dyn Qdisc>, now: Time) {
-        (self.port, self.queued, self.wake) = (port, 0, now);
+        (self.port, self.queued) = (port, 0);
+        // A line that is down stays down.
+        self.wake = if self.up { now } else { Time::NEVER };
     }
 
     /// A settled port's peer pauses a queue of it, from a time on until another.
