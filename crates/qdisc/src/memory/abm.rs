@@ -73,16 +73,19 @@ impl Buffer for Abm {
         _: &mut dyn Random,
     ) -> Admission {
         let mut alpha = self.queues[usize::from(queue)].alpha;
-        if let Some((young, alpha_young)) = &mut self.young
-            && young.counts(view.now, packet)
+        if let Some((young, alpha_young)) = &self.young
+            && young.is_young(view.now, packet)
         {
             alpha = *alpha_young;
         }
         dynamic_threshold(view, queue, packet, self.effective(queue, alpha))
     }
 
-    fn stored(&mut self, view: &View, queue: QueueId, _: &Packet) {
+    fn stored(&mut self, view: &View, queue: QueueId, packet: &Packet) {
         self.place.note(view, queue);
+        if let Some((young, _)) = &mut self.young {
+            young.sent(view.now, packet);
+        }
     }
 
     fn removed(&mut self, view: &View, queue: QueueId, _: &Packet, _: DropReason) {

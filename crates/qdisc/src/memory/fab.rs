@@ -31,20 +31,26 @@ impl Young {
     }
 
     /// Whether an arrival's flow is one, the arrival counted.
-    pub(super) fn counts(&mut self, now: Time, packet: &Packet) -> bool {
+    pub(super) fn is_young(&self, now: Time, packet: &Packet) -> bool {
+        // Strictly under the limit: the packet that reaches it is the first of an old flow.
+        self.before(now, packet.flow) + u64::from(packet.len_bytes) < self.limit.get()
+    }
+
+    /// Bytes that a flow had sent by now since its last silence.
+    fn before(&self, now: Time, flow: FlowId) -> u64 {
+        let known = self.sent.get(&flow).filter(|(_, last)| now.since(*last) <= SILENCE);
+        known.map_or(0, |(sent, _)| *sent)
+    }
+
+    /// A packet was let in: its flow has sent it.
+    pub(super) fn sent(&mut self, now: Time, packet: &Packet) {
         // Only to bound the memory: a flow's own silence is checked below, at its next packet.
         if now >= self.sweep {
             self.sent.retain(|_, (_, last)| now.since(*last) <= SILENCE);
             self.sweep = now + SILENCE;
         }
-        let (sent, last) = self.sent.entry(packet.flow).or_insert((0, now));
-        if now.since(*last) > SILENCE {
-            *sent = 0;
-        }
-        *sent += u64::from(packet.len_bytes);
-        *last = now;
-        // Strictly under the limit: the packet that reaches it is the first of an old flow.
-        *sent < self.limit.get()
+        let sent = self.before(now, packet.flow) + u64::from(packet.len_bytes);
+        self.sent.insert(packet.flow, (sent, now));
     }
 }
 
@@ -67,9 +73,13 @@ impl<A: Alpha> Buffer for Fab<A> {
         packet: &Packet,
         _: &mut dyn Random,
     ) -> Admission {
-        let young = self.young.counts(view.now, packet);
+        let young = self.young.is_young(view.now, packet);
         let alpha = if young { self.alpha_young } else { self.alpha.of(queue) };
         dynamic_threshold(view, queue, packet, alpha)
+    }
+
+    fn stored(&mut self, view: &View, _: QueueId, packet: &Packet) {
+        self.young.sent(view.now, packet);
     }
 
     fn reads_pool(&self) -> bool {
@@ -87,9 +97,24 @@ mod tests {
         let mut young = Young::new(Bytes::new(22_500));
         let packet = Packet { len_bytes: 1500, ..Packet::default() };
         let at = |us: u64| Time::ZERO + Span::from_us(us);
-        let first = (0..20).take_while(|&n| young.counts(at(n), &packet)).count();
+        let mut stored = |us| {
+            let is = young.is_young(at(us), &packet);
+            young.sent(at(us), &packet);
+            is
+        };
+        let first = (0..20).take_while(|&us| stored(us)).count();
         assert_eq!(first, 14);
-        assert!(!young.counts(at(5_014), &packet));
-        assert!(young.counts(at(10_015), &packet));
+        assert!(!stored(5_014));
+        assert!(stored(10_015));
+    }
+
+    #[test]
+    fn refused_arrivals_make_no_flow_older() {
+        let mut young = Young::new(Bytes::new(3_000));
+        let packet = Packet { len_bytes: 1500, ..Packet::default() };
+        let now = Time::ZERO + Span::from_us(1);
+        assert!((0..9).all(|_| young.is_young(now, &packet)));
+        young.sent(now, &packet);
+        assert!(!young.is_young(now, &packet));
     }
 }
