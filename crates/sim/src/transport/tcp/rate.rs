@@ -88,8 +88,12 @@ fn us(span: Span) -> u64 {
 
 impl Deliveries {
     pub(super) fn new(config: &Config) -> Deliveries {
+        Deliveries::of(config.mss)
+    }
+
+    fn of(mss: u32) -> Deliveries {
         Deliveries {
-            mss: config.mss,
+            mss,
             out: VecDeque::new(),
             delivered: 0,
             delivered_at: Time::ZERO,
@@ -146,11 +150,18 @@ impl Deliveries {
         self.una = una;
     }
 
-    /// The bytes from `from` to `to` are SACKed, which they were not.
-    fn sacked(&mut self, from: u64, to: u64, now: Time) {
-        let mut nth = self.out.partition_point(|packet| packet.end <= from);
+    /// A block SACKs the bytes from `from` to `to`, of which those of `new` were not; a packet has arrived where it
+    /// covers all of it.
+    fn sacked(&mut self, (from, to): (u64, u64), new: (u64, u64), now: Time) {
+        let mut nth = self.out.partition_point(|packet| packet.end <= new.0);
+        let mut start = nth.checked_sub(1).map_or(self.una, |before| self.out[before].end);
         while let Some(packet) = self.out.get_mut(nth).filter(|packet| packet.end <= to) {
-            if !packet.sacked {
+            if start >= new.1 {
+                break;
+            }
+            let whole = start >= from;
+            start = packet.end;
+            if whole && !packet.sacked {
                 packet.sacked = true;
                 let packet = *packet;
                 if !packet.again {
@@ -315,14 +326,14 @@ impl Sender {
         let blocks = &mut blocks[ack.sacks as usize - ack.sack_blocks().len()..ack.sacks as usize];
         blocks.sort_unstable_by_key(|block| block.start);
         for block in blocks {
-            let mut at = (ack.offset + u64::from(block.start)).max(una);
-            let end = ack.offset + u64::from(block.end);
+            let begin = (ack.offset + u64::from(block.start)).max(una);
+            let (mut at, end) = (begin, ack.offset + u64::from(block.end));
             while at < end {
                 let (from, to) = sacked.map_or((at, end), |sacked| sacked.gap_from(at));
                 if from >= end {
                     break;
                 }
-                rates.sacked(from, to.min(end), now);
+                rates.sacked((begin, end), (from, to), now);
                 at = to;
             }
         }
@@ -390,5 +401,48 @@ impl Sender {
             Some(model) => model.ssthresh.map(f64::from),
             None => Some(self.ssthresh()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three packets of 1,000 bytes are out; a block SACKs bytes, of which these are new.
+    fn arrived(blocks: &[((u64, u64), (u64, u64))]) -> (u32, Vec<bool>) {
+        let mut rates = Deliveries::of(1_000);
+        for nth in 1..=3 {
+            rates.out.push_back(Departed {
+                end: 1_000 * nth,
+                at: Time::ZERO,
+                first_at: Time::ZERO,
+                delivered: 0,
+                delivered_at: Time::ZERO,
+                app_limited: false,
+                in_flight: 0,
+                lost: 0,
+                again: false,
+                sacked: false,
+            });
+        }
+        for &(block, new) in blocks {
+            rates.sacked(block, new, Time::from_ps(1));
+        }
+        (rates.newly, rates.out.iter().map(|packet| packet.sacked).collect())
+    }
+
+    #[test]
+    fn a_block_over_a_part_of_a_packet_delivers_nothing() {
+        // The end of a packet, its beginning, and the middle; then one in whole beside a part.
+        for block in [(1_400, 2_000), (1_000, 1_999), (1_200, 1_300), (500, 1_999)] {
+            assert_eq!(arrived(&[(block, block)]), (0, vec![false; 3]), "{block:?}");
+        }
+        assert_eq!(arrived(&[((500, 2_000), (500, 2_000))]), (1, vec![false, true, false]));
+        // A later block over all of it does, though a part was SACKed before.
+        let blocks = [((1_400, 2_000), (1_400, 2_000)), ((1_000, 3_000), (1_000, 1_400))];
+        assert_eq!(arrived(&blocks), (1, vec![false, true, false]));
+        let last = ((1_000, 3_000), (2_000, 3_000));
+        assert_eq!(arrived(&[blocks[0], blocks[1], last]), (2, vec![false, true, true]));
+        assert_eq!(arrived(&[((0, 3_000), (0, 3_000))]), (3, vec![true; 3]));
     }
 }
