@@ -183,15 +183,15 @@ class Setup:
 
 
 def bare(values: Mapping[str, Any], varies: tuple[str, ...] = ()) -> dict[str, Any]:
-    """A scenario without its hosts, but for what its figure `varies` of them. Of `[[host]]` that are
-    the entries that name hosts: the set-up has all others."""
+    """A scenario without its hosts, but for what its figure `varies` of them. Of `[[host]]` these
+    are the entries that name hosts: the set-up has all others."""
     kept = {name: section for name, section in values.items() if name not in SECTIONS}
     for name in SECTIONS:
         given = values.get(name, {})
         if isinstance(given, list):
             if name not in varies:
                 raise Mistake(
-                    f'[[{name}]]: hosts differ, which a set-up would leave out: varies = ["{name}"] '
+                    f'[[{name}]]: hosts differ, which a set-up leaves out: varies = ["{name}"] '
                     "keeps those that an entry names"
                 )
             named = [each for each in given if each.keys() & {"hosts", "share"}]
