@@ -18,8 +18,13 @@ from evidence.bench.memory import FLOWS, LEAN, MB, SCENARIO
 from switchbed.directory import machine
 
 RESULTS = Path(__file__).parent / "results" / "connections.json"
-TRANSPORTS = ("dctcp", "cubic", "reno", "udp", "roce", "dcqcn", "timely", "hpcc", "swift")
+TRANSPORTS = (
+    *("dctcp", "cubic", "reno", "udp", "roce", "dcqcn", "timely", "hpcc", "swift"),
+    *("bbr", "bbr3", "nscc", "rccc"),
+)
 NUMBERS = (1_000, 10_000, 100_000, 1_000_000)
+LARGE = ("bbr", "bbr3")
+"""Transports whose largest number does not fit: it is left out."""
 SENDERS = 8
 PAIR = """
 [[traffic]]
@@ -136,6 +141,8 @@ def main() -> int:
     rows = []
     for flows in numbers:
         for transport in TRANSPORTS:
+            if transport in LARGE and flows > NUMBERS[-2]:
+                continue
             rows.append(measure(transport, flows))
             print(line(rows[-1]), flush=True)
     if numbers == list(NUMBERS):

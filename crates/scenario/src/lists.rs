@@ -40,6 +40,7 @@ pub(crate) fn check<'a>(
                     messages: program.flows(),
                     operations: u64::from(program.operations()).saturating_sub(2 * program.flows()),
                     connections: program.connections.into(),
+                    at_once: program.at_once(),
                     ..Listed::default()
                 };
                 add(listed, held);
@@ -113,5 +114,6 @@ fn add(listed: &mut Listed, held: Listed) {
     listed.messages += held.messages;
     listed.operations += held.operations;
     listed.connections += held.connections;
+    listed.at_once += held.at_once;
     listed.last_s = listed.last_s.max(held.last_s);
 }

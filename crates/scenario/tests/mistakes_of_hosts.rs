@@ -39,6 +39,8 @@ hosts = "0-3" ->
     26: host.1 names no hosts: write hosts or share; one entry is for all others, and it is there already
 hosts = "0-3" -> share = 0.01
     27: host.1.share is 0.01: of 9 hosts it is none: write 0.056 or more
+hosts = "0-3" -> hosts = "0-3"\nlabel = " "
+    28: host.1.label is " ": results name hosts by it: write a name
 hosts = "0-3" -> share = 1.5
     27: host.1.share is 1.5: it must be from 0 to 1
 hosts = "0-3" -> hosts = "0-3"\nmtu = "9000B"

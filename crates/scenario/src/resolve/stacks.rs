@@ -54,7 +54,11 @@ pub(crate) fn written<'a>(origin: &Origin, root: &'a Table) -> Result<Written<'a
                                hosts or share, or [transport]";
                     return Err(section.refuse(key!(transport), why));
                 }
-                found.label = section.maybe(key!(label))?;
+                found.label = section.maybe::<String>(key!(label))?;
+                if found.label.as_deref().is_some_and(|label| label.trim().is_empty()) {
+                    let why = "results name hosts by it: write a name";
+                    return Err(section.refuse(key!(label), why));
+                }
                 found.usual = Some(only(item, |key| !is_own(key)));
             }
             _ => found.others.push((path(nth), nth, item)),
@@ -163,6 +167,9 @@ impl Context<'_> {
         let mut overrides = keys(&under)?.overrides(Host::KEY.profile)?;
         overrides.extend(changed);
         let label: Option<String> = section.maybe(key!(label))?;
+        if label.as_deref().is_some_and(|label| label.trim().is_empty()) {
+            return Err(section.refuse(key!(label), "results name hosts by it: write a name"));
+        }
         let origin = HostsOf {
             label: String::new(),
             hosts: 0,

@@ -76,6 +76,8 @@ pub struct Listed {
     pub operations: u64,
     /// See `messages`.
     pub connections: u64,
+    /// Messages of schedules that are under way at most.
+    pub at_once: u64,
 }
 
 impl List {

@@ -18,7 +18,7 @@ use switchbed_units::Span;
 
 /// Bytes that every run takes: pages of the program that it is the first to touch, its thread's memory, the ring of
 /// events, tables without rows.
-const RUN_BYTES: u64 = 900_000;
+const RUN_BYTES: u64 = 2_900_000;
 /// A flow's record, its row, and its part in the percentiles; with TCP most rows have a word for what was waited for.
 const FLOW_BYTES: u64 = 305;
 const TCP_FLOW_BYTES: u64 = 330;
@@ -34,6 +34,11 @@ const TCP_BYTES: u64 = 1_870;
 const DATAGRAM_BYTES: u64 = 1_365;
 const PAIR_BYTES: u64 = 1_900;
 const INT_PAIR_BYTES: u64 = 2_015;
+/// Delivery rates and the model of a control that steers by one, more than another TCP connection.
+const MODEL_BYTES: u64 = 1_520;
+/// A queue pair whose packets may arrive in any order, more than another; and its packets' states, once it has sent some.
+const SPRAY_BYTES: u64 = 300;
+const SPRAYED_BYTES: u64 = 1_100;
 /// A TCP connection whose first window waits in its card, more than another.
 const WAITING_BYTES: u64 = 380;
 /// A collective's message with its operations, and what its ideal time goes by; and programs as such.
@@ -43,6 +48,11 @@ const PROGRAMS_BYTES: u64 = 1_600_000;
 /// they take the memory that reading the schedule has given back.
 const SCHEDULED_BYTES: u64 = 40;
 const OPERATION_BYTES: u64 = 40;
+/// Such a message while it is under way, and a TCP connection of a schedule, more than another: flows that wait there.
+const UNDER_WAY_BYTES: u64 = 450;
+const QUEUED_BYTES: u64 = 1_300;
+/// Bytes of schedules however small they are.
+const SCHEDULES_BYTES: u64 = 800_000;
 /// Packets that a card takes: Linux's `fq`, and others of what waits for a line that is down or paused.
 const CARD_PACKETS: f64 = 10_000.0;
 /// A sample of a queue and its row in `series`.
@@ -137,10 +147,18 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
     let parts = parts.chain([("endless flows", endless(&sources), ENDLESS_BYTES)]);
     let connections = connections.into_iter();
     let parts = parts.chain(connections.map(|(each, count)| ("connections", count, each)));
-    let messages = sum(|source| source.messages);
+    let waits = |(source, tcp): &(&Expected, &Option<&Transport>)| {
+        source.scheduled.0 > 0.0 && tcp.is_some()
+    };
+    let queued = sources.iter().zip(&tcps).filter(waits).map(|(of, _)| of.connections).sum();
+    let (messages, scheduled) = (sum(|source| source.messages), sum(|source| source.scheduled.0));
     let parts = parts.chain([
         ("programs", f64::from(u8::from(messages > 0.0)), PROGRAMS_BYTES),
         ("messages of programs", messages, MESSAGE_BYTES),
+        ("schedules", f64::from(u8::from(scheduled > 0.0)), SCHEDULES_BYTES),
+        ("connections of schedules", queued, QUEUED_BYTES),
+        ("messages under way", sum(|source| source.under_way), UNDER_WAY_BYTES),
+        ("sprayed connections", sprayed(scenario, &protocols, &sources, lasts), SPRAYED_BYTES),
         ("messages of schedules", sum(|source| source.scheduled.0), SCHEDULED_BYTES),
         ("operations of schedules", sum(|source| source.scheduled.1), OPERATION_BYTES),
         ("windows in cards", windows.map(|(source, _)| source.together).sum(), WAITING_BYTES),
@@ -170,7 +188,9 @@ fn by_size(each: impl Iterator<Item = (u64, f64)>) -> BTreeMap<u64, f64> {
 fn connection(protocol: &Protocol) -> u64 {
     match (protocol.queue_pairs(), protocol.tcp()) {
         (Some(roce), _) if roce.control.about().int => INT_PAIR_BYTES,
+        (Some(roce), _) if roce.control.about().unordered() => PAIR_BYTES + SPRAY_BYTES,
         (Some(_), _) => PAIR_BYTES,
+        (_, Some(tcp)) if tcp.control.about().model => TCP_BYTES + MODEL_BYTES,
         (_, Some(_)) => TCP_BYTES,
         _ => DATAGRAM_BYTES,
     }
@@ -191,6 +211,18 @@ fn held_up(scenario: &Scenario, protocols: &Protocols) -> f64 {
         Some(_) => events as f64 * CARD_PACKETS,
         None => 0.0,
     }
+}
+
+/// Connections whose packets may arrive in any order that have sent one: no more than their receivers' lines bring.
+fn sprayed(scenario: &Scenario, protocols: &Protocols, sources: &[Expected], lasts_s: f64) -> f64 {
+    let line = scenario.topology.host_rates().most().as_bps() as f64 / 8.0;
+    let packets = lasts_s * line / scenario.host.mtu().as_f64();
+    let unordered = |protocol: &Protocol| {
+        protocol.queue_pairs().is_some_and(|roce| roce.control.about().unordered())
+    };
+    let sprays = |entry: usize| protocols.of_entry(entry as u32).any(unordered);
+    let all = sources.iter().enumerate().filter(|(entry, _)| sprays(*entry));
+    all.map(|(_, source)| source.together.min(packets * source.receivers.max(1.0))).sum()
 }
 
 /// Flows that start together and never end.
