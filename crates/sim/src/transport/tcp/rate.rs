@@ -408,8 +408,11 @@ impl Sender {
 mod tests {
     use super::*;
 
+    /// Bytes of the stream: the first, and the one behind the last.
+    type Bytes = (u64, u64);
+
     /// Three packets of 1,000 bytes are out; a block SACKs bytes, of which these are new.
-    fn arrived(blocks: &[((u64, u64), (u64, u64))]) -> (u32, Vec<bool>) {
+    fn arrived(blocks: &[(Bytes, Bytes)]) -> (u32, Vec<bool>) {
         let mut rates = Deliveries::of(1_000);
         for nth in 1..=3 {
             rates.out.push_back(Departed {
