@@ -45,7 +45,7 @@ pub(super) fn ended() {
 
 /// The packet's place, within the hook that was given the slot.
 pub(super) fn place(slot: &Slot) -> PyResult<qdisc::SlotId> {
-    // Its packet may have left since, and the place be another's.
+    // The packet may have left since, and the place be another's.
     if slot.hook == hook() { Ok(slot.id) } else { Err(over("slot")) }
 }
 

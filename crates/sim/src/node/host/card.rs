@@ -47,8 +47,8 @@ pub(crate) struct Card {
     /// Groups whose next packet is due later.
     later: BinaryHeap<Reverse<(Time, GroupId)>>,
     groups: Vec<Group>,
-    /// It asks every connection for its packets: one of them sends datagrams or has a queue pair, whose
-    /// packets nothing else would pace.
+    /// Every connection is asked for its packets: one of them sends datagrams or has a queue pair, which nothing
+    /// else would pace.
     pub(crate) asks_all: bool,
     /// Groups whose connection is closed.
     idle: Vec<GroupId>,
