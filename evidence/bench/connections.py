@@ -1,5 +1,6 @@
 """`python -m evidence.bench.connections [FLOWS…]`: what runs of every transport take beside their
-forecast: flows that are all open at once, and flows that come one after another. Each run is a
+forecast: flows that are all open at once, and flows that come one after another; and messages of a
+GOAL file, all under way at once or one after another. Each run is a
 process; what a run takes is the rise of the process's peak while it runs, and the process's own
 memory before it is part of both sums. Fails where a forecast is below, or over a tenth above.
 With the numbers of NUMBERS it writes results/connections.json, of which docs/performance.md has a
@@ -18,14 +19,22 @@ from evidence.bench.memory import FLOWS, LEAN, MB, SCENARIO
 from switchbed.directory import machine
 
 RESULTS = Path(__file__).parent / "results" / "connections.json"
+GOAL = "goal"
+"""Messages of a schedule, over DCTCP."""
 TRANSPORTS = (
     *("dctcp", "cubic", "reno", "udp", "roce", "dcqcn", "timely", "hpcc", "swift"),
     *("bbr", "bbr3", "nscc", "rccc"),
+    GOAL,
 )
 NUMBERS = (1_000, 10_000, 100_000, 1_000_000)
-LARGE = ("bbr", "bbr3")
+LARGE = ("bbr", "bbr3", GOAL)
 """Transports whose largest number does not fit: it is left out."""
 SENDERS = 8
+SCHEDULE = """
+[[traffic]]
+kind = "goal"
+file = "schedule.goal"
+"""
 PAIR = """
 [[traffic]]
 kind = "long-lived"
@@ -78,10 +87,27 @@ def pairs(flows: int) -> str:
     return "".join(lines) + f'[run]\nuntil = "{max(1, flows // FLOWS_A_MS)}ms"\n'
 
 
-def taken(traffic: str, *sets: str) -> dict[str, int]:
+def schedule(messages: int, *, in_turn: bool) -> str:
+    """A GOAL file of messages of 2,000 bytes, eight pairs of ranks, all at once or in turn."""
+    each = messages // SENDERS
+    lines = [f"num_ranks {2 * SENDERS}"]
+    for rank in range(2 * SENDERS):
+        to = rank + SENDERS
+        lines.append(f"rank {rank} {{")
+        for nth in range(each):
+            verb = f"send 2000b to {to}" if rank < SENDERS else f"recv 2000b from {rank - SENDERS}"
+            lines.append(f"o{nth}: {verb} tag {nth}")
+            if in_turn and nth:
+                lines.append(f"o{nth} requires o{nth - 1}")
+        lines.append("}")
+    return "\n".join(lines) + "\n"
+
+
+def taken(traffic: str, *sets: str, goal: str = "") -> dict[str, int]:
     """Bytes before a run, those that it took, and those that were forecast for it."""
     with tempfile.TemporaryDirectory() as folder:
         scenario = Path(folder) / "scenario.toml"
+        (Path(folder) / "schedule.goal").write_text(goal)
         scenario.write_text(SCENARIO + traffic)
         command = [sys.executable, "-c", RUN, str(scenario), LEAN, *sets]
         done = subprocess.run(command, capture_output=True, check=True, text=True)
@@ -90,7 +116,11 @@ def taken(traffic: str, *sets: str) -> dict[str, int]:
 
 
 def measure(transport: str, flows: int) -> dict[str, Any]:
-    """Both runs of a transport."""
+    """Both runs of a transport; of `goal` those of a schedule over DCTCP."""
+    if transport == GOAL:
+        runs = (schedule(flows, in_turn=in_turn) for in_turn in (False, True))
+        at_once, in_turn = (taken(SCHEDULE, goal=goal) for goal in runs)
+        return {"transport": GOAL, "flows": flows, "at_once": at_once, "in_turn": in_turn}
     kind = f"transport.kind={transport}"
     return {
         "transport": transport,
