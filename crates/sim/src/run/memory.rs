@@ -44,12 +44,11 @@ const WAITING_BYTES: u64 = 380;
 /// A collective's message with its operations, and what its ideal time goes by; and programs as such.
 const MESSAGE_BYTES: u64 = 520;
 const PROGRAMS_BYTES: u64 = 1_600_000;
-/// A message of a schedule with both its operations, less than another flow: when flows end, they take the memory that
-/// reading the schedule has given back. And another operation of one.
-const LESS_BYTES: u64 = 40;
+/// An operation of a schedule besides a message's two, which are in the flow's bytes: when flows end, they take the
+/// memory that reading the schedule has given back.
 const OPERATION_BYTES: u64 = 40;
 /// Such a message while it is under way, and a TCP connection of a schedule, more than another: flows that wait there.
-const UNDER_WAY_BYTES: u64 = 530;
+const UNDER_WAY_BYTES: u64 = 490;
 const QUEUED_BYTES: u64 = 1_300;
 /// Bytes of schedules however small they are.
 const SCHEDULES_BYTES: u64 = 800_000;
@@ -126,12 +125,11 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
     let packets = in_network(scenario, &protocols, &sources)
         + most(scenario.host.each().map(|host| in_cards(scenario, host, &tcps, &sources, lasts)))
         + held_up(scenario, &protocols);
-    let each_flow = |of: &Expected, tcp: &Option<&Transport>| {
-        let less = if of.scheduled.0 > 0.0 { LESS_BYTES } else { 0 };
-        if tcp.is_some() { TCP_FLOW_BYTES - less } else { FLOW_BYTES - less }
+    let each_flow = |tcp: &Option<&Transport>| match tcp {
+        Some(_) => TCP_FLOW_BYTES,
+        None => FLOW_BYTES,
     };
-    let flows_of =
-        by_size(sources.iter().zip(&tcps).map(|(of, tcp)| (each_flow(of, tcp), of.flows)));
+    let flows_of = by_size(sources.iter().zip(&tcps).map(|(of, tcp)| (each_flow(tcp), of.flows)));
     let each_connection =
         |entry: usize| protocols.of_entry(entry as u32).map(connection).max().unwrap_or(0);
     let connections = sources.iter().enumerate();
