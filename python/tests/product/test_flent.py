@@ -18,7 +18,7 @@ FIELDS = {"version", "metadata", "x_values", "results", "raw_values"}
 
 
 def checked(found: dict[str, Any]) -> dict[str, Any]:
-    """What any data file must have: flent refuses one without."""
+    """Keys without which flent refuses a data file."""
     assert set(found) == FIELDS
     assert found["version"] == 4
     assert {"NAME", "TITLE", "TIME", "T0", "STEP_SIZE", "LENGTH"} <= set(found["metadata"])

@@ -91,7 +91,7 @@ def test_shares_of_deployment_are_compared(switchbed: Program, mixed: Path, tmp_
 
 
 def test_commands_take_hosts_that_differ(switchbed: Program, mixed: Path, tmp_path: Path) -> None:
-    """What reads a scenario's hosts: exports, the API, the report, files of others."""
+    """Readers of a scenario's hosts: exports, the API, the report, files of others."""
     switchbed("export", "tc", mixed, "--out", "mixed.sh")
     assert "limit 1000000" in (tmp_path / "mixed.sh").read_text()
     switchbed("run", mixed, "--out", "out")

@@ -1,5 +1,5 @@
-"""What is public, as `public.txt` lists it: names of the packages `switchbed`, its `prototype`,
-`stats` and `theory` with their parameters, and commands with their options.
+"""Public names are those of `public.txt`: of the packages `switchbed`, its `prototype`, `stats` and
+`theory` with their parameters, and commands with their options.
 
 A change is made here too, and goes into the CHANGELOG: `SWITCHBED_ACCEPT_PUBLIC=1` writes the list
 anew."""

@@ -17,7 +17,7 @@ params! {
     }
 }
 
-/// What the crate adds to Switchbed's schemes.
+/// Schemes that the crate adds to Switchbed's.
 pub static SCHEMES: &[SchemeInfo] = &[SchemeInfo::of::<Waiting>()];
 
 /// The scheme.
