@@ -15,9 +15,13 @@ from needs import pytest_runtest_protocol, pytest_runtest_setup, pytest_sessionf
 
 __all__ = ["pytest_runtest_protocol", "pytest_runtest_setup", "pytest_sessionfinish"]
 
-if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-    # Begun in a shell's background, where what is begun here would ignore Ctrl-C as well.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+for number, usual in (
+    (signal.SIGINT, signal.default_int_handler),
+    (signal.SIGHUP, signal.SIG_DFL),
+):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        # Begun in a shell's background, or by nohup: programs begun here would ignore it as well.
+        signal.signal(number, usual)
 
 WHOLE = "SWITCHBED_WHOLE" in os.environ
 """Whether tests of many inputs take all of them, as in `make validate`."""
