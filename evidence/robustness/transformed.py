@@ -197,6 +197,8 @@ UNWRITTEN: dict[str, dict[str, str]] = {
     },
 }
 """DCQCN's defaults, which a resolved scenario does not write, by the variant."""
+TIMED = ("bbr", "bbr3", "nscc", "rccc", "nscc-rccc")
+"""Transports with seconds of their own: BBR's probes, htsim's reference RTT and its timeout's."""
 SILENCE_S = 5e-3
 """FAB's and ABM's: a flow that was silent for so long is new again."""
 
@@ -204,8 +206,7 @@ SILENCE_S = 5e-3
 def has_seconds(case: Case, simulated_s: object) -> bool:
     """Whether a rule's own time, which no key scales, is within the run."""
     assert isinstance(simulated_s, float)
-    if case.get("transport") in ("bbr", "bbr3"):
-        # BBR has rates of whole microseconds; its gains and probes have seconds.
+    if case.get("transport") in TIMED:
         return True
     return case.get("memory") == "fab" and simulated_s > SILENCE_S / 2
 
