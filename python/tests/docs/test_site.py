@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from test_documents import check_commands_in_text
+from pygments.lexers import find_lexer_class_by_name
+from test_documents import FENCE, check_commands_in_text
 
 import switchbed
 from evidence import site as parts
@@ -67,6 +68,13 @@ def test_the_site_builds_without_warnings(source: Path, tmp_path: Path) -> None:
                 f'id="switchbed.{name}"' in reference
                 or f'id="module-switchbed.{name}"' in reference
             ), name
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.stem)
+def test_every_blocks_language_is_known_to_the_site(page: Path) -> None:
+    for language in {language for language, _ in FENCE.findall(page.read_text())}:
+        if language and language != "none" and not language.startswith("{"):
+            assert find_lexer_class_by_name(language)
 
 
 def test_every_generated_part_is_in_its_page(source: Path) -> None:
