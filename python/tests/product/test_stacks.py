@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from conftest import Program
 
+import switchbed as sb
 from switchbed.result import Result
 
 MIXED = """
@@ -116,3 +117,30 @@ def test_packets_of_several_sizes_have_no_form_in_packets(switchbed: Program, mi
     refused = switchbed("fct", "out", "--form", "mq-ecn", code=2)
     assert "several mss here: 500 and 1448" in refused.stderr
     switchbed("fct", "out", "--form", "hpcc", "--to", "fct.txt")
+
+
+LOSING = """
+topology = { kind = "star", hosts = 9, rate = "10Gbps", delay = "10us" }
+switch = { queues = 1, buffer = "200KB" }
+scheme = { name = "per-queue", params = { threshold = "65pkt" } }
+transport.kind = "dctcp"
+[[traffic]]
+kind = "request-response"
+from = "0-7"
+to = 8
+load = 0.9
+flows = 1000
+sizes = "web-search"
+"""
+
+
+@pytest.mark.parametrize("seed", [4, 5])
+def test_without_reordering_no_repair_is_taken_back(tmp_path: Path, seed: int) -> None:
+    file = tmp_path / "losing.toml"
+    file.write_text(LOSING)
+    runs = [
+        sb.Scenario.from_file(file).with_({"run.seed": seed, "transport.undo": undo}).run()
+        for undo in (True, False)
+    ]
+    assert runs[0].summary()["drops"] > 100
+    assert runs[0].flows.equals(runs[1].flows)

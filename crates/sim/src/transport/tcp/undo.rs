@@ -39,6 +39,12 @@ pub(super) struct Undo {
 }
 
 impl Undo {
+    /// When the first retransmission was sent, as a repair begins: an ACK of one that is still out, of the
+    /// repair before, is no sign that nothing was lost (`tcp_retrans_stamp_cleanup`).
+    fn first_again(before: Option<&Undo>, still_out: bool) -> Time {
+        before.filter(|_| still_out).map_or(Time::NEVER, |undo| undo.first)
+    }
+
     /// Whether an ACK of new data with this stamp is of data that was merely late.
     fn late(&self, stamp: Time) -> bool {
         let tick = |at: Time| at.as_ps() / TICK.as_ps();
@@ -60,12 +66,13 @@ impl Sender {
         let una = self.una;
         let Some(extras) = self.extras.as_mut().filter(|_| config.undo) else { return };
         let out = extras.log.fates().retransmitted;
+        let again = out > 0 || extras.log.first().is_some_and(|first| first.again);
         let probe = u32::from(extras.probe.is_some_and(|probe| probe.again));
         let (cwnd, ssthresh) = cut.unwrap_or((0.0, 0.0));
         extras.undo = Some(Box::new(Undo {
             marker: Some(una),
             again: Some(out + probe).filter(|&again| again > 0),
-            first: Time::NEVER,
+            first: Undo::first_again(extras.undo.as_deref(), again),
             cwnd,
             ssthresh,
             watching: false,
@@ -224,5 +231,28 @@ impl Sender {
         }
         self.watch_timeout(false);
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retransmissions_of_the_repair_before_are_not_late() {
+        let at = |us| Time::ZERO + Span::from_us(us);
+        let (marker, cwnd, ssthresh) = (Some(0), 10.0, 10.0);
+        let (watching, new_first) = (false, false);
+        let before =
+            Undo { marker, again: Some(1), first: at(1_500), cwnd, ssthresh, watching, new_first };
+        // One that was sent at 1.9 ms is still out as the next repair begins at 3.5 ms: its ACK echoes the
+        // tick 1, as that of the first retransmission does.
+        let first = Undo::first_again(Some(&before), true);
+        assert!(!Undo { first, ..before }.late(at(1_900)));
+        // An ACK of what was sent before all of them is late.
+        assert!(Undo { first, ..before }.late(at(900)));
+        // None is out any more.
+        assert_eq!(Undo::first_again(Some(&before), false), Time::NEVER);
+        assert_eq!(Undo::first_again(None, true), Time::NEVER);
     }
 }
