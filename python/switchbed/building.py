@@ -87,7 +87,7 @@ def build(folder: Path, source: Path | None, *, dev: bool) -> Path:
     tree = source_tree(source)
     command = _maturin()
     if shutil.which("cargo") is None:
-        raise Mistake("switchbed build needs cargo, Rust's builder: https://rustup.rs has it")
+        raise Mistake("switchbed build needs cargo: install Rust")
     folder = folder.resolve()
     place = folder / "target/wheel"
     package = f"switchbed_scheme_{name.replace('-', '_')}"
