@@ -1,6 +1,7 @@
 """Result directories: what is in them, that they are whole, and never overwritten by mistake."""
 
 import base64
+import contextlib
 import json
 import os
 import re
@@ -14,6 +15,7 @@ import pytest
 from conftest import SLOW, Program
 
 from switchbed import Plan, Progress, plans
+from switchbed.directory import SIGN
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -137,30 +139,34 @@ def test_what_killed_runs_left_is_removed_and_nothing_else(
 
     def running(*more: str) -> tuple[subprocess.Popen[bytes], str]:
         before = left()
-        process = subprocess.Popen([*arguments, *SLOW, *more], cwd=tmp_path)
-        while not (draft := left() - before) and process.poll() is None:
+        process = started.enter_context(subprocess.Popen([*arguments, *SLOW, *more], cwd=tmp_path))
+        started.callback(process.kill)
+        # A draft without its sign may be a user's directory: it is left alone.
+        while not (draft := left() - before) or not (tmp_path / min(draft) / SIGN).exists():
+            assert process.poll() is None
             time.sleep(0.01)
         return process, draft.pop()
 
-    killed, draft = running()
-    killed.kill()
-    killed.wait()
-    assert left() == {draft}
-    # Others' names are left alone, and so is the draft of a run that goes on.
-    alike = [".out.x.partial", ".other.1.partial", ".out.1.partial.tex"]
-    # As is one that its process has not locked yet.
-    early = f".out.{os.getpid()}.partial"
-    (tmp_path / early).mkdir()
-    for name in alike:
-        (tmp_path / name).mkdir()
-    goes_on, draft = running("--force")
-    goes_on.send_signal(signal.SIGSTOP)
-    switchbed("run", single, "--out", "out")
-    assert left() == {draft, early}
-    goes_on.send_signal(signal.SIGCONT)
-    assert goes_on.wait() == 0
-    assert left() == {early}
-    assert all((tmp_path / name).exists() for name in alike)
+    with contextlib.ExitStack() as started:
+        killed, draft = running()
+        killed.kill()
+        killed.wait()
+        assert left() == {draft}
+        # Others' names are left alone, and so is the draft of a run that goes on.
+        alike = [".out.x.partial", ".other.1.partial", ".out.1.partial.tex"]
+        # As is one that its process has not locked yet.
+        early = f".out.{os.getpid()}.partial"
+        (tmp_path / early).mkdir()
+        for name in alike:
+            (tmp_path / name).mkdir()
+        goes_on, draft = running("--force")
+        goes_on.send_signal(signal.SIGSTOP)
+        switchbed("run", single, "--out", "out")
+        assert left() == {draft, early}
+        goes_on.send_signal(signal.SIGCONT)
+        assert goes_on.wait() == 0
+        assert left() == {early}
+        assert all((tmp_path / name).exists() for name in alike)
 
 
 def test_force_does_not_replace_what_is_not_ours(
