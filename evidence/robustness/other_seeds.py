@@ -14,7 +14,7 @@ from pathlib import Path
 from switchbed.meter import Silent
 from switchbed.store import Store
 from switchbed_papers.reproduce import experiment as experiments
-from switchbed_papers.reproduce import measures, page
+from switchbed_papers.reproduce import measures, page, price
 from switchbed_papers.reproduce.claims import Claim, Paper, papers
 from switchbed_papers.reproduce.rows import Rows
 from switchbed_papers.reproduce.verdict import judge
@@ -46,9 +46,9 @@ def main(arguments: list[str]) -> int:
     for paper in papers().values():
         committed = page.committed(paper)
         for experiment in paper.experiments.values():
-            if experiment.core_minutes > minutes:
-                continue
             needed = experiments.jobs(paper, experiment, experiment.full, first_seed)
+            if price.missing(paper, experiment, needed, store) > 60 * minutes:
+                continue
             experiments.run(paper, experiment, needed, store, Silent())
             rows = experiments.rows(needed, store)
             for claim in paper.claims.values():

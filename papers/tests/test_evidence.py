@@ -53,15 +53,15 @@ def affordable() -> list[Kept]:
         for reading, rows in evidence.read(paper, experiment).items()
         for row in rows
         if row.setup and reading in experiment.setup.readings and reading not in OTHER_HOSTS
-        if row.build not in OTHER_RESULTS and row.wall_s <= AFFORDABLE_S
+        if row.build not in OTHER_RESULTS and row.core_s <= AFFORDABLE_S
     ]
 
 
 def cheapest() -> list[Kept]:
     """The cheapest row of each experiment: of two that took as long, by the scenario's digest."""
     found: dict[tuple[str, str], Kept] = {}
-    for kept in sorted(affordable(), key=lambda kept: (kept.row.wall_s, kept.row.scenario)):
-        if kept.row.wall_s <= QUICK_S:
+    for kept in sorted(affordable(), key=lambda kept: (kept.row.core_s, kept.row.scenario)):
+        if kept.row.core_s <= QUICK_S:
             found.setdefault((kept.paper.name, kept.experiment.id), kept)
     return list(found.values())
 

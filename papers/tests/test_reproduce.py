@@ -387,7 +387,6 @@ setup = "testbed"
 scenario = "one.toml"
 quick.seeds = 2
 full.sets = ["flows=400"]
-core_minutes = 1
 [claim."own.one.lower"]
 experiment = "one"
 meaning = "marking keeps queues short"

@@ -8,7 +8,7 @@ import pytest
 
 from switchbed.meter import Silent
 from switchbed.store import Store
-from switchbed_papers.reproduce import claims, search
+from switchbed_papers.reproduce import claims, evidence, price, search
 from switchbed_papers.reproduce.search import Search, Searched, Tried
 
 EECN = claims.papers()["eecn"]
@@ -79,13 +79,14 @@ def test_a_search_is_kept_and_one_of_another_grid_is_not_read(
 
 def test_the_price_follows_grid_seeds_and_scale() -> None:
     experiment = EECN.experiments["fig9"]
-    at = search.price(EECN, experiment)
-    a_seed_s = 60 * experiment.core_minutes / experiment.full.seeds
-    assert at == pytest.approx(a_seed_s * experiment.search.seeds * len(search.grid(experiment)))
+    at = price.search(EECN, experiment, 4)
+    (judging, *_) = evidence.read(EECN, experiment).values()
+    a_seed_s = sum(row.core_s for row in judging) / experiment.full.seeds
+    assert at == pytest.approx(a_seed_s * experiment.search.seeds * 4)
     once = replace(experiment, search=replace(experiment.search, seeds=1))
-    assert search.price(EECN, once) == pytest.approx(at / 2)
+    assert price.search(EECN, once, 4) == pytest.approx(at / 2)
     total = sum(
-        search.price(paper, each)
+        price.search(paper, each, len(search.grid(each)))
         for paper in claims.papers().values()
         for each in paper.experiments.values()
     )

@@ -53,9 +53,6 @@ class Experiment:
     """Under readings that do not judge: at fewer points where that saves hours."""
     search: Scale
     """Of the joint search: fewer seeds, and only the points that claims are about."""
-    core_minutes: float
-    """Rough cost of the full scale in core minutes: an estimate from smaller runs where it has not
-    run."""
     assumes: tuple[str, ...]
     """Assumptions made where the paper leaves something open."""
     expects: tuple[str, ...] = ()
@@ -190,7 +187,6 @@ class _Reader:
             full=scales["full"],
             other=scales["other"],
             search=scales["search"],
-            core_minutes=float(values.get("core_minutes", 0)),
             assumes=tuple(values.get("assumes", ())),
             expects=tuple(values.get("expects", ())),
         )

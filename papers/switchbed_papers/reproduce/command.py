@@ -13,7 +13,7 @@ from switchbed.meter import meter
 from switchbed.store import Store
 from switchbed.terminal import say
 from switchbed_papers import tree
-from switchbed_papers.reproduce import evidence, page, report, search
+from switchbed_papers.reproduce import evidence, page, price, report, search
 from switchbed_papers.reproduce import experiment as experiments
 from switchbed_papers.reproduce.claims import Experiment, Paper, papers
 from switchbed_papers.reproduce.findings import Finding, findings
@@ -54,23 +54,28 @@ def reproduce(
     if commit:
         tree.check("--commit")
     chosen = list(_chosen(which))
-    if not quick:
-        times = len(chosen[0][1].setup.readings) if commit or profile == "all" else 1
-        minutes = times * sum(experiment.core_minutes for _, experiment in chosen)
-        say(f"full scale: about {minutes / 60:.1f} core-hours", err=True)
     kept = Store(store)
+    needed = {
+        (paper.name, experiment.id): _needed(
+            paper, experiment, first_seed, seeds, profile, quick=quick, commit=commit
+        )
+        for paper, experiment in chosen
+    }
+    if not quick:
+        core_s = sum(
+            price.missing(paper, experiment, jobs, kept)
+            for paper, experiment in chosen
+            for jobs in needed[paper.name, experiment.id].values()
+        )
+        say(f"full scale: about {core_s / 3600:.2f} core-hours", err=True)
     found: list[Finding] = []
     for paper, experiment in chosen:
         rows = {}
         begin = time.monotonic()
-        for name in _profiles(experiment, profile, commit=commit):
-            judges = name == JOINT
-            scale = experiment.quick if quick else experiment.full if judges else experiment.other
-            scale = scale if seeds is None else type(scale)(scale.sets, seeds, scale.note)
-            needed = experiments.jobs(paper, experiment, scale, first_seed, name)
+        for name, jobs in needed[paper.name, experiment.id].items():
             with meter() as shown:
-                experiments.run(paper, experiment, needed, kept, shown, any_memory=any_memory)
-            rows[name] = experiments.rows(needed, kept)
+                experiments.run(paper, experiment, jobs, kept, shown, any_memory=any_memory)
+            rows[name] = experiments.rows(jobs, kept)
         judged = findings(paper, experiment, rows)
         found += judged
         runs = sum(len(of.rows) for of in rows.values())
@@ -88,6 +93,26 @@ def reproduce(
     elif len(found) > 1:
         say(_count(finding.verdict for finding in found))
     return 0
+
+
+def _needed(
+    paper: Paper,
+    experiment: Experiment,
+    first_seed: int,
+    seeds: int | None,
+    profile: str | None,
+    *,
+    quick: bool,
+    commit: bool,
+) -> dict[str, list[experiments.Job]]:
+    """The runs of an experiment by reading."""
+    found = {}
+    for name in _profiles(experiment, profile, commit=commit):
+        judges = name == JOINT
+        scale = experiment.quick if quick else experiment.full if judges else experiment.other
+        scale = scale if seeds is None else type(scale)(scale.sets, seeds, scale.note)
+        found[name] = experiments.jobs(paper, experiment, scale, first_seed, name)
+    return found
 
 
 def _show(which: str | None) -> int:
@@ -110,7 +135,9 @@ def _search(which: str | None, budget_min: float, store: Store) -> int:
     for paper in [known[which]] if which else known.values():
         # Where nothing is open there is nothing to choose.
         chosen = {name: of for name, of in paper.experiments.items() if of.setup.open}
-        prices = {name: search.price(paper, of) for name, of in chosen.items()}
+        prices = {
+            name: price.search(paper, of, len(search.grid(of))) for name, of in chosen.items()
+        }
         found = search.read(paper)
         for name in search.ordered(prices):
             points = len(search.grid(paper.experiments[name]))

@@ -46,7 +46,8 @@ def _rows(path: Path, changed_ns: int) -> tuple[Row, ...]:
     del changed_ns
     rows = pl.read_parquet(path).iter_rows(named=True)
     return tuple(
-        Row(**row | {key: json.loads(row[key]) for key in ("settings", "figures")}) for row in rows
+        Row.of(row, settings=json.loads(row["settings"]), figures=json.loads(row["figures"]))
+        for row in rows
     )
 
 
@@ -78,7 +79,7 @@ def write(paper: Paper, experiment: Experiment, rows: Iterable[Row]) -> None:
             "settings": [json.dumps(row.settings) for row in (*kept, *new)],
             "figures": [json.dumps(row.figures) for row in (*kept, *new)],
             "build": [row.build for row in (*kept, *new)],
-            "wall_s": [round(row.wall_s, 3) for row in (*kept, *new)],
+            "core_s": [round(row.core_s, 3) for row in (*kept, *new)],
         }
     )
     path = file(paper, experiment)

@@ -99,8 +99,8 @@ def run(
     """Runs those that have not run yet."""
     figures = extractor(paper, experiment)
 
-    def measure(job: Job, result: Result, wall_s: float) -> None:
-        found = {"scheme": result.outcome.scheme, "build": _native.__build__, "wall_s": wall_s}
+    def measure(job: Job, result: Result, core_s: float) -> None:
+        found = {"scheme": result.outcome.scheme, "build": _native.__build__, "core_s": core_s}
         store.keep_measured(job.key, found | {"figures": figures(result)})
 
     missing = []
@@ -109,12 +109,14 @@ def run(
             kept = keys.inputs(job.plan)
             if store.has(kept):
                 machine = files.read_json(store.run(kept) / MACHINE)
-                measure(job, Result.load(store.run(kept), job.settings), machine["wall_s"])
+                took_s = machine.get("processor_s", machine["wall_s"])
+                measure(job, Result.load(store.run(kept), job.settings), took_s)
             else:
                 missing.append(job)
 
     def keep(plan: Plan, results: Results, outcome: Outcome) -> None:
-        measure(missing[outcome.index], Result.of_run(plan, results, outcome), outcome.wall_s)
+        took_s = outcome.wall_s if outcome.processor_s is None else outcome.processor_s
+        measure(missing[outcome.index], Result.of_run(plan, results, outcome), took_s)
 
     cores = threads.cores()
     plans = [job.plan for job in missing]
@@ -132,13 +134,13 @@ def rows(needed: Sequence[Job], store: Store) -> Rows:
 
 
 def _row(job: Job, store: Store) -> Row:
-    return Row(
+    return Row.of(
+        store.measured(job.key) or {},
         settings=job.settings,
         seed=job.seed,
         profile=job.reading,
         setup=job.setup,
         scenario=digest(job.plan),
-        **(store.measured(job.key) or {}),
     )
 
 

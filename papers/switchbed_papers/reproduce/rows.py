@@ -42,7 +42,14 @@ class Row:
     """A digest of what ran, hosts included."""
     build: str = ""
     """Build of the engine that ran it."""
-    wall_s: float = 0.0
+    core_s: float = 0.0
+    """Processor time of the run; of rows and stores before 0.3.0, the time that passed."""
+
+    @classmethod
+    def of(cls, kept: Mapping[str, Any], **fields: Any) -> "Row":
+        """Return the row that a store or a file of rows keeps."""
+        found = {"core_s" if key == "wall_s" else key: value for key, value in kept.items()}
+        return cls(**found | fields)
 
     def fits(self, settings: Mapping[str, Any]) -> bool:
         """Whether it has these settings."""

@@ -20,7 +20,6 @@ from switchbed.store import Store
 from switchbed_papers.reproduce import experiment as experiments
 from switchbed_papers.reproduce import measures
 from switchbed_papers.reproduce.claims import Experiment, Paper
-from switchbed_papers.reproduce.experiment import Job
 from switchbed_papers.reproduce.setup import CHOSEN, JOINT, Open, Point
 
 
@@ -188,29 +187,6 @@ def grid(experiment: Experiment) -> list[dict[str, str]]:
     return [dict(zip(names, point, strict=True)) for point in values]
 
 
-def price(paper: Paper, experiment: Experiment) -> float:
-    """Core-seconds that the search of an experiment takes: of the full scale's, the share of its
-    flows, or of its simulated time where no flows are counted, at each point of the grid."""
-    full = replace(experiment.full, seeds=1)
-    small = replace(experiment.search, seeds=1)
-    share = _work(experiments.jobs(paper, experiment, small, 1)) / _work(
-        experiments.jobs(paper, experiment, full, 1)
-    )
-    a_seed_s = 60 * experiment.core_minutes / experiment.full.seeds
-    return a_seed_s * share * experiment.search.seeds * len(grid(experiment))
-
-
-def _work(jobs: Sequence[Job]) -> float:
-    return sum(map(_size, jobs))
-
-
-def _size(job: Job) -> float:
-    """Flows of a run, or what it simulates in seconds."""
-    scenario = json.loads(job.plan.scenario)
-    flows = sum(source.get("flows") or 0 for source in scenario["traffic"])
-    return flows or _native.time_ps(scenario["run"].get("until", "1s")) / 1e12
-
-
 def run(paper: Paper, experiment: Experiment, store: Store, meter: Meter) -> Searched:
     """Runs an experiment over its grid; what has run is not run again."""
     by_point = [
@@ -229,7 +205,7 @@ def run(paper: Paper, experiment: Experiment, store: Store, meter: Meter) -> Sea
         rows = experiments.rows(jobs, store)
         found = {each.id: measures.measure(paper, each, rows).estimate for each in claims}
         points.append(Tried(at, {k: v if math.isfinite(v) else None for k, v in found.items()}))
-    core_s = sum(row.wall_s for row in experiments.rows(needed, store))
+    core_s = sum(row.core_s for row in experiments.rows(needed, store))
     seeds = experiment.search.seeds
     return Searched(experiment.id, seeds, round(core_s, 1), _native.__build__, tuple(points))
 
