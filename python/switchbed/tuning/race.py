@@ -78,8 +78,12 @@ class Race:
         known, among those that keep the guards (`kept`), if any does."""
         self.looks += 1
         keep = [True] * self.points if kept is None else kept
-        self.leader = self._lead([p for p in self.live if keep[p]] or list(self.live))
-        self.against = self._judge(self.leader, self.share())
+        leader = self._lead([p for p in self.live if keep[p]] or list(self.live))
+        judged = self._judge(leader, self.share())
+        if leader == self.leader:
+            # Later looks have less of the error to spend: an interval that put a point out stands.
+            judged |= {p: found for p, found in self.against.items() if p not in self.live}
+        self.leader, self.against = leader, judged
         # A leader that breaks a guard puts nobody out: there may be none that keeps it and is as
         # good.
         if keep[self.leader]:

@@ -177,3 +177,22 @@ def test_a_guard_over_nought_is_missed_by_anything() -> None:
 def test_the_middle_is_geometric() -> None:
     assert middle([10.0, 20.0, 40.0, 160.0]) == 2
     assert middle([10.0, 11.0, 1000.0]) == 1
+
+
+def test_the_interval_that_put_a_point_out_stands() -> None:
+    """Later looks spend less of the error: judged again, these five blocks would tell nothing."""
+    made = Race(3, 1, DELTA)
+    for noise in (0.0, 0.01, -0.01, 0.02, -0.02):
+        for point, gap in enumerate((0.0, 0.03 + noise, 0.001 + noise)):
+            made.add(point, [gap])
+    made.look()
+    assert made.live == {0, 2}
+    out = made.against[1]
+    assert 0 < out.low < 0.01
+    for look in range(6):
+        made.add(0, [0.0])
+        made.add(2, [-0.019 if look % 2 else 0.02])
+        made.look()
+        assert made.leader == 0
+        assert made.against[1] == out
+    assert made._judge(0, made.share())[1].low < 0
