@@ -13,6 +13,7 @@ from switchbed.sweeps.engine import Engine
 from switchbed.sweeps.sweep import check
 from switchbed.terminal import say
 from switchbed.tuning import fragment as fragments
+from switchbed.tuning import target as targets
 from switchbed.tuning.outline import Outline
 from switchbed.tuning.tune import Question, run
 
@@ -92,6 +93,7 @@ def given(
             "FILE is missing: name a scenario, or say what there is: --rate 10Gbps/40Gbps "
             "--rtt 80us --buffer 12MB --workload web-search"
         )
+    targets.of(target)  # an unknown chip has no memory
     chip = target if target not in ("sim", "tc", "sonic") else None
     made = Outline(rtt=rtt, chip=chip, **said)
     text = made.text()

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from switchbed import foreign, library, quantity, toml
+from switchbed import asic, foreign, library, quantity, toml
 from switchbed._native import Mistake
 
 HOSTS, LEAVES = 8, 2
@@ -72,14 +72,12 @@ class Outline:
         senders = LEAVES * HOSTS - 1
         rate = quantity.rate(self.rate.partition("/")[0])
         if self.buffer is None:
-            memory = next(c["memory_bytes"] for c in library.chips() if c["name"] == self.chip)
+            memory = asic.named(str(self.chip))["memory_bytes"]
         else:
             memory = quantity.size(self.buffer)
         size = max(MTU, round(memory / 2 / senders))
         every = senders * size * 8 / (INCAST * rate)
-        means = {table["name"]: float(table["mean_bytes"]) for table in library.sizes()}
-        # A size in place of a table's name is its own mean.
-        mean = max(means.get(name) or quantity.size(name) for name in self._sizes())
+        mean = max(map(_mean, self._sizes()))
         lasts = self.flows * mean * 8 / (max(self._loads()) * LEAVES * HOSTS * rate)
         return {
             "kind": "incast",
@@ -158,12 +156,34 @@ class Outline:
 
     def _loads(self) -> list[float]:
         try:
-            return [foreign.real(each) for each in self.loads.split(",")]
+            found = [foreign.real(each) for each in self.loads.split(",")]
         except ValueError:
-            raise Mistake(f"--load {foreign.name(self.loads)}: such as {LOADS} is needed") from None
+            found = []
+        if not found or not all(0 < load <= 1 for load in found):
+            raise Mistake(
+                f"--load {foreign.name(self.loads)}: such as {LOADS} is needed, over 0 and up to 1"
+            )
+        return found
 
     def _sizes(self) -> list[str]:
         return [each.partition(":")[0] for each in self.workloads]
+
+
+def _mean(name: str) -> float:
+    """Mean size in bytes: of a table, or the size that stands in its place."""
+    for table in library.sizes():
+        if table["name"] == name:
+            return float(table["mean_bytes"])
+    try:
+        found = quantity.size(name)
+    except Mistake:
+        found = 0
+    if found < 1:
+        raise Mistake(
+            f"--workload {foreign.name(name)}: is neither a table of flow sizes (switchbed sizes) "
+            "nor a size such as 64KB"
+        )
+    return found
 
 
 def _key(key: str) -> str:

@@ -1,10 +1,11 @@
 """Targets that the setting is for: the simulator, Linux's tc, or a switch."""
 
+import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from switchbed import asic, library, quantity
+from switchbed import asic, foreign, library, quantity
 from switchbed._native import Mistake
 from switchbed.tuning.grid import ALPHAS, Point
 
@@ -120,11 +121,16 @@ def of(name: str) -> Target:
         return Target(name)
     if name == "sonic":
         return Target(name, alphas=[2.0**n for n in asic.POWERS])
-    for chip in library.chips():
+    found = library.chips()
+    for chip in found:
         if chip["name"] == name:
             return _chip(chip)
+    names = ["sim", "tc", "sonic", *(chip["name"] for chip in found)]
+    near = difflib.get_close_matches(name, names, 1)
     raise Mistake(
-        f"--target {name}: is none; there are sim, tc, sonic, and chips (switchbed asic list)"
+        f"--target {foreign.name(name)}: is none; "
+        + (f"did you mean {near[0]}? " if near else "")
+        + "there are sim, tc, sonic, and chips (switchbed asic list)"
     )
 
 

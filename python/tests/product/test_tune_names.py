@@ -193,3 +193,22 @@ def test_without_a_file_an_incast_comes_at_half_of_the_memory(tmp_path: Path) ->
     assert 'sizes = "400000B"' in text
     assert 'every = "48000000ns"' in text
     assert incast["rounds"] >= 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--target", "trident3"], "--target trident3: is none; did you mean trident-3?"),
+        (["--target", "x"], "--target x: is none; there are sim, tc, sonic, and chips"),
+        (["--buffer", "1MB", "--workload", "nope"], "--workload nope: is neither a table"),
+        (["--buffer", "1MB", "--workload", "0KB"], "--workload 0KB: is neither a table"),
+        (["--buffer", "1MB", "--load", "0"], "--load 0: such as 0.3,0.6,0.8 is needed"),
+        (["--buffer", "1MB", "--load", "0.5,1.2"], "--load 0.5,1.2: such as"),
+        (["--buffer", "1MB", "--load", "-0.1"], "--load -0.1: such as"),
+    ],
+)
+def test_numbers_without_a_file_are_checked(
+    switchbed: Program, arguments: list[str], says: str
+) -> None:
+    rates = ["--rate", "25Gbps", "--rtt", "30us"]
+    assert says in switchbed("tune", *rates, *arguments, code=2).stderr
