@@ -18,7 +18,7 @@ from typing import Any
 
 from evidence.bench import instructions, peers_page
 from evidence.peers import simulators
-from switchbed import cli
+from switchbed import ending
 from switchbed._native import Mistake
 
 ROUNDS = 5
@@ -255,4 +255,4 @@ def _turns(bench: Bench, rounds: int) -> Iterator[tuple[int, Program]]:
 
 
 if __name__ == "__main__":
-    cli.finish(main)
+    ending.finish(main)

@@ -13,7 +13,7 @@ import sys
 
 from evidence.hosts import beside, page, stars
 from evidence.hosts.differences import DIFFERENCES
-from switchbed import cli
+from switchbed import ending
 
 
 def main() -> int:
@@ -62,4 +62,4 @@ def _run(name: str, found: page.Found, only: list[str], *, anew: bool) -> page.F
 
 
 if __name__ == "__main__":
-    cli.finish(main)
+    ending.finish(main)

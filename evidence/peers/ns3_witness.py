@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from evidence.peers import page, simulators
-from switchbed import cli
+from switchbed import ending
 
 RESULTS = simulators.HERE / "results" / "ns3.json"
 JOBS = 4
@@ -177,4 +177,4 @@ def _all(jobs: list[Job]) -> list[Figures]:
 
 
 if __name__ == "__main__":
-    cli.finish(main)
+    ending.finish(main)

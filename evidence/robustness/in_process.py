@@ -6,7 +6,8 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
-from switchbed.cli import cli, finish
+from switchbed.cli import cli
+from switchbed.ending import finish
 
 
 @dataclass(frozen=True)

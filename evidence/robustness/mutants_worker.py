@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from evidence.robustness import mutate
-from switchbed import _native, cli
+from switchbed import _native, cli, ending
 
 BAD_INPUT, INTERRUPTED = 2, 130
 LIMIT = 6 * 2**30
@@ -27,7 +27,7 @@ def outcome(arguments: list[str], good: str) -> str:
     said = io.StringIO()
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said):
-            cli.finish(lambda: cli.cli.main(arguments, "switchbed", standalone_mode=False))
+            ending.finish(lambda: cli.cli.main(arguments, "switchbed", standalone_mode=False))
     except SystemExit as end:
         if end.code == 0:
             return good

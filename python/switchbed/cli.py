@@ -3,13 +3,10 @@
 Modules that take long to import (Polars, rich, matplotlib) are imported where they are used.
 """
 
-import errno
 import io
 import json
 import os
 import sys
-import traceback
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -30,9 +27,10 @@ from switchbed import (
     threads,
 )
 from switchbed import fct as fct_files
-from switchbed._native import Mistake, Panic
+from switchbed._native import Mistake
 from switchbed.calibration.command import calibrate
 from switchbed.drill.command import drill
+from switchbed.ending import BAD_INPUT, complain, finish
 from switchbed.live.commands import live
 from switchbed.plots import command as plots
 from switchbed.plots.command import plot
@@ -46,7 +44,6 @@ if TYPE_CHECKING:
     from switchbed.alone import Over
     from switchbed.sweeps.engine import Engine
 
-BAD_INPUT = 2
 SCHEME = "scheme"
 """Kind of `switchbed new` that is no scenario."""
 
@@ -670,7 +667,7 @@ def check(
                 process.check(plans)
         except Mistake as mistake:
             found.append({"file": str(path), "ok": False, "mistake": str(mistake)})
-            _complain(str(mistake))
+            complain(str(mistake))
             continue
         need = room.Need.of(plans, 1)
         said = list(dict.fromkeys(line for plan in plans for line in plan.cautions))
@@ -847,101 +844,3 @@ def main() -> NoReturn:
         return cli.main(prog_name="switchbed", standalone_mode=False)
 
     finish(work)
-
-
-def finish(work: Callable[[], object]) -> NoReturn:
-    """Exits with the code that the work returns. Bad input gets a line for each mistake and exit
-    code 2, never a traceback."""
-    status: object
-    try:
-        try:
-            status = work()
-        finally:
-            signals.over()
-    except click.exceptions.NoArgsIsHelpError as error:
-        terminal.page(f"{error.format_message()}\n", err=True)
-        status = BAD_INPUT
-    except click.UsageError as error:
-        status = _complain(_usage(error))
-    except (Mistake, click.ClickException) as error:
-        status = _complain(str(error) if isinstance(error, Mistake) else error.format_message())
-    except ExceptionGroup as several:
-        for each in several.exceptions:
-            status = _complain(str(each))
-    except (KeyboardInterrupt, click.Abort) as error:
-        _complain("interrupted")
-        status = signals.code(error.__cause__ if isinstance(error, click.Abort) else error)
-    except BrokenPipeError:
-        # Whoever read has read enough; the interpreter's last flush must not complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = 1
-    except OSError as error:
-        status = _complain(_system(error))
-    except UnicodeEncodeError as error:  # of a word that was given
-        status = _complain(f"{error.object}: is no UTF-8 text")
-    except Panic as error:
-        status = _internal(error)
-    except Exception as error:
-        status = _internal(error, f"{type(error).__name__}: ", f" ({_where(error)})")
-    signals.leave(status if isinstance(status, int) else 0)
-
-
-def _system(error: OSError) -> str:
-    """An error of the system: what it was about, or else what was being done."""
-    advice = (
-        "; it needs rights that this user lacks: run it with sudo"
-        if (error.errno == errno.EPERM)
-        else ""
-    )
-    about = f"{error.filename}" if error.filename else f"{_doing(error)} ({_where(error)})"
-    return f"{about}: {files.why(error)}{advice}"
-
-
-def _doing(error: BaseException) -> str:
-    """Name of the function of switchbed that raised it."""
-    ours = Path(__file__).parent
-    frames = traceback.extract_tb(error.__traceback__)
-    names = [frame.name for frame in frames if Path(frame.filename).is_relative_to(ours)]
-    return names[-1].strip("_").replace("_", " ") if names else "switchbed"
-
-
-def _internal(error: BaseException, kind: str = "", where: str = "") -> int:
-    _complain(f"internal error, please report it: {kind}{error}{where}")
-    return 1
-
-
-def _where(error: BaseException) -> str:
-    """The last line of ours that it came through."""
-    ours = Path(__file__).parent
-    places = [(Path(f.filename), f.lineno) for f in traceback.extract_tb(error.__traceback__)]
-    return [f"{p.relative_to(ours)}:{n}" for p, n in places if p.is_relative_to(ours)][-1]
-
-
-def _usage(error: click.UsageError) -> str:
-    command = error.ctx.command_path if error.ctx else "switchbed"
-    if isinstance(error, click.NoSuchOption):
-        others = [name for name, has in _with(error.option_name) if f"switchbed {name}" != command]
-        if 0 < len(others) <= FEW:
-            have = " and ".join(f"switchbed {name}" for name in others)
-            which = f"{have} ha{'ve' if len(others) > 1 else 's'} it"
-            return f"{command} has no option {error.option_name}: {which}"
-    return f"{error.format_message().rstrip('.')}; see {command} --help"
-
-
-FEW = 3
-"""Commands that are named for an option that another lacks."""
-
-
-def _with(option: str) -> list[tuple[str, click.Command]]:
-    """The commands that have an option, by name."""
-    return [
-        (name, command)
-        for name, command in cli.commands.items()
-        if any(option in each.opts for each in command.params)
-    ]
-
-
-def _complain(text: str) -> int:
-    """One line on standard error, whatever the text holds."""
-    say(f"switchbed: {' '.join(text.split())}", err=True)
-    return BAD_INPUT

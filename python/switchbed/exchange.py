@@ -21,10 +21,10 @@ from switchbed import (
     quantity,
 )
 from switchbed._native import Mistake
+from switchbed.ending import BAD_INPUT
 from switchbed.terminal import say
 
 PATH = click.Path(path_type=Path)
-BAD_INPUT = 2
 NOTHING = "switchbed: nothing is written, for something is refused; --partial writes the rest"
 CHOICES = {"scheme": ("per-queue", "per-queue-min"), "buffer": ("device", "static")}
 

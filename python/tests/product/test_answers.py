@@ -11,7 +11,7 @@ from conftest import SINGLE, SWEEP, Program
 import switchbed as sb
 from switchbed import library
 from switchbed._native import SCHEMA_VERSION, Mistake
-from switchbed.cli import _system
+from switchbed.ending import _system
 from switchbed.plots.methods import Plots
 
 PYTHON = """

@@ -178,6 +178,29 @@ def test_bad_input_is_one_line_and_exit_2(
     assert says in done.stderr
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["theory", "standard", "--rate", "LONG", "--rtt", "85us"],
+        ["theory", "cedm", "--rate", "10Gbps", "--rtt", "1us" + " LONG"],
+        ["headroom", "--speed", "100Gbps", "--cable", "LONG"],
+        ["host", "show", "LONG"],
+        ["schemes", "--json", "LONG"],
+        ["run", "single.toml", "--set", "scheme.name=LONG"],
+        ["tune", "single.toml", "--target", "LONG"],
+        ["LONG"],
+    ],
+)
+@pytest.mark.parametrize("long", ["x" * 10_000, "x y " * 2_500])
+def test_long_values_are_cut_in_messages(
+    switchbed: Program, single: Path, arguments: list[str], long: str
+) -> None:
+    words = [each.replace("LONG", long) for each in arguments]
+    said = switchbed(*words, code=2).stderr
+    assert len(said.splitlines()) == 1
+    assert len(said) < 2200
+
+
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
 def test_streams_that_are_closed_are_done_without(
     command: list[str], single: Path, tmp_path: Path, closed: str

@@ -201,7 +201,7 @@ before that line comes."""
 def test_ctrl_c_at_any_line_of_a_run_ends_it(single: Path, tmp_path: Path) -> None:
     """Of ours that start, follow and end it, and of the standard library's that they call: a
     thread begins, a pool is shut, a lock is taken."""
-    files = "futures/_base.py futures/thread.py threading.py runner.py signals.py cli.py store.py"
+    files = "futures/_base.py futures/thread.py threading.py runner.py signals.py cli.py ending.py store.py"
     words = ["run", str(single), "--set", "flows=20", "--out", "out", "--json", "found.json"]
     done = subprocess.run(
         [sys.executable, "-c", WITH_A_SIGNAL, "41", files, *words],
@@ -344,7 +344,7 @@ def threads_of(pid: int) -> set[str]:
 
 KEEPING = """
 import sys, time
-from switchbed import cli, runner, signals
+from switchbed import ending, runner, signals
 from switchbed._native import plans
 from switchbed.meter import Silent
 
@@ -359,7 +359,7 @@ def work():
     raise sweep.stopped_by
 
 signals.install()
-cli.finish(work)
+ending.finish(work)
 """
 
 
