@@ -467,15 +467,21 @@ def report(
 @cli.command()
 @options.JSON
 def schemes(json_to: str | None) -> None:
-    """List the schemes: seats, parameters with units and defaults, source. With --json the policies
-    of a switch's memory too, with their key."""
-    found = library.schemes()
+    """List the schemes: seats, parameters with units and defaults, source; and the classes of
+    installed packages that have a scheme's name. With --json the policies of a switch's memory too,
+    with their key."""
+    found, classes = library.schemes(), sorted(plugged.FOUND.classes.items())
     if json_to is not None:
-        options.write_json(found + library.policies(), json_to)
+        named = [{"name": name, "key": "scheme.name", "class": of} for name, of in classes]
+        options.write_json([*found, *named, *library.policies()], json_to)
     else:
         from switchbed import printing
 
         printing.print_schemes(found)
+        for name, of in classes:
+            say(name)
+            say(f"  In Python: {of}")
+            say()
         say(f"switch.policy: {', '.join(policy['name'] for policy in library.policies())}")
 
 

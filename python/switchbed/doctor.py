@@ -18,15 +18,16 @@ from switchbed._native import __build__, __version__
 NET_ADMIN, NET_RAW = 12, 13
 """Numbers of the capabilities (capabilities(7))."""
 PROGRAMS = (
-    ("live run, live lab", "ip", "iproute2"),
-    ("live lab", "setpriv", "util-linux"),
-    ("live lab --iperf3", "iperf3", "iperf3"),
-    ("DCTCP in live lab", "clang", "clang libbpf-dev"),
-    ("DCTCP in live lab", "bpftool", "bpftool"),
-    ("sweep --engine slurm", "sbatch", "slurm-client"),
-    ("packet traces, to look at", "tshark", "tshark"),
+    ("live run, live lab", "ip", "apt-get install iproute2"),
+    ("live lab", "setpriv", "apt-get install util-linux"),
+    ("live lab --iperf3", "iperf3", "apt-get install iperf3"),
+    ("DCTCP in live lab", "clang", "apt-get install clang libbpf-dev"),
+    ("DCTCP in live lab", "bpftool", "apt-get install bpftool"),
+    ("sweep --engine slurm", "sbatch", "apt-get install slurm-client"),
+    ("packet traces, to look at", "tshark", "apt-get install tshark"),
+    ("build", "cargo", "Rust 1.95 or later, from rustup"),
 )
-"""Commands that need a program, the program, and its Debian packages."""
+"""Commands that need a program, the program, and where to get it."""
 FILES = (
     ("live run with TAP ports", Path("/dev/net/tun"), "load the kernel module tun"),
     ("DCTCP in live lab", Path("/sys/kernel/btf/vmlinux"), "a kernel with CONFIG_DEBUG_INFO_BTF"),
@@ -37,6 +38,7 @@ PACKAGES = (
     ("sweep --engine ray", "ray", "pip install 'ray>=2.44'"),
     ("sweep --engine slurm", "submitit", "pip install 'submitit>=1.5'"),
     ("notebooks", "IPython", "pip install ipython"),
+    ("build", "maturin", "pip install 'maturin>=1.9,<2'"),
 )
 """Commands that need a Python package, the package, and where to get it."""
 
@@ -90,9 +92,9 @@ def _memory_bytes() -> int | None:
 
 
 def _programs() -> Iterator[Finding]:
-    for needed_for, name, package in PROGRAMS:
+    for needed_for, name, how in PROGRAMS:
         place = shutil.which(name)
-        yield Finding(needed_for, name, place is not None, place or f"apt-get install {package}")
+        yield Finding(needed_for, name, place is not None, place or how)
 
 
 def _files() -> Iterator[Finding]:

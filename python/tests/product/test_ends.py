@@ -201,7 +201,8 @@ before that line comes."""
 def test_ctrl_c_at_any_line_of_a_run_ends_it(single: Path, tmp_path: Path) -> None:
     """Of ours that start, follow and end it, and of the standard library's that they call: a
     thread begins, a pool is shut, a lock is taken."""
-    files = "futures/_base.py futures/thread.py threading.py runner.py signals.py cli.py ending.py store.py"
+    theirs = "futures/_base.py futures/thread.py threading.py"
+    files = f"{theirs} runner.py signals.py cli.py ending.py store.py"
     words = ["run", str(single), "--set", "flows=20", "--out", "out", "--json", "found.json"]
     done = subprocess.run(
         [sys.executable, "-c", WITH_A_SIGNAL, "41", files, *words],

@@ -122,6 +122,13 @@ def test_an_installed_class_is_a_scheme_by_its_name(late: Path) -> None:
     assert first["marks"] == second["marks"] > 0
 
 
+def test_an_installed_class_is_listed(late: Path) -> None:
+    shown = python(late, "-m", "switchbed", "schemes").stdout
+    assert "\nlate\n  In Python: theirs.rule:Late\n" in shown
+    listed = json.loads(python(late, "-m", "switchbed", "schemes", "--json").stdout)
+    assert {"name": "late", "key": "scheme.name", "class": "theirs.rule:Late"} in listed
+
+
 @pytest.mark.parametrize(
     ("sets", "says"),
     [
