@@ -297,6 +297,35 @@ fn packets_go_again_by_number_and_ask() {
 }
 
 #[test]
+fn requests_that_learn_nothing_become_rare() {
+    let mut bed =
+        Bed::new(Config { rto: Span::from_ms(20), ..config(true, false, Spray::Oblivious) });
+    bed.sender.write(&bed.config, 21_000);
+    bed.pass();
+    // Five are trimmed and the last, which asks, arrives. The others are lost: a timeout of 20 ms finds them.
+    let data = std::mem::take(&mut bed.data);
+    for nth in [0, 1, 2, 3, 4, 16] {
+        bed.deliver(&data[nth], nth != 16, false, 0);
+    }
+    let (mut requests, begin) = (Vec::new(), bed.now);
+    while bed.now < begin + Span::from_ms(19) {
+        bed.pass();
+        for out in std::mem::take(&mut bed.data) {
+            assert_eq!(fields(&out).kind(), RdmaKind::Request);
+            requests.push(bed.now);
+            bed.deliver(&out, false, false, 0);
+        }
+        for out in std::mem::take(&mut bed.answers) {
+            bed.answer(&out);
+        }
+    }
+    // Round trips of 10 us: the first two are one apart, others twice as long as those before.
+    let apart: Vec<_> = requests.windows(2).map(|of| of[1].since(of[0])).collect();
+    let us = |n| Span::from_us(n);
+    assert_eq!(apart, [10, 20, 40, 80, 160, 320, 640, 1_280, 2_560, 5_120].map(us));
+}
+
+#[test]
 fn requests_are_one_a_round_trip_until_one_is_answered() {
     let mut bed = Bed::new(config(true, false, Spray::Oblivious));
     bed.config.class = Some(3);
@@ -342,7 +371,8 @@ fn requests_are_one_a_round_trip_until_one_is_answered() {
     bed.pass();
     let sack = bed.answers.remove(0);
     bed.answer(&sack);
-    (0..7).for_each(|_| bed.pass());
+    // The second answer in a row that told nothing new: the next goes 20 us after the one before.
+    (0..17).for_each(|_| bed.pass());
     assert!(bed.data.is_empty());
     (0..4).for_each(|_| bed.pass());
     assert_eq!(fields(&bed.data[0]).psn(), 2);

@@ -12,6 +12,9 @@ use switchbed_congestion::nscc::{Nscc, NsccAck};
 use switchbed_scenario::roce::RETRIES;
 use switchbed_units::{Rate, Span, Time};
 
+/// From a microsecond to a second.
+const MOST_DOUBLINGS: u32 = 20;
+
 /// The sending half.
 #[derive(Clone, Debug)]
 pub struct Sender {
@@ -50,6 +53,8 @@ pub struct Sender {
     /// The last packet that asked for a SACK; the last request with its time, and whether it was answered.
     asked: Option<u32>,
     requested: Option<(u32, Time)>,
+    /// Requests in a row whose answer told nothing new.
+    fruitless: u32,
     answered: bool,
     spray: Spray,
     /// When the last new data was acknowledged, and how many timeouts came since.
@@ -106,6 +111,7 @@ impl Sender {
             ask_at: Time::NEVER,
             asked: None,
             requested: None,
+            fruitless: 0,
             answered: true,
             spray: Spray::new(config.spray, config.entropies, key),
             progress: now,
@@ -350,9 +356,13 @@ impl Sender {
         }
     }
 
-    /// When the next request may go: one in a round trip, since requests of many senders would be an incast.
+    /// When the next request may go: one in a round trip, since requests of many senders would be an incast. The
+    /// time doubles with each answer in a row after the first that told nothing new: packets that were dropped are
+    /// found by timeout alone.
     fn next_request(&self, config: &Config) -> Time {
-        self.requested.map_or(Time::ZERO, |(_, at)| at + config.rtt)
+        let doublings = self.fruitless.saturating_sub(1).min(MOST_DOUBLINGS);
+        let apart = config.rtt * (1 << doublings);
+        self.requested.map_or(Time::ZERO, |(_, at)| at + apart.min(self.rto.max(config.rtt)))
     }
 
     fn request(&mut self, config: &Config, now: Time) {
@@ -378,6 +388,7 @@ impl Sender {
             (false, _) => self.sample(sack, now),
             (true, Some((nth, at))) if nth == sack.psn() && !self.answered => {
                 self.answered = true;
+                self.fruitless += 1;
                 Some(now.since(at))
             }
             (true, _) => None,
@@ -405,7 +416,7 @@ impl Sender {
             self.messages.acked(self.acked);
         }
         if newly > 0 {
-            (self.progress, self.retries) = (now, 0);
+            (self.progress, self.retries, self.fruitless) = (now, 0, 0);
         }
         if let Some(nscc) = &mut self.nscc {
             let before = nscc.window();
@@ -432,6 +443,7 @@ impl Sender {
             let in_flight = self.in_flight.max(0) as u64;
             nscc.trimmed(now, (wire, in_flight), rtt, !(last && config.credits));
         }
+        self.fruitless = 0;
         self.lose(config, nack.psn());
     }
 
