@@ -93,6 +93,12 @@ class Outline:
         split = [each.partition(":") for each in self.workloads]
         if not any(weight for _, _, weight in split):
             return []
+        for name, _, weight in split:
+            if weight and not _over_nought(weight):
+                raise Mistake(
+                    f"--workload {foreign.name(f'{name}:{weight}')}: a weight is a number over 0, "
+                    "as in web-search:2"
+                )
         return [f"sizes={name}:{weight or 1}" for name, _, weight in split]
 
     def _topology(self) -> dict[str, Any]:
@@ -167,6 +173,13 @@ class Outline:
 
     def _sizes(self) -> list[str]:
         return [each.partition(":")[0] for each in self.workloads]
+
+
+def _over_nought(text: str) -> bool:
+    try:
+        return foreign.real(text) > 0
+    except ValueError:
+        return False
 
 
 def _mean(name: str) -> float:

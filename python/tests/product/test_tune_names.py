@@ -202,6 +202,14 @@ def test_without_a_file_an_incast_comes_at_half_of_the_memory(tmp_path: Path) ->
         (["--target", "x"], "--target x: is none; there are sim, tc, sonic, and chips"),
         (["--buffer", "1MB", "--workload", "nope"], "--workload nope: is neither a table"),
         (["--buffer", "1MB", "--workload", "0KB"], "--workload 0KB: is neither a table"),
+        (
+            ["--buffer", "1MB", "--workload", "hadoop:x"],
+            "--workload hadoop:x: a weight is a number",
+        ),
+        (
+            ["--buffer", "1MB", "--workload", "hadoop:0"],
+            "--workload hadoop:0: a weight is a number",
+        ),
         (["--buffer", "1MB", "--load", "0"], "--load 0: such as 0.3,0.6,0.8 is needed"),
         (["--buffer", "1MB", "--load", "0.5,1.2"], "--load 0.5,1.2: such as"),
         (["--buffer", "1MB", "--load", "-0.1"], "--load -0.1: such as"),
