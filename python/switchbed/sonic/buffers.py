@@ -9,6 +9,7 @@ from typing import Any
 from switchbed import _native, asic, links, quantity
 from switchbed._native import Mistake
 from switchbed.queues import Says
+from switchbed.sonic import watchdog
 from switchbed.sonic.draft import Draft
 from switchbed.sonic.memory import ALL_FREE
 
@@ -54,6 +55,8 @@ class Writer:
         self.draft, self.said = draft, draft.said
         self.device, self.switch = draft.device, draft.switch
         self.policy = str(self.switch["policy"])
+        self.watched: set[str] = set()
+        """Keys of `switch.pfc` that PFC_WD holds."""
 
     def write(self) -> None:
         """Pools, profiles, and which queues have them."""
@@ -65,6 +68,7 @@ class Writer:
                 "switch.pfc away and keep these tables from a switch that has it",
             )
             return
+        self.watched = watchdog.write(self.draft)
         if self.draft.choices.instead.get("buffer") == "device":
             self.said.approximated(
                 "switch.buffer", "the device's buffers stay as they are, as --instead chose"
@@ -294,6 +298,7 @@ class Writer:
         written = {"priorities", *self.device.pools}
         if name is not None:
             written |= self._group(name, pfc)
+        written |= self.watched
         self._unwritten(pfc, written)
 
     def _group(self, name: str, pfc: Mapping[str, Any]) -> set[str]:

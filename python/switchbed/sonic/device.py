@@ -52,6 +52,10 @@ class Device:
         """Whether the scenario says a field."""
         return (table, row, name) in self.modelled
 
+    def says_table(self, table: str) -> bool:
+        """Whether the scenario says any field of a table."""
+        return any(each == table for each, _, _ in self.modelled)
+
     def write(self, path: Path) -> None:
         """Write the file beside the scenario."""
         with files.whole(path) as draft:

@@ -96,7 +96,7 @@ class _Import:
         switch |= memory.switch
         cut = trimming(self.reading, ports[0], queues)
         device.modelled = list(dict.fromkeys(device.modelled))
-        self._left_out(ports)
+        self._left_out(ports, device)
         self.said.settle()
         files: dict[str, str] = {}
         text = "\n".join(
@@ -303,7 +303,7 @@ class _Import:
                 f"traffic class {foreign.some(moved)}: a scenario's class is its queue's number",
             )
 
-    def _left_out(self, ports: Sequence[str]) -> None:
+    def _left_out(self, ports: Sequence[str], device: Device) -> None:
         unread.name(self.reading.tables, list(ports), self.said)
         for table, why in (
             ("DSCP_TO_TC_MAP", "a scenario's class is its queue's number"),
@@ -319,7 +319,7 @@ class _Import:
                 "what the switch computes headroom by itself from",
             ),
         ):
-            if self.reading.full.get(table):
+            if self.reading.full.get(table) and not device.says_table(table):
                 self.said.left_out(table, why)
         for table, key, fields in schema.unknown(self.reading.tables):
             if table not in ("SCHEDULER", "WRED_PROFILE"):

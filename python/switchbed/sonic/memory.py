@@ -7,6 +7,7 @@ from typing import Any
 
 from switchbed import asic, foreign, headroom, quantity
 from switchbed._native import Mistake
+from switchbed.sonic import watchdog
 from switchbed.sonic.device import Device
 from switchbed.sonic.reading import PACKET, Queue, Reading, listed
 
@@ -146,6 +147,11 @@ class Buffers:
         """Thresholds and headroom of the lossless groups."""
         found.pfc = {"priorities": list(pfc.classes), **found.pfc}
         device.classes = list(pfc.classes)
+        watched = watchdog.read(self.reading, self.ports, device)
+        self._thresholds(found, pfc, device)
+        found.pfc |= watched
+
+    def _thresholds(self, found: Memory, pfc: Pfc, device: Device) -> None:
         if pfc.profile is None:
             self.said.approximated(
                 "BUFFER_PG",
