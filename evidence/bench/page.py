@@ -1,10 +1,19 @@
-"""The measured parts of docs/performance.md and docs/roce.md, and their pictures."""
+"""The measured parts of the pages performance, roce and trimming, and their pictures."""
 
 import json
 from functools import partial
 from pathlib import Path
 
-from evidence.bench import connections, core, memory, peers_page, roce, schemes, sizes_page
+from evidence.bench import (
+    connections,
+    core,
+    memory,
+    peers_page,
+    roce,
+    schemes,
+    sizes_page,
+    trimming,
+)
 from evidence.site import fill, picture
 
 BLOCKS = {
@@ -24,6 +33,7 @@ def write(site: Path) -> None:
         found = json.loads(block.RESULTS.read_text())
         fill(site / "performance.md", name, block.render(found))
     fill(site / "roce.md", "fabrics", roce.render(roce.read()))
+    fill(site / "trimming.md", "grid", trimming.render(json.loads(trimming.RESULTS.read_text())))
 
 
 def draw(site: Path) -> None:
@@ -31,6 +41,8 @@ def draw(site: Path) -> None:
     found = json.loads(sizes_page.RESULTS.read_text())
     file = site / "performance-sizes.png"
     picture(file, partial(sizes_page.draw, found), sizes_page.RESULTS)
+    grid = json.loads(trimming.RESULTS.read_text())
+    picture(site / "trimming-grid.png", partial(trimming.draw, grid), trimming.RESULTS)
     for name, of in roce.read().items():
         if "drawn" in of:
             series = json.dumps(of["drawn"])
