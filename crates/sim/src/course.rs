@@ -1,7 +1,7 @@
 //! How far a rank is with its program.
 
 use std::collections::{BTreeMap, VecDeque};
-use switchbed_scenario::traffic::program::{ANY, Program, Work};
+use switchbed_scenario::traffic::program::{ANY, Program};
 use switchbed_units::{Span, Time};
 
 /// No operation, or no message.
@@ -85,7 +85,7 @@ impl Course {
             let operation = program.operation(number);
             // Peers may be a repetition ahead: `arrived` counts all of a message's arrivals,
             // `begun` those used.
-            let comes = operation.work == Work::Receive && self.arrived[nth] <= self.begun;
+            let comes = operation.work.receives() && self.arrived[nth] <= self.begun;
             self.missing[nth] = operation.waits_for + u32::from(comes);
             if self.missing[nth] == 0 {
                 self.ready.push_back(number);
@@ -94,7 +94,7 @@ impl Course {
         (self.begun, self.began) = (self.begun + 1, now);
         for (number, nth) in (self.first..).zip(0..self.missing.len()) {
             // A receive from anybody is posted once all but its message is there.
-            if self.missing[nth] == 1 && program.operation(number).work == Work::Receive {
+            if self.missing[nth] == 1 && program.operation(number).work.receives() {
                 self.post(program, number);
             }
         }
@@ -160,7 +160,7 @@ impl Course {
             self.ready.push_back(number);
         }
         *missing = missing.saturating_sub(1);
-        let receives = *missing == 1 && program.operation(number).work == Work::Receive;
+        let receives = *missing == 1 && program.operation(number).work.receives();
         if begins && let Some(origin) = self.origin(number) {
             origin.after = after;
         }

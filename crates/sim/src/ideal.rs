@@ -18,6 +18,8 @@ use switchbed_units::{Bytes, Span, Time};
 enum Happens {
     Begins,
     Arrives(u32),
+    /// A message leaves, as the processor is through with it.
+    Goes(u32),
     Ends(u32),
 }
 
@@ -105,7 +107,7 @@ pub(crate) fn ideal(program: &Program, entry: u32, paths: &Paths) -> Span {
     let measured = program.repeats - program.warmup;
     let mut ended = program.start;
     while let Some(Reverse((now, rank, happens))) = to_come.pop() {
-        let mut sent = Vec::new();
+        let (mut going, mut sent) = (Vec::new(), Vec::new());
         let Rank { course, sends, receives } = &mut ranks[rank as usize];
         let mut over = |course: &mut Course, number: u32| {
             if !course.done(program, number) {
@@ -122,26 +124,33 @@ pub(crate) fn ideal(program: &Program, entry: u32, paths: &Paths) -> Span {
         match happens {
             Happens::Begins => course.begin(program, now),
             Happens::Arrives(message) => course.arrive(program, message),
+            Happens::Goes(message) => going.push(message),
             Happens::Ends(number) => next = over(course, number),
         }
         while let Some(number) = course.next(now) {
-            match program.operation(number).work {
-                Work::Send(nth) => {
-                    let message = &program.messages[nth as usize];
-                    let [src, dst] = [rank, message.to].map(|rank| program.hosts[rank as usize]);
-                    let of = (src.0, dst.0, message.class, message.bytes.get());
-                    let on = (entry, message.class);
-                    let times = *times
-                        .entry(of)
-                        .or_insert_with(|| Times::of(paths, (src, dst), on, message.bytes));
-                    sent.push((nth, *message, times));
-                }
-                Work::Receive | Work::Calculate(Span::ZERO, _) => next = over(course, number),
-                Work::Calculate(span, cpu) => {
+            let work = program.operation(number).work;
+            let (cpu, span) = work.occupies(program.overhead);
+            match work {
+                _ if span != Span::ZERO => {
                     let at = course.occupy(cpu, span, now);
-                    to_come.push(Reverse((at, rank, Happens::Ends(number))));
+                    let then = match work {
+                        Work::Send(message, _) => Happens::Goes(message),
+                        _ => Happens::Ends(number),
+                    };
+                    to_come.push(Reverse((at, rank, then)));
                 }
+                Work::Send(message, _) => going.push(message),
+                _ => next = over(course, number),
             }
+        }
+        for nth in going {
+            let message = &program.messages[nth as usize];
+            let [src, dst] = [rank, message.to].map(|rank| program.hosts[rank as usize]);
+            let of = (src.0, dst.0, message.class, message.bytes.get());
+            let on = (entry, message.class);
+            let times =
+                *times.entry(of).or_insert_with(|| Times::of(paths, (src, dst), on, message.bytes));
+            sent.push((nth, *message, times));
         }
         let round = course.round();
         to_come.extend(next.map(|at| Reverse((at, rank, Happens::Begins))));

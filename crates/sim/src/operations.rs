@@ -113,8 +113,8 @@ impl Row {
         let rank = program.rank_of(of.number);
         let first = program.of_rank(rank).start;
         let (kind, message) = match program.operation(of.number).work {
-            Work::Send(message) => ("send", Some(message)),
-            Work::Receive => ("receive", Some(of.origin.message).filter(|&of| of != NONE)),
+            Work::Send(message, _) => ("send", Some(message)),
+            Work::Receive(_) => ("receive", Some(of.origin.message).filter(|&of| of != NONE)),
             Work::Calculate(..) => ("calculate", None),
         };
         let message = message.map(|nth| &program.messages[nth as usize]);

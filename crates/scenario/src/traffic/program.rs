@@ -16,12 +16,30 @@ use switchbed_units::{Bytes, Span, Time};
 /// Work of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// A message, by its number in [`Program::messages`]; done with the ACK of its last byte.
-    Send(u32),
-    /// A message; done when its last byte is here.
-    Receive,
+    /// A message, by its number in [`Program::messages`], with the processor that [`Program::overhead`] occupies;
+    /// done with the ACK of its last byte.
+    Send(u32, u8),
+    /// A message, with the same; done when its last byte is here, and the overhead is over.
+    Receive(u8),
     /// Duration on a processor, where operations run one after the other.
     Calculate(Span, u32),
+}
+
+impl Work {
+    /// Whether it is a receive.
+    #[inline]
+    pub fn receives(self) -> bool {
+        matches!(self, Work::Receive(_))
+    }
+
+    /// The processor that it occupies, and for how long, where each message takes this overhead.
+    #[inline]
+    pub fn occupies(self, overhead: Span) -> (u32, Span) {
+        match self {
+            Work::Send(_, cpu) | Work::Receive(cpu) => (cpu.into(), overhead),
+            Work::Calculate(span, cpu) => (cpu, span),
+        }
+    }
 }
 
 /// An operation of a program.
@@ -97,6 +115,8 @@ pub struct Program {
     pub repeats: u32,
     /// How many of these are not measured.
     pub warmup: u32,
+    /// Time that each message takes of a processor, before it is sent and after it has come.
+    pub overhead: Span,
     /// Messages by sending rank, and in a rank in the order of its sends.
     pub messages: Vec<Message>,
     /// How many connections these have.
@@ -183,16 +203,16 @@ impl Program {
             for number in operations.clone() {
                 let (nth, tag) = (number - first, tags[number as usize]);
                 let text = match (self.operation(number).work, sent[number as usize]) {
-                    (Work::Send(message), _) => {
+                    (Work::Send(message, cpu), _) => {
                         let Message { to, bytes, channel, .. } = self.messages[message as usize];
                         // GOAL's nic and cpu are bytes.
                         let nic = channel % 256;
-                        format!("send {}b to {to} tag {tag} cpu 0 nic {nic}", bytes.get())
+                        format!("send {}b to {to} tag {tag} cpu {cpu} nic {nic}", bytes.get())
                     }
-                    (Work::Receive, Some(message)) => {
+                    (Work::Receive(cpu), Some(message)) => {
                         let (bytes, src) = (message.bytes.get(), from[message.sent_by as usize]);
                         format!(
-                            "recv {bytes}b from {src} tag {tag} cpu 0 nic {}",
+                            "recv {bytes}b from {src} tag {tag} cpu {cpu} nic {}",
                             message.channel % 256
                         )
                     }
@@ -200,14 +220,14 @@ impl Program {
                         // To the nearest nanosecond.
                         format!("calc {} cpu {}", (span.as_ps() + 500) / 1000, cpu % 256)
                     }
-                    (Work::Receive, None) => {
+                    (Work::Receive(cpu), None) => {
                         let any =
                             |word: Option<u32>| word.map_or("-1".into(), |word| word.to_string());
                         let pattern = self.pattern(number);
                         let [from, tag] =
                             [pattern.and_then(|of| of.from), pattern.and_then(|of| of.tag)]
                                 .map(any);
-                        format!("recv 1b from {from} tag {tag} cpu 0 nic 0")
+                        format!("recv 1b from {from} tag {tag} cpu {cpu} nic 0")
                     }
                 };
                 lines.push(format!("o{nth}: {text}"));
@@ -226,7 +246,7 @@ impl Program {
     /// Operations that wait for one, a message's receive included, if it is known.
     fn freed_by(&self, number: u32) -> impl Iterator<Item = u32> {
         let received = match self.operation(number).work {
-            Work::Send(message) => Some(self.messages[message as usize].received_by),
+            Work::Send(message, _) => Some(self.messages[message as usize].received_by),
             _ => None,
         };
         let received = received.filter(|&received| received != ANY);
@@ -255,7 +275,7 @@ impl Program {
         let mut wave: Vec<u32> = (0..self.operations()).filter(ready).collect();
         let (mut most, mut next) = (0, Vec::new());
         while !wave.is_empty() {
-            let sends = |&&number: &&u32| matches!(self.operation(number).work, Work::Send(_));
+            let sends = |&&number: &&u32| matches!(self.operation(number).work, Work::Send(..));
             most = most.max(wave.iter().filter(sends).count() as u64);
             for number in wave.drain(..) {
                 for after in self.freed_by(number) {

@@ -85,6 +85,43 @@ fn loggopsim_s_binary_tree_runs() {
 }
 
 #[test]
+fn an_overhead_is_a_calculation_before_each_send_and_after_each_receive() {
+    let text = |cpu: u32, said: bool| {
+        let calc = |name: &str, cpu: u32| match said {
+            true => format!("{name}: calc 2000 cpu {cpu}\n"),
+            false => String::new(),
+        };
+        let waits = |after: &str, before: &str| match said {
+            true => format!("{after} requires {before}\n"),
+            false => String::new(),
+        };
+        let sends =
+            [calc("ca", 0), calc("cb", cpu), "a: send 100b to 1 tag 5\n".to_owned()].concat();
+        let more = format!("b: send 30000b to 1 tag 6 cpu {cpu} nic 1\nc: calc 500\n");
+        let from = [waits("a", "ca"), waits("b", "cb")].concat();
+        let receives = format!(
+            "r: recv 100b from 0 tag 5 cpu {cpu}\ns: recv 30000b from -1 tag 6 cpu {cpu}\n"
+        );
+        let then = [calc("dr", cpu), calc("ds", cpu), waits("dr", "r"), waits("ds", "s")].concat();
+        // What waits for a message waits for its overhead.
+        let last = format!("e: calc 300 cpu 7\ne requires {}\n", if said { "dr" } else { "r" });
+        format!(
+            "num_ranks 2\nrank 0 {{\n{sends}{more}{from}}}\nrank 1 {{\n{receives}{then}{last}}}\n"
+        )
+    };
+    for cpu in [0, 3] {
+        let (with, flows) = run(&text(cpu, false), 2, "overhead = \"2us\"").unwrap();
+        let starts: Vec<_> = flows.iter().map(|flow| flow.start).collect();
+        let second = if cpu == 0 { 4 } else { 2 };
+        assert_eq!(starts, [2, second].map(|us| Time::ZERO + Span::from_us(us)));
+        let (said, same) = run(&text(cpu, true), 2, "").unwrap();
+        assert_eq!(same.iter().map(|flow| flow.start).collect::<Vec<_>>(), starts);
+        assert_eq!(took(&with[0]), took(&said[0]));
+        assert_eq!(with[0].ideal_s, said[0].ideal_s);
+    }
+}
+
+#[test]
 fn calculations_take_turns_on_a_processor_alone() {
     let text = |cpu| {
         format!(

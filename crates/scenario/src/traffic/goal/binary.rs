@@ -147,6 +147,7 @@ fn read_rank(
             3 => draft.calculate((rank, cpu.into()), Span::from_ns(size), &[]),
             _ => return Err(wrong(format!("its type is {kind}; 1, 2 and 3 are known"))),
         };
+        draft.on_cpu(step, cpu);
         steps.push(step);
         for start in [false, true] {
             let (followers, first) = (fields.u32()? as usize, fields.u32()? as usize);

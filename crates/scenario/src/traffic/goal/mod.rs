@@ -25,6 +25,9 @@ params! {
         ranks: HostSet = "all";
         /// How ranks are dealt to these hosts: as listed, or drawn by the seed.
         placement: Placement = "listed";
+        /// Time that each message takes of its rank's processor, before it is sent and after it has come (LogGOPSim's
+        /// o). Its gaps and latency are the network's.
+        overhead: Span = "0us";
         /// The class of its packets.
         class: u8 = "0";
         /// When it starts.
@@ -81,7 +84,7 @@ impl Goal {
             if is_binary { &binary::name } else { &|rank, nth| self.label(rank, nth) };
         let program = draft.finish_named(hosts, Time::ZERO + self.start, name);
         let mut program = program.map_err(|fault| self.wrong(None, fault.to_string()))?;
-        program.after = self.after;
+        (program.after, program.overhead) = (self.after, self.overhead);
         Ok(program)
     }
 }

@@ -358,14 +358,16 @@ fn read_operation(
                     return Err((line, "-1 is any source; a send goes to a rank".to_owned()));
                 }
                 let options = read_options(lexer, &["tag", "cpu", "nic"])?;
-                return Ok(draft.receive_any(rank, Pattern { from: None, tag: options.tag }, &[]));
+                let step = draft.receive_any(rank, Pattern { from: None, tag: options.tag }, &[]);
+                draft.on_cpu(step, options.cpu);
+                return Ok(step);
             }
             let peer = lexer.as_number(&peer, "rank", u64::from(ranks) - 1)? as u32;
             if peer == rank {
                 return Err((line, format!("rank {rank} is both ends; write calc")));
             }
             let options = read_options(lexer, &["tag", "cpu", "nic"])?;
-            Ok(match word {
+            let step = match word {
                 "send" => {
                     let Some(tag) = options.tag else {
                         return Err((line, "-1 is any tag; a send has one".to_owned()));
@@ -377,7 +379,9 @@ fn read_operation(
                     draft.send(rank, envelope, &[])
                 }
                 _ => draft.receive_any(rank, Pattern { from: Some(peer), tag: options.tag }, &[]),
-            })
+            };
+            draft.on_cpu(step, options.cpu);
+            Ok(step)
         }
         _ => lexer.wrong(Some(&Token::Word(word.to_owned())), "send, recv or calc"),
     }

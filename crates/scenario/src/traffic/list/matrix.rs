@@ -341,8 +341,8 @@ mod tests {
         let of = |number| {
             let operation = program.operation(number);
             let word = match operation.work {
-                Work::Send(_) => "s",
-                Work::Receive => "r",
+                Work::Send(..) => "s",
+                Work::Receive(_) => "r",
                 Work::Calculate(..) => "c",
             };
             format!("{word}{}", operation.waits_for)

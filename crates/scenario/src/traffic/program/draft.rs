@@ -107,6 +107,7 @@ impl Draft {
     /// Makes a draft for `ranks` ranks, without operations.
     pub fn new(ranks: u32) -> Draft {
         let program = Program {
+            overhead: Span::ZERO,
             hosts: Vec::new(),
             start: Time::ZERO,
             after: None,
@@ -160,7 +161,7 @@ impl Draft {
             row: self.rows,
         });
         self.rows += 1;
-        self.add(rank, Work::Send(nth), after)
+        self.add(rank, Work::Send(nth, 0), after)
     }
 
     /// A message from another rank.
@@ -173,7 +174,15 @@ impl Draft {
         let [from, tag] = [pattern.from, pattern.tag].map(|of| of.unwrap_or(ANY));
         self.about[rank as usize].any |= from == ANY || tag == ANY;
         self.ranks[rank as usize].receives.push((from, tag));
-        self.add(rank, Work::Receive, after)
+        self.add(rank, Work::Receive(0), after)
+    }
+
+    /// The processor that a message occupies at its rank, where a program has an overhead.
+    pub fn on_cpu(&mut self, step: Step, cpu: u8) {
+        match &mut self.ranks[step.rank as usize].operations[step.nth as usize].work {
+            Work::Send(_, of) | Work::Receive(of) => *of = cpu,
+            Work::Calculate(..) => {}
+        }
     }
 
     /// Adds a calculation of this duration on a processor of the rank.
@@ -244,8 +253,8 @@ impl Draft {
         let mut receives = of.receives.iter();
         for (nth, mut operation) in (0..).zip(of.operations) {
             match &mut operation.work {
-                Work::Send(message) => *message += sent,
-                Work::Receive => {
+                Work::Send(message, _) => *message += sent,
+                Work::Receive(_) => {
                     let taken = receives.next().filter(|_| about.any);
                     let any = |word: u32| Some(word).filter(|&word| word != ANY);
                     program.patterns.extend(taken.map(|&(from, tag)| {
@@ -338,13 +347,13 @@ impl Finished<'_> {
     /// Describes an operation without a name.
     fn described(&self, program: &Program, number: u32) -> String {
         match program.operation(number).work {
-            Work::Send(message) => {
+            Work::Send(message, _) => {
                 let Message { to, tag, .. } = program.messages[message as usize];
                 format!("send to {to}, tag {tag}")
             }
-            Work::Receive => {
+            Work::Receive(_) => {
                 let before = &program.operations[..number as usize];
-                let before = before.iter().filter(|of| of.work == Work::Receive).count();
+                let before = before.iter().filter(|of| of.work.receives()).count();
                 let (from, tag) = self.receives[before];
                 let any = |word: u32| if word == ANY { "any".to_owned() } else { word.to_string() };
                 format!("receive from {}, tag {}", any(from), any(tag))
@@ -359,7 +368,7 @@ impl Finished<'_> {
         let mut received = Vec::with_capacity(self.receives.len());
         for (rank, about) in (0..).zip(&self.about) {
             let numbers = program.of_rank(rank);
-            let is_one = |&number: &u32| program.operation(number).work == Work::Receive;
+            let is_one = |&number: &u32| program.operation(number).work.receives();
             for (number, &(from, tag)) in numbers.filter(is_one).zip(receives.by_ref()) {
                 if !about.any {
                     received.push((from, rank, tag, number));
@@ -441,9 +450,8 @@ impl Finished<'_> {
     fn check_order(&self, program: &Program) -> Result<(), Fault> {
         let total = program.operations.len();
         // A receive that may take several messages is found here to wait for none.
-        let message = |number: u32, of: &Operation| {
-            of.work == Work::Receive && program.pattern(number).is_none()
-        };
+        let message =
+            |number: u32, of: &Operation| of.work.receives() && program.pattern(number).is_none();
         let operations = (0..).zip(&program.operations);
         let mut waits: Vec<u32> =
             operations.map(|(number, of)| of.waits_for + u32::from(message(number, of))).collect();

@@ -158,10 +158,26 @@ impl Host {
         }
     }
 
-    /// An operation that took its time is done.
+    /// What an operation occupies a processor for is over: a message goes, anything else is done.
     pub(super) fn calculated<N: Net>(&mut self, nth: u32, number: u32, cx: &mut Cx<N>, now: Time) {
-        self.did(nth, number, cx, now);
+        let Some((program, _)) = cx.settings.programs.get(self.parts[nth as usize].entry) else {
+            return;
+        };
+        match program.operation(number).work {
+            Work::Send(message, _) => self.send(nth, message, cx, now),
+            _ => self.did(nth, number, cx, now),
+        }
         self.go_on(nth, cx, now);
+    }
+
+    /// Sends a message of a part.
+    fn send<N: Net>(&mut self, nth: u32, message: u32, cx: &mut Cx<N>, now: Time) {
+        let (settings, part) = (cx.settings, &self.parts[nth as usize]);
+        let Some((program, connection)) = settings.programs.get(part.entry) else { return };
+        let place = (part.entry, part.course.round());
+        let flow = flow(program, message, place, (self.id, *connection), now);
+        cx.log.running += 1;
+        self.start(&flow, cx);
     }
 
     /// The part here that a program's flow belongs to, and its message.
@@ -214,21 +230,19 @@ impl Host {
         let settings = cx.settings;
         // Each step may make others ready: until none is.
         while let Some(number) = self.parts[nth as usize].course.next(now) {
-            let part = &self.parts[nth as usize];
-            let Some((program, connection)) = settings.programs.get(part.entry) else { return };
-            match program.operation(number).work {
-                Work::Send(message) => {
-                    let place = (part.entry, part.course.round());
-                    let flow = flow(program, message, place, (self.id, *connection), now);
-                    cx.log.running += 1;
-                    self.start(&flow, cx);
-                }
-                // Nothing takes time: done at once, without an event.
-                Work::Receive | Work::Calculate(Span::ZERO, _) => self.did(nth, number, cx, now),
-                Work::Calculate(span, cpu) => {
-                    let at = self.parts[nth as usize].course.occupy(cpu, span, now);
-                    self.wake(at, Timer::Calculated { part: nth, number });
-                }
+            let part = &mut self.parts[nth as usize];
+            let Some((program, _)) = settings.programs.get(part.entry) else { return };
+            let work = program.operation(number).work;
+            let (cpu, span) = work.occupies(program.overhead);
+            if span != Span::ZERO {
+                let at = part.course.occupy(cpu, span, now);
+                self.wake(at, Timer::Calculated { part: nth, number });
+                continue;
+            }
+            // Nothing takes time: done at once, without an event.
+            match work {
+                Work::Send(message, _) => self.send(nth, message, cx, now),
+                _ => self.did(nth, number, cx, now),
             }
         }
     }
