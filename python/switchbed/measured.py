@@ -277,8 +277,20 @@ def _since_warm(run: "Result", window: Window) -> Window:
     """The window of series that was asked for, else that of the summary: from the warm-up on."""
     since, until = window
     if since is None and run.flows["counted"].any():
-        since = quantity.time(run.scenario["measure"]["warmup"])
+        since = warmup_s(run)
     return since, until
+
+
+def warmup_s(run: "Result") -> float:
+    """The time from which on a run counts.
+
+    Raises:
+        ValueError: Its manifest has another thing in its place.
+    """
+    try:
+        return quantity.time(run.scenario["measure"]["warmup"])
+    except Mistake as error:
+        raise ValueError(f"measure.warmup: {error}") from error
 
 
 def _lengths(metric: Metric, run: "Result", window: Window) -> list[float]:

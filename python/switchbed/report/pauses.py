@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from switchbed import quantity
+from switchbed.measured import warmup_s
 from switchbed.report.chart import LEGEND_BELOW, Chart, Trace, at, layout, rounded
 from switchbed.series import looks
 from switchbed.series.runs import Line
@@ -28,7 +28,7 @@ def charts(drawn: Sequence[Line]) -> list[Chart]:
     for line in drawn:
         for place, (run, *_) in line.by_place:
             # Other figures of pauses are of the time since the warm-up, too.
-            warm = quantity.time(run.scenario["measure"]["warmup"])
+            warm = warmup_s(run)
             frame = run.table("pause_tree")
             if not frame.is_empty():
                 frame = frame.filter(pl.col("end_s") > warm)

@@ -206,6 +206,26 @@ def test_a_size_in_a_manifest_that_is_none_is_said_with_its_file(
     assert case.faults(tmp_path / "whole", tmp_path / "damaged") == []
 
 
+@pytest.mark.parametrize("value", [{"x": None}, "soon", "9", None])
+def test_a_warm_up_in_a_manifest_that_is_none_is_said_with_its_file(
+    tmp_path: Path, value: object
+) -> None:
+    file = tmp_path / "one.toml"
+    file.write_text(damage.SCENARIO)
+    assert switchbed("run", file, "--out", tmp_path / "out").code == 0
+    path = tmp_path / "out/manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["scenario"]["measure"]["warmup"] = value
+    path.write_text(json.dumps(manifest))
+    for words in (
+        ("report", tmp_path / "out", "--out", tmp_path / "r.html"),
+        ("table", tmp_path / "out", "--metric", "queue.mean_bytes"),
+    ):
+        done = switchbed(*words)
+        assert "internal error" not in done.err
+        assert done.code == 0 or str(tmp_path / "out") in done.err
+
+
 def test_a_store_without_its_sweeps_tables_is_named(store: Path) -> None:
     for file in (store / "sweeps").iterdir():
         file.unlink()
