@@ -465,15 +465,22 @@ def report(
 
 
 @cli.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
 @options.JSON
-def schemes(json_to: str | None) -> None:
-    """List the schemes: seats, parameters with units and defaults, source; and the classes of
-    installed packages that have a scheme's name. With --json the policies of a switch's memory too,
-    with their key."""
-    found, classes = library.schemes(), sorted(plugged.FOUND.classes.items())
+def schemes(names: tuple[str, ...], json_to: str | None) -> None:
+    """List the schemes, or those of the NAMEs: seats, parameters with units and defaults, source;
+    and the classes of installed packages that have a scheme's name. With --json and no NAME the
+    policies of a switch's memory too, with their key."""
+    classes = sorted(plugged.FOUND.classes.items())
+    if names:
+        classes = [(name, of) for name, of in classes if name in names]
+    built_in = [name for name in names if name not in dict(classes)]
+    every = library.schemes()
+    found = library.named(built_in, every) if names else every
+    policies = [] if names else library.policies()
     if json_to is not None:
         named = [{"name": name, "key": "scheme.name", "class": of} for name, of in classes]
-        options.write_json([*found, *named, *library.policies()], json_to)
+        options.write_json([*found, *named, *policies], json_to)
     else:
         from switchbed import printing
 
@@ -482,7 +489,8 @@ def schemes(json_to: str | None) -> None:
             say(name)
             say(f"  In Python: {of}")
             say()
-        say(f"switch.policy: {', '.join(policy['name'] for policy in library.policies())}")
+        if policies:
+            say(f"switch.policy: {', '.join(policy['name'] for policy in policies)}")
 
 
 @cli.command()

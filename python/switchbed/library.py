@@ -74,6 +74,19 @@ def schemes() -> list[dict[str, Any]]:
     return list(json.loads(_native.schemes()))
 
 
+def named(names: Sequence[str], schemes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The schemes of these names, in their order."""
+    known = {scheme["name"]: scheme for scheme in schemes}
+    for name in names:
+        if name not in known:
+            import difflib
+
+            near = difflib.get_close_matches(name, known, 1)
+            meant = f"did you mean {near[0]}?" if near else "switchbed schemes lists them"
+            raise Mistake(f"{name}: there is no such scheme: {meant}")
+    return [known[name] for name in names]
+
+
 @functools.cache
 def definition(name: str | None) -> Mapping[str, Any]:
     """Return what `schemes` has of one; of a name that is none of them, what a scheme has that no

@@ -58,6 +58,7 @@ def headline(summary: dict[str, Any]) -> list[str]:
     """Return a run's figures besides its FCTs, a line each."""
     lines = [_counters(summary)]
     classes = summary["classes"]
+    # With one class its share is all of the goodput.
     if summary["endless"] and len(classes) > 1:
         shares = (f"{rates([c['goodput_bps']])} of class {c['class']}" for c in classes)
         lines.append(f"goodput: {', '.join(shares)}")
@@ -81,6 +82,7 @@ def losses(outcomes: Sequence[Outcome]) -> list[str]:
     """A line for each scheme and point whose lossless classes lost packets."""
     found = []
     for row in comparing.rows(outcomes):
+        # `lost_most` names the class and port that lost most; without losses there is none.
         lossy = [p for run in row.runs if (p := run.summary.get("pauses") or {}).get("lost_most")]
         if not lossy:
             continue
@@ -148,6 +150,7 @@ def measured(rows: Sequence[comparing.Row]) -> dict[str, Callable[[comparing.Row
             columns[heading(statistic)] = partial(_fct_cell, statistic)
     incasts = sorted({place for summary in summaries for place in queries(summary)})
     for place in incasts:
+        # A heading names the entry only where there are several.
         whose = "query" if len(incasts) == 1 else f"query, traffic {place},"
         for field in ("mean_us", "p99_us"):
             columns[f"{whose} {field.removesuffix('_us')}"] = partial(_query_cell, place, field)
@@ -159,6 +162,8 @@ def measured(rows: Sequence[comparing.Row]) -> dict[str, Callable[[comparing.Row
         columns[f"over ideal{whose}"] = partial(_job_cell, place, "slowdown")
     if any(summary["endless"] for summary in summaries):
         columns["goodput by class"] = _goodput_cell
+        # One run without queue statistics would make a mean over other seeds than its
+        # neighbours'.
         if all(s["bottleneck"] and s["bottleneck"]["mean_bytes"] is not None for s in summaries):
             columns["busiest queue"] = _queue_cell
     if any(summary.get("by_transport") for summary in summaries):
@@ -179,6 +184,7 @@ def _job(job: dict[str, Any]) -> str:
     """A collective's time and bandwidth; a schedule from a file has no bandwidth."""
     how = f"{job['algorithm']}, " if job["algorithm"] else ""
     of = f"{job['operation']} ({how}{job['ranks']} ranks)"
+    # A repetition was still under way when the run ended.
     if job["time_us"] is None:
         return f"{of}: not completed"
     took = f"{of}: {duration(job['time_us'])}, {job['slowdown']:.3f} of the ideal"
@@ -194,6 +200,7 @@ def _job_cell(place: int, field: str, row: comparing.Row) -> str:
     found = [job[field] for job in jobs if job["traffic"] == place and job[field] is not None]
     if field == "time_us":
         return _estimate(comparing.over_seeds(found))
+    # Bandwidths in Gbps; a slowdown has no unit.
     mean = comparing.over_seeds(value / (1e9 if field == "busbw_bps" else 1) for value in found)
     return "–" if mean is None else f"{mean.estimate:.4g}{_reaching(mean)}"
 
@@ -215,6 +222,7 @@ def _share_cell(row: comparing.Row) -> str:
     shares: dict[str, list[float]] = {}
     for run in row.runs:
         for each in run.summary.get("by_transport", ()):
+            # By name: a seed whose flows of a transport all failed lacks it.
             shares.setdefault(each["transport"], []).append(each["share"])
     means = ((name, comparing.over_seeds(values, stats.SHARE)) for name, values in shares.items())
     return ", ".join(
@@ -254,6 +262,7 @@ def _probe(probe: dict[str, Any]) -> tuple[int, int, int]:
 
 def _print_loads(console: "Console", rows: Sequence[comparing.Row]) -> None:
     """A load by both of its definitions."""
+    # The first source stands for all: a swept load is the same for each.
     wire = {
         str(value): f"{row.runs[0].summary['offered'][0]['wire']:.4g} at {value}"
         for row in rows
@@ -280,6 +289,7 @@ def _print_ratios(console: "Console", ratios: Sequence[comparing.Ratio], keys: l
         table.add_row(
             scheme,
             *(str(value) for _, value in point),
+            # Cells of one row may rest on fewer pairs, where a size class is empty in some seeds.
             str(max(r.pairs for r in group)),
             *(cells.get(statistic, "–") for statistic in comparing.STATISTICS),
         )

@@ -234,6 +234,18 @@ def test_schemes_as_json_have_the_fields_that_scripts_read(
     assert all(scheme["name"] in listing for scheme in schemes)
 
 
+def test_schemes_of_a_name_are_printed_alone(switchbed: Program) -> None:
+    listing = switchbed("schemes", "tcn", "red").stdout
+    assert [line for line in listing.splitlines() if line[:1].strip()] == ["tcn", "red"]
+    assert [each["name"] for each in json.loads(switchbed("schemes", "tcn", "--json").stdout)] == [
+        "tcn"
+    ]
+    assert (
+        "codle: there is no such scheme: did you mean codel?"
+        in switchbed("schemes", "codle", code=2).stderr
+    )
+
+
 def test_check_speaks_for_each_file(switchbed: Program, single: Path, sweep: Path) -> None:
     assert switchbed("scenario", "check", single, sweep).stdout.count(": ok, ") == 2
     done = switchbed("scenario", "check", single, "missing.toml", sweep, code=2)
