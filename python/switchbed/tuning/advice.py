@@ -140,11 +140,12 @@ class Advice:
     def sentence(self) -> str:
         """Advice in one or two sentences, with the guards that it may not keep."""
         stopped = "" if self.stopped_by is None else "Interrupted, so nothing is advised yet. "
-        return f"{stopped}{self._unkept() or self._told() + self._unsure()}"
+        return f"{stopped}{self._unkept() or self._told() + self._unsure()}{self._edge()}"
 
     def _unkept(self) -> str:
         """Where a guard that is not kept on average is the reason why nothing is advised."""
         left = [entry for entry in self.entries if entry.point in self.left]
+        # One of the best keeps it: then the guard is not why nothing is advised.
         if self.advised is not None or not left or not all(entry.missed for entry in left):
             return ""
         missed = ", ".join(dict.fromkeys(name for entry in left for name in entry.missed))
@@ -152,14 +153,26 @@ class Advice:
             f"Of the settings with the best {self.objective} ({_reach(self.left)}) none keeps "
             f"{missed} on average: none of them is advised."
         )
+        # Only points that were run have an interval, and can be recommended at all.
         keep = [e for e in self.entries if e.guards and e.against and not e.missed]
         keep = [e for e in keep if e.verdict not in (BREAKS, REFUSED)]
         if not keep:
-            return f"{text} No other setting keeps it either."
+            return f"{text} No other setting keeps it either: --guard takes a looser bound."
         best = min(keep, key=lambda entry: entry.against.estimate if entry.against else 0.0)
         found = shown(best.against, larger=self.larger)
         times = "" if found is None else f", at {found.estimate:.2f} times their {self.objective}"
-        return f"{text} {best.point.label} keeps it{times}."
+        return f"{text} {best.point.label} keeps it{times}; --guard takes a looser bound."
+
+    def _edge(self) -> str:
+        """Where the leader is the first or the last of a range: a better one may lie beyond."""
+        held = sorted(e.point.place for e in self.entries if e.verdict != REFUSED)
+        place = self.leader.place
+        # Of two points each is an end; a grid of several parameters has no least.
+        if len(place) != 1 or len(held) < 3 or place not in (held[0], held[-1]):
+            return ""
+        which, beyond = ("least", "lower") if place == held[0] else ("greatest", "higher")
+        label = self.leader.label
+        return f" {label} is the {which} that was tried: --param KEY=V,V tries {beyond} ones."
 
     def _unsure(self) -> str:
         """Guards that the advised setting, or else the leader, misses on average, where the seeds

@@ -189,6 +189,7 @@ class _Tuning:
             )
         self.scenario: dict[str, Any] = json.loads(place.plans(place.base)[0].scenario)
         self.objective = Objective(asked.objective)
+        # A scenario that names its chip is held to that chip, not to SONiC in general.
         chip = self.scenario["switch"].get("asic")
         if held.name == "sonic" and chip is not None:
             self.held = held = target.of(str(chip))
@@ -204,6 +205,7 @@ class _Tuning:
             why = held.refuses(
                 point, self.link.rate, self.link.mtu, self.scenario["switch"].get("alpha")
             )
+            # The target may hold what the scenario cannot, such as a threshold over its buffer.
             why = why or self._unplanned(point)
             if why is not None:
                 self.refused[point] = why
@@ -211,8 +213,10 @@ class _Tuning:
         if len(self.points) < 2:
             why = next(iter(self.refused.values()), "there is one")
             raise Mistake(f"--param: no two points of the grid to compare: {why}")
+        # The user's setting stays even if it is refused: others are compared with it.
         self.own = next(i for i, p in enumerate(self.points) if "yours" in p.names)
         self.seed = int(self.scenario["run"]["seed"])
+        # Tails vary more from seed to seed: 1 % of one would take thousands of seeds.
         self.delta = asked.delta or (0.05 if self.objective.is_tail else 0.01)
         self.guards = [Guard.parse(text) for text in (asked.guards or ())]
         self.spent = 0.0
@@ -243,8 +247,10 @@ class _Tuning:
         self._price_of_pilot()
         self._block(list(range(PILOT)))
         self._usual_guard()
+        # Guards are tested in every scene too: their intervals share the same error.
         self.race.also = len(self.guards) * len(self.points) * len(self.place.scenes)
         self._look()
+        # A guard that nothing keeps is refused now, before the budget is spent on it.
         self._meetable()
         price = self._price()
         self.tell(price)
@@ -261,6 +267,7 @@ class _Tuning:
             n = self.race.blocks(self.race.leader)
             # Half as many again each time: every look costs some of the error.
             more = min(max(1, n // GROWTH), self.asked.seeds - n)
+            # Fresh seeds are paid from the same budget, so the race stops short of it.
             if more <= 0 or self._cost(len(self.race.live), more) > self._room():
                 return
             self._block(list(range(n, n + more)))
@@ -272,17 +279,20 @@ class _Tuning:
 
     def _block(self, numbers: Sequence[int]) -> None:
         live = sorted(self.race.live)
+        # Every point of a block has the same seeds, so differences are paired.
         seeds = [self.seed + n for n in numbers]
         self.spent += self.place.run([self.points[p] for p in live], seeds)
         for p in live:
             for seed in seeds:
                 block = self.place.block(self.points[p], seed)
+                # On the logarithm a ratio is a difference, and no scene outweighs the others.
                 self.race.add(p, [math.log(self.objective.of(summary)) for summary in block])
 
     def _look(self) -> None:
         verdicts = self._verdicts()
         kept = guards.kept(verdicts.values(), len(self.points))
         for p in sorted(self.race.live):
+            # The last one stays, if only to be reported.
             if not kept[p] and len(self.race.live) > 1:
                 self.race.drop(p)
         self.race.look(kept)
@@ -315,6 +325,7 @@ class _Tuning:
             return
         usual = Guard.parse(GUARD)
         values = [v for point in self._values(usual) for scene in point for v in scene]
+        # A guard on the objective itself would forbid what is asked for.
         if self.objective.metric != usual.metric and all(v is not None for v in values):
             self.guards = [usual]
 
@@ -323,6 +334,8 @@ class _Tuning:
             if all(verdict.mean is None for verdict in found):
                 raise Mistake(f"--guard {name}: no run has that figure")
             if all(verdict.surely for verdict in found):
+                # The nearest to the bound is named, so that the user sees by how much to loosen
+                # it.
                 best = min(range(len(found)), key=lambda p: found[p].over)
                 has = found[best].mean
                 raise Mistake(
@@ -336,6 +349,7 @@ class _Tuning:
         """One run of each scene tells what a run takes, and whether it has flows enough."""
         own = self.points[self.own]
         self.spent += self.place.run([own], [self.seed])
+        # None where no entry counts its flows: then nothing is said about their number.
         flows = sum(int(t.get("flows", 0)) for t in self.scenario["traffic"]) or None
         for summary in self.place.block(own, self.seed):
             self.objective.of(summary)
@@ -375,6 +389,7 @@ class _Tuning:
             return f"{took}; it tells enough"
         needs = self._cost(len(self.race.live), blocks) / 60
         left = max(0.0, self._room()) / 60
+        # The pilot's seeds are among those allowed.
         many = min(blocks, self.asked.seeds - PILOT)
         takes = (
             f"about {blocks:,} seeds more: {runs:,} runs, {needs:.3g} core-minutes"
@@ -395,6 +410,7 @@ class _Tuning:
         """Points that run on fresh seeds: the advised or leader, the user's, the published."""
         chosen = self._advised()
         wanted = {self.own, self.race.leader if chosen is None else chosen}
+        # Published settings run as well: readers look for them in the table.
         wanted |= {i for i, p in enumerate(self.points) if p.names and p not in self.refused}
         return sorted(wanted)
 
@@ -403,6 +419,7 @@ class _Tuning:
             return None
         verdicts = self._verdicts()
         keep = [all(v[p].over <= 0 for v in verdicts.values()) for p in range(len(self.points))]
+        # Only along one parameter is there a middle.
         one = len(self.grid.keys) == 1
         places = [point.place[0] for point in self.points] if one else None
         return advised(self.race, keep, places)
@@ -413,6 +430,8 @@ class _Tuning:
         blocks = self.race.blocks(self.race.leader)
         each = self._cost(len(shown), 1)
         room = 60 * self.asked.budget - self.spent
+        # As many fresh seeds as the leader has had, or what the budget leaves; two make an
+        # interval.
         many = max(2, min(blocks, int(room / each) if each else blocks)) if shown else 0
         seeds = [self.seed + FRESH + n for n in range(many)]
         lacking = [self.lacking] if self.lacking is not None and shown else []
@@ -480,6 +499,7 @@ class _Tuning:
             leads = p == self.race.leader
             near = self.race.over if leads else found.high < self.race.delta
             verdict = advice.AS_GOOD if near else advice.UNTOLD
+        # 700 keeps exp() finite for a bound that the seeds leave open.
         ends = (math.exp(found.estimate), math.exp(found.low), math.exp(min(found.high, 700)))
         return Entry(
             point,
@@ -508,6 +528,7 @@ class _Tuning:
         """The worst regret with its interval over seeds, where there are several scenes."""
         if len(self.place.scenes) < 2 or self.asked.weights or p not in self.race.live:
             return None
+        # Regret is the distance from the best of a scene: all need the same seeds.
         shared = min(self.race.blocks(q) for q in self.race.live)
 
         def statistic(chosen: Any) -> float:

@@ -290,6 +290,17 @@ def test_the_sentence_says_what_guard_may_be_broken() -> None:
     told = said(False, "40 KB", both, over=("20 KB",))
     assert "On average 20 KB does not keep drops=0, 10 KB does; the seeds are too few" in told
     assert "keep drops=0; the seeds" in said(True, "40 KB", ["20 KB"], over=("20 KB",))
+    unkept = said(False, "40 KB", ["20 KB"], over=("20 KB",))
+    assert "none keeps drops=0 on average" in unkept
+    assert unkept.endswith("--guard takes a looser bound.")
+
+
+def test_the_sentence_says_where_the_best_is_the_end_of_the_range() -> None:
+    least = said(True, "20 KB", ["10 KB"], lead="10 KB")
+    assert least.endswith(" 10 KB is the least that was tried: --param KEY=V,V tries lower ones.")
+    most = said(False, "20 KB", ["20 KB", "40 KB"], lead="40 KB")
+    assert "40 KB is the greatest that was tried: --param KEY=V,V tries higher ones." in most
+    assert "was tried" not in said(True, "40 KB", ["20 KB"])
 
 
 def test_the_advised_is_as_good_as_the_leader_and_keeps_the_guards() -> None:
