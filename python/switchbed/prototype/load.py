@@ -171,7 +171,24 @@ def _methods(file: str, seat: str, cls: type, params: Mapping[str, Any], port: P
         ) from None
     _no_texts(cls, theirs)
     made = cls(port, **theirs)
-    return {name: getattr(made, name) for name in own}
+    hooks = {name: getattr(made, name) for name in own}
+    for name, hook in hooks.items():
+        _takes_what_it_gets(file, cls, base, name, hook)
+    return hooks
+
+
+def _takes_what_it_gets(
+    file: str, cls: type, base: type, name: str, hook: Callable[..., Any]
+) -> None:
+    """Refuses a hook that cannot be called with the arguments of its seat's."""
+    given = list(inspect.signature(getattr(base, name)).parameters)[1:]
+    try:
+        inspect.signature(hook).bind(*given)
+    except TypeError:
+        raise Mistake(
+            f"{_place(file, cls)}: {name} does not take what it is called with: "
+            f"write {name}({', '.join(['self', *given])})"
+        ) from None
 
 
 def _place(file: str, cls: type) -> str:

@@ -259,6 +259,21 @@ def test_what_a_class_does_wrong_is_one_line(
     assert "\n" not in str(mistake.value)
 
 
+def test_a_hook_that_lacks_an_argument_is_refused(base: sb.Scenario, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from switchbed.prototype import *\n\n"
+        "class Mine(Marker):\n"
+        "    def intend(self, view, queue, packet):\n        return Intent.Pass\n"
+    )
+    scheme = {"name": "python", "params": {"file": str(tmp_path / "mine.py"), "class": "Mine"}}
+    with pytest.raises(sb.Mistake) as mistake:
+        base.with_(scheme=scheme).run()
+    assert str(mistake.value).endswith(
+        "mine.py:3: Mine: intend does not take what it is called with: "
+        "write intend(self, view, queue, packet, rng)"
+    )
+
+
 def test_a_hook_with_another_name_is_refused(base: sb.Scenario, tmp_path: Path) -> None:
     misspelt = own(tmp_path, "return Ends.MARK", "Marker", "departs")
     with pytest.raises(sb.Mistake, match="Mine has a method departs, which nothing calls: depart,"):
