@@ -89,6 +89,8 @@ def test_every_generated_part_is_in_its_page(source: Path) -> None:
         ("performance.md", "## Beside other simulators"),
         ("performance.md", "## Memory"),
         ("roce.md", "### leaf-spine, 100 Gbps, Hadoop"),
+        ("results.md", "### `flow_series`"),
+        ("schemes/red.md", "| `kmin` | a size"),
         ("reliability.md", "| `port_ops` |"),
         ("reliability.md", "100,000 checked"),
     ):
