@@ -104,10 +104,12 @@ class Metric:
         found = GRAMMAR.fullmatch(text)
         whole = found is not None and found[1] in UNITS
         if found is None or not whole:
+            # A percentile that no summary has, such as fct.small.p99.9_us, is taken of the table.
             short = re.fullmatch(r"(fct|slowdown)\.(all|small|medium|large)\.(p\d.*)", text)
             return cls(text) if short is None or short[3] in KEPT else cls._of_class(text, short)
         of, conditions, statistic, unit = found.groups()
         units = UNITS[of]
+        # Without a unit it is the first that the quantity has.
         unit = next(iter(units)) if unit is None else unit
         if statistic != "n" and unit not in units:
             there = ", ".join(filter(None, units)) or "none"
@@ -160,6 +162,7 @@ class Metric:
             for key, sign, value in self.conditions
         )
         statistic = _percentile(self.statistic)
+        # Of ports and classes, "maximum" would read as one in time.
         if self.of in ("share", "utilisation"):
             statistic = {"max": "highest", "min": "lowest"}.get(self.statistic, statistic)
         return ", ".join([statistic, *where])
@@ -202,6 +205,7 @@ def _chosen(frame: "pl.DataFrame", metric: Metric, run: "Result") -> "pl.DataFra
     for key, sign, text in metric.conditions:
         if key == "size_class":
             small, large = (run.size_bytes("measure", name) for name in ("small", "large"))
+            # The classes of summaries: small up to the bound, large over it, medium between.
             size = pl.col("size_bytes")
             fits = {"small": size <= small, "large": size > large}
             frame = frame.filter(fits.get(text, (size > small) & (size <= large)))
@@ -219,6 +223,7 @@ def _chosen(frame: "pl.DataFrame", metric: Metric, run: "Result") -> "pl.DataFra
         kept = COMPARED[sign]
         try:
             value: Any = quantity.size(text) if key == "size" else text
+            # A text compared with a number would match nothing, without a word.
             if frame[column].dtype.is_numeric():
                 value = foreign.real(str(value))
         except ValueError as error:
@@ -255,14 +260,17 @@ def _queries(metric: Metric, run: "Result", window: Window) -> list[float]:
     if not asked:
         why = "has neither incast nor request-response among its traffic"
         raise Mistake(f"--metric {metric.text}: {run} {why}")
+    # Other sources are left out by conditions, so that the user's own still hold.
     sources = tuple(("traffic", "!=", str(n)) for n in range(len(kinds)) if n not in asked)
     of_it = replace(metric, conditions=(*metric.conditions, *sources))
     flows = _within(_chosen(counted(run), of_it, run), "start_s", window)
     alone = [place for place in asked if kinds[place] == "request-response"]
+    # Null for an incast: its flows of one start are one group, while each request is its own.
     each = pl.when(pl.col("traffic").is_in(alone)).then(pl.col("row"))
     rounds = flows.group_by("traffic", "start_s", each.alias("row"), maintain_order=True).agg(
         pl.col("fct_s").max(), pl.col("fct_s").null_count().alias("open")
     )
+    # A round with a flow still under way has no end yet.
     return rounds.filter(pl.col("open") == 0)["fct_s"].to_list()
 
 
@@ -301,6 +309,7 @@ def _lengths(metric: Metric, run: "Result", window: Window) -> list[float]:
         raise Mistake(f"--metric {metric.text}: {run} has no series; it needs measure.series_every")
     window = _since_warm(run, window)
     chosen = _within(_chosen(run.series, metric, run), "time_s", window)
+    # A port's queues add up at each sample.
     together = chosen.group_by("time_s", "port", maintain_order=True).agg(pl.col("bytes").sum())
     if metric.unit == "pkt":
         return list(together["bytes"] / links.mtu(run.scenario))
@@ -328,6 +337,7 @@ def _shares(metric: Metric, run: "Result", window: Window) -> list[float]:
     """Return the class's share in the intervals in which anything arrived."""
     every = replace(metric, conditions=())
     pairs = zip(_rates(metric, run, window), _rates(every, run, window), strict=True)
+    # Nothing arrived: no class has a share of that.
     return [one / all_of_it for one, all_of_it in pairs if all_of_it > 0]
 
 

@@ -47,6 +47,8 @@ class Store:
         """Opens it, or begins one where there is nothing."""
         files.utf8(path, "--store")
         self.path = path
+        # A number of a process is another's on another machine, and on this one a dead one's by
+        # now.
         self._me = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
         """No other process's or store's, wherever the directory is shared."""
         self._drafts = path / ".drafts" / self._me
@@ -66,6 +68,7 @@ class Store:
 
     def _begin(self) -> None:
         """Another process may be beginning it too."""
+        # Never a folder that holds anything else: a store is swept up.
         if self.path.exists() and not (self.path.is_dir() and _is_begun(self.path)):
             raise Mistake(f"--store {self.path}: exists and is no store of sweeps; name another")
         with self._writing():
@@ -239,7 +242,9 @@ def _is_begun(path: Path) -> bool:
 
 def _is_dead(draft: Path) -> bool:
     """Whether the process that began it is gone, as far as this machine can see."""
+    # Host names may have dashes, so the parts are counted from the end.
     host, pid, _ = ["", "", *draft.name.rsplit("-", 2)][-3:]
+    # Of another machine only the age of a draft can be seen.
     if host == socket.gethostname() and pid.isdigit():
         return not directory.lives(int(pid))
     try:

@@ -41,6 +41,7 @@ impl Arrival {
     fn twice(&self, ack: u64) -> Option<(u64, u64)> {
         let mut blocks = self.sacks.iter().copied();
         let first = blocks.next()?;
+        // RFC 2883: a first block inside the second reports data above the ACK that came twice.
         let within = blocks.next().is_some_and(|next| next.0 <= first.0 && first.1 <= next.1);
         (first.1 <= ack || within).then_some(first)
     }
@@ -199,6 +200,7 @@ impl Drill {
 
     /// The answer to the SYN came; the peer takes so many bytes.
     pub fn connected(&mut self, window: u64, flags: Flags, echo: Option<Time>, now: Time) {
+        // Of a SYN that was sent again, without a time stamp, nobody knows which one is answered.
         let stamp = echo.or((self.opens == 1).then_some(self.opened)).unwrap_or(Time::NEVER);
         let no_ecn = Flags::NONE.with_if(Flags::NO_ECN, !flags.contains(Flags::ECE));
         if no_ecn.contains(Flags::NO_ECN) {
@@ -206,6 +208,7 @@ impl Drill {
         }
         let flags = flags.with(Flags::SYN).with(no_ecn);
         self.sender.on_segment(&self.sending, &Segment::ack(0, flags, stamp), now);
+        // Takes the byte of `connect` back.
         self.sender.truncate();
         self.open = true;
         self.offer(window);
@@ -228,6 +231,7 @@ impl Drill {
 
     /// The SYN-ACK has had no answer.
     fn answer_again(&mut self, now: Time) {
+        // `opens` counts the SYN-ACKs so far: each doubles the wait for the next.
         let wait = self.sender.rto(&self.sending) * (1 << self.opens.min(MOST_DOUBLINGS));
         let flags = Flags::SYN.with_if(Flags::NO_ECN, self.sender.without_ecn());
         let syn = Segment::data(0, 0, flags, now);
@@ -293,6 +297,7 @@ impl Drill {
         let segment = Segment::data(arrival.offset, arrival.len, flags, now);
         if arrival.fin {
             self.peer_closed = true;
+            // A FIN is acknowledged at once, as merged packets are.
             self.receiver.on_merged(&self.receiving, &segment, arrival.marked, now);
         } else {
             self.receiver.on_segment(&self.receiving, &segment, arrival.marked, now);
@@ -315,17 +320,20 @@ impl Drill {
             false
         };
         let twice = arrival.twice(ack).filter(|_| self.sending.has_sack());
+        // A DSACK tells of nothing new, so it is no part of the scoreboard.
         let sacks = self.whole(&arrival.sacks[usize::from(twice.is_some())..], ack.max(una));
         let tells = !sacks.is_empty() || twice.is_some() || arrival.flags.contains(Flags::ECE);
         // A window update, or an ACK that rides on data, is no duplicate (tcp_ack: FLAG_NOT_DUP).
         if ack <= una && !tells && (changed || arrival.len > 0 || ack < una) {
             return;
         }
+        // Linux prefers the time of sending to the echoed stamp, which has whole milliseconds.
         let stamp = self.sampled(ack).or(arrival.echo).unwrap_or(Time::NEVER);
         let blocks: Vec<_> = twice.into_iter().chain(sacks).collect();
         if blocks.is_empty() {
             self.tell(arrival, ack, &[], stamp, now);
         }
+        // A script may list more blocks than a segment of the model holds: as many ACKs then.
         for blocks in blocks.chunks(MAX_SACKS) {
             self.tell(arrival, ack, blocks, stamp, now);
         }
@@ -354,6 +362,8 @@ impl Drill {
             let mut part: Option<(u64, u64)> = None;
             for out in &mut self.out {
                 if out.start >= start.max(from) && out.end <= end {
+                    // One that was sent twice says nothing of the order in which the network
+                    // carried it.
                     if !out.sacked && !out.again && out.start < self.highest {
                         overtaken = overtaken.min(out.start);
                     }
@@ -392,6 +402,7 @@ impl Drill {
                 }
             }
         }
+        // Nothing SACKed is left: what comes next is compared with the cumulative ACK.
         self.highest = if self.out.iter().any(|out| out.sacked) { self.highest } else { ack };
         self.note_reordering(overtaken);
         first.filter(|_| !again)
@@ -409,6 +420,7 @@ impl Drill {
     fn watch_window(&mut self, now: Time) {
         let nothing_out = self.sender.sent_to() == self.sender.acked();
         let waits = self.sender.unsent() + self.pending > 0;
+        // Any other timer brings the window's next state itself.
         if !nothing_out || !waits || !self.open || self.sender.next_timeout().is_some() {
             (self.probe, self.probes) = (Time::NEVER, 0);
         } else if self.probe == Time::NEVER {
@@ -423,6 +435,7 @@ impl Drill {
         self.feed(false, true);
         let before = self.departures.len();
         self.poll(now);
+        // The window let nothing out: a probe asks for it.
         if self.departures.len() == before {
             self.probe = Time::NEVER;
             self.probes += 1;

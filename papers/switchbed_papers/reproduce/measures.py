@@ -73,6 +73,7 @@ def null_model(paper: Paper, claim: Claim, rows: Rows) -> tuple[str, Word]:
         name = _name(_settings(asked.get("base", {}))).removeprefix("scheme ")
         return f"{name} on both sides", verdict(replace(claim, measure=same))
     if "function" in asked and (target.null is not None or target.tolerance == 0):
+        # One way of making runs alike that fails the claim is enough.
         given = {verdict(alone, runs) for runs in _alike(rows)} - {"holds"}
         if given:
             return "all runs those of one scheme or set-up", min(given, key=WORDS.index)
@@ -80,6 +81,7 @@ def null_model(paper: Paper, claim: Claim, rows: Rows) -> tuple[str, Word]:
     if "function" in asked and target.null is not None:
         none = f"{target.null:g}, which is no effect"
         return none, judge(target, _displaced(found, target.null - found.estimate))
+    # A bound on one side may hold for any scheme: then the others are the null model.
     others = _others(alone, rows) if math.inf in (-target.low, target.high) else []
     if others:
         given = {verdict(other) for other in others}
@@ -89,6 +91,7 @@ def null_model(paper: Paper, claim: Claim, rows: Rows) -> tuple[str, Word]:
         none = f"{target.null:g}, which is no effect"
         return none, judge(target, _displaced(found, target.null - found.estimate))
     ends = [sign for sign in (-1, 1) if math.isfinite((target.low, target.high)[sign > 0])]
+    # A claim that does not hold is pushed further off, not across to the other side.
     signs = ends if judge(target, found) == "holds" else [_away(target, found.estimate)]
     words = {judge(target, _displaced(found, sign * 2 * target.tolerance)) for sign in signs}
     word = "holds" if "holds" in words else min(words, key=WORDS.index)
@@ -131,6 +134,7 @@ def _all_are(rows: Rows, key: str, one: Any) -> Rows:
     def of(row: Row) -> Row:
         if key not in row.settings:
             return row
+        # Each setting gets figures of another seed: equal ones would make ratios of exactly 1.
         later = [one, *others].index(row.settings[key])
         seed = seeds[(seeds.index(row.seed) + later) % len(seeds)]
         figures = by_seed.get((seed, _name({**row.settings, key: one})), row.figures)
@@ -161,6 +165,7 @@ def measure(paper: Paper, claim: Claim, rows: Rows) -> Measured:
         notes.append(f"as a part of the smaller: {_in_words(other)}")
     for other in claim.measure.get("also", ()):
         settings = {key: value for key, value in other.items() if key != "metric"}
+        # A further reading may have another metric, other settings, or both.
         metric = {key: value for key, value in other.items() if key == "metric"}
         asked = replace(claim, measure={**claim.measure, **metric})
         second = _measure(paper, asked, rows.where({**where, **settings}))
@@ -205,6 +210,7 @@ def _measure(paper: Paper, claim: Claim, rows: Rows) -> Measured:
     exact = bool(asked.get("exact", False))
     at = asked.get("at")
     pick = at if isinstance(at, str) else "every"
+    # "Up to" is of the largest point, so that one alone is judged.
     if pick != "every" and len(points) > 1:
         return _up_to(points, pick, _shown(asked), _flows(claim, rows))
     # Bonferroni: all intervals hold together with the confidence of one.
@@ -214,6 +220,7 @@ def _measure(paper: Paper, claim: Claim, rows: Rows) -> Measured:
         name: _interval(list(values.values()), level, exact, show)
         for name, values in points.items()
     }
+    # The point with the fewest seeds bounds what is known.
     seeds = min(interval.n for interval in found.values())
     flows = _flows(claim, rows)
     if len(found) == 1:
@@ -240,6 +247,7 @@ def _points(paper: Paper, claim: Claim, rows: Rows) -> Points:
 
 def _compared(rows: Rows, asked: Mapping[str, Any], kind: str, metric: str) -> Points:
     at = asked.get("at", {})
+    # A list of places was taken apart above.
     fixed = at if isinstance(at, Mapping) else {}
     of = _settings(asked.get("of", {}))
     rows_of = rows.where({**fixed, **of})
@@ -255,6 +263,7 @@ def _compared(rows: Rows, asked: Mapping[str, Any], kind: str, metric: str) -> P
         below = rows_base.where(point).by_seed(metric)
         if asked.get("shifted") and above:
             seeds = sorted(above)
+            # Of the null model: both sides are one scheme, paired with the next seed.
             above = dict(zip(seeds, [above[s] for s in (*seeds[1:], seeds[0])], strict=True))
         compared[_name(point)] = {
             seed: value - below[seed] if kind == "difference" else _over(value, below[seed])

@@ -80,6 +80,7 @@ class Search:
     @cached_property
     def claims(self) -> tuple[str, ...]:
         """The claims that were measured at some point."""
+        # All points of an experiment have the same claims.
         of = (one.points[0].claims for one in self.searched.values())
         return tuple(claim for claims in of for claim in claims)
 
@@ -100,6 +101,7 @@ class Search:
         """Value of a claim at a point of the whole grid."""
         experiment = self.paper.claims[claim].experiment
         own = {one.name for one in self.paper.experiments[experiment].setup.open}
+        # An experiment was run only over the settings that concern it.
         at = tuple(sorted((name, value) for name, value in point.items() if name in own))
         found = self._at[experiment].get(at)
         return found.claims.get(claim) if found else None
@@ -119,7 +121,9 @@ class Search:
             each.name for name in self.searched for each in self.paper.experiments[name].setup.open
         }
         values = [
-            list(each.grid) if each.name in concerned else [each.literal] for each in self.open
+            # A setting that no search has varied would multiply the grid for nothing.
+            list(each.grid) if each.name in concerned else [each.literal]
+            for each in self.open
         ]
         for chosen in itertools.product(*values):
             yield {each.name: value for each, value in zip(self.open, chosen, strict=True)}
@@ -139,6 +143,7 @@ class Search:
         def off(point: Point) -> int:
             return sum(point[name] != value for name, value in literal.items())
 
+        # `min` takes the first of equals, which is the order of the grid.
         best = min((point for score, point in scores if score == most), key=off)
         return Choice(
             point=best,
@@ -165,6 +170,7 @@ class Search:
         of which each claim comes out that comes out anywhere: where these are many, claims pull
         apart."""
         rows = [dict(self.choice.point)]
+        # The two may be one point.
         if self.literal() != rows[0]:
             rows.append(self.literal())
         left = set(self.claims).difference(*map(self.out, rows))
@@ -173,6 +179,7 @@ class Search:
             best = max(
                 points, key=lambda point: (len(left & self.out(point)), len(self.out(point)))
             )
+            # The claims that are left come out nowhere.
             if not left & self.out(best):
                 break
             rows.append(best)
@@ -196,6 +203,7 @@ def run(paper: Paper, experiment: Experiment, store: Store, meter: Meter) -> Sea
     needed = [job for _, jobs in by_point for job in jobs]
     experiments.run(paper, experiment, needed, store, meter)
     claims = [
+        # The search needs the claim's own value alone.
         replace(each, measure={**each.measure, "also": ()})
         for each in paper.claims.values()
         if each.experiment == experiment.id
@@ -204,6 +212,7 @@ def run(paper: Paper, experiment: Experiment, store: Store, meter: Meter) -> Sea
     for at, jobs in by_point:
         rows = experiments.rows(jobs, store)
         found = {each.id: measures.measure(paper, each, rows).estimate for each in claims}
+        # JSON has no infinity: a value that is none is null.
         points.append(Tried(at, {k: v if math.isfinite(v) else None for k, v in found.items()}))
     core_s = sum(row.core_s for row in experiments.rows(needed, store))
     seeds = experiment.search.seeds
@@ -224,6 +233,7 @@ def read(paper: Paper) -> Search:
             continue
         points = tuple(Tried(at, claims) for at, claims in of.pop("points"))
         claims = {each.id for each in paper.claims.values() if each.experiment == name}
+        # Results of another grid would name points that are not tried now.
         same = [point.at for point in points] == grid(experiment)
         if same and all(claims <= point.claims.keys() for point in points):
             found[name] = Searched(name, points=points, **of)
@@ -250,6 +260,7 @@ def write(search: Search) -> None:
 
 
 def _rounded(claims: Mapping[str, float | None]) -> dict[str, float | None]:
+    # Four digits keep the committed file from changing with the last bits.
     return {name: None if of is None else float(f"{of:.4g}") for name, of in claims.items()}
 
 

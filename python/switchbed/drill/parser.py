@@ -81,6 +81,8 @@ class Reader:
     @property
     def line(self) -> int:
         """Number of the line."""
+        # Lines are counted from the last place asked for: from the beginning they would cost the
+        # square.
         at, line = self._counted
         if self.at < at:
             at, line = 0, 1
@@ -119,6 +121,7 @@ class Reader:
     def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         """Reads what fits `pattern` after blanks."""
         self.blank()
+        # A pattern that fits nothing is no match: callers loop as long as there is one.
         if (found := pattern.match(self.text, self.at)) and found.end() > self.at:
             self.at = found.end()
             return found
@@ -142,6 +145,7 @@ class Reader:
         found = self.match(INTEGER)
         if not found:
             raise self.bad("a whole number is needed")
+        # Base 0 reads 0x10, but refuses 010, which scripts have as ten.
         base = 0 if "x" in found[0].lower() else 10
         if len(found[0]) > LONGEST_NUMBER or not least <= int(found[0], base) <= most:
             raise self.bad(f"a number is from {least} to {most}; the one before it is not,")
@@ -155,6 +159,7 @@ class Reader:
         whole, _, part = found[0].partition(".")
         if len(whole) > 9 or int(whole or 0) > LATEST:
             raise self.bad(f"a time is {LATEST} s at most; the one before it is longer,")
+        # By digits, since a float has no exact picoseconds.
         return int(whole or 0) * PS_PER_S + int(part[:12].ljust(12, "0"))
 
 
@@ -227,6 +232,7 @@ def _segment(reader: Reader, line: int) -> Segment:
     flags = reader.match(FLAGS)
     if not flags:
         raise reader.bad("TCP's flags are needed, as S, P. or .")
+    # `C` is CWR in tcpdump's letters, `W` in packetdrill's; a dash stands for none.
     letters = flags[0].replace("-", "").replace("C", "W")
     if letters[-1:].isdigit() or "A" in letters:
         raise SkippedError(line, "accurate ECN")
@@ -238,6 +244,7 @@ def _segment(reader: Reader, line: int) -> Segment:
     if any(len(number) > 10 or int(number) > 2**32 - 1 for number in place.groups()):
         raise reader.bad("a sequence number has 32 bits; one before this is larger,")
     start, end, length = (int(number) for number in place.groups())
+    # The length is redundant in the grammar; where they differ the script is wrong.
     if end != start + length:
         raise BadScriptError(
             line, f"{place[0]}: the numbers' difference is {end - start}, not {length}"
@@ -274,6 +281,7 @@ def _ip(reader: Reader, given: dict[str, Any], line: int) -> None:
         if name in MARKS:
             given["ecn"] = name
         elif name == "tos":
+            # ECN has the two low bits of the octet; the others are the DSCP.
             given["ecn"] = ("noecn", "ect1", "ect0", "ce")[reader.integer(255) & 3]
         elif name in ("ttl", "flowlabel"):
             reader.integer()
@@ -376,6 +384,7 @@ def _single(reader: Reader, depth: int) -> Value:
         return _structure(_list(reader, "}", depth))
     if found := reader.match(STRING):
         text = found[1]
+        # Strings that follow each other are one, as in C.
         while found := reader.match(STRING):
             text += found[1]
         reader.take("...")
@@ -384,6 +393,7 @@ def _single(reader: Reader, depth: int) -> Value:
         of: tuple[Value, ...] | None = _list(reader, ")", depth) if reader.take("(") else None
         if reader.take("="):
             return {word: _value(reader, depth + 1)}
+        # htons(…) and the like: the model has no byte order.
         if of is not None and len(of) == 1:
             return of[0]
         return Word(word)

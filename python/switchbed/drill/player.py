@@ -117,6 +117,7 @@ class Player:
                 self.tolerance = self._number(name, value) * PS_PER_US
             elif name == "mtu":
                 headers = hosts.HEADERS + 20 * (self.script.options.get("ip_version") == "ipv6")
+                # 88 is the least MSS that Linux takes (TCP_MIN_MSS).
                 self.clamp = max(88, self._number(name, value) - headers)
             elif name == "ip_version" and value not in ("ipv4", "ipv6", "ipv4-mapped-ipv6"):
                 raise SkippedError(1, f"IP version {value}")
@@ -145,6 +146,7 @@ class Player:
                 self.asserts.run(text, line, self.info())
 
     def _times(self, when: When) -> tuple[int, int]:
+        # A relative time counts from where the event before has left the clock.
         base = BEGIN if when.clock is Clock.START else self.now
         return base + when.first, base + when.last
 
@@ -175,6 +177,7 @@ class Player:
         waiting, mss = info["tcpi_notsent_bytes"], info["tcpi_snd_mss"]
         if waiting or info["tcpi_unacked"]:
             self.busy += until - self.now
+        # Not even the next segment fits into what the peer takes.
         if waiting and self.sent_to + min(waiting, mss) > self.edge:
             self.rwnd_limited += until - self.now
 
@@ -197,9 +200,11 @@ class Player:
         again: bool,
     ) -> wire.Sent:
         syn = kind == "syn"
+        # A SYN takes the first number; a probe repeats the byte before the next.
         start = (self.local or 0) + offset + (not syn) - (kind == "probe")
         letters = ("S" if syn else "") + ("F" if fin else "")
         letters += ("E" if "E" in flags else "") + ("W" if "W" in flags else "")
+        # Only the first SYN of the side that connects acknowledges nothing.
         acks = not (syn and self.active)
         stamped = (0, 0) if (self.offered if syn else self.agreed).stamps else None
         segment = Segment(
@@ -228,6 +233,7 @@ class Player:
             raise DepartsError(line, "nothing is sent", str(expected), "no connection")
         if "R" in expected.flags and not any("R" in sent.segment.flags for sent in self.queue):
             raise SkippedError(line, "resets")
+        # Beyond the latest time, so that a segment that is late is shown with its own time.
         self._wait(latest + LOOKAHEAD)
         if not self.queue:
             raise DepartsError(

@@ -71,10 +71,12 @@ def page(
     """Return the HTML text of the report."""
     runs.check(results, x=asked.x, colour=asked.colour, panel=asked.panel)
     over = asked.x or runs.load_key(results)
+    # A setting cannot be the axis and tell lines apart.
     if over in (asked.colour, asked.panel):
         over = None
     drawn = runs.lines(results, over=over, colour=asked.colour, panel=asked.panel)
     base = _base(results, asked.against)
+    # Charts without data are left out, not drawn empty.
     made = charts(results, drawn)
     named = title or str(results[0].scenario.get("title") or results[0].label)
     data = [{"name": c.name, "traces": c.traces, "layout": c.layout} for c in made]
@@ -136,6 +138,7 @@ def _base(results: Sequence[Result], against: str | None) -> tuple[str | None, s
 def _json(value: Any) -> str:
     """JSON that no text in it can end as a script."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+    # A `</script>` in a label would end the block.
     return text.replace("<", "\\u003c")
 
 
@@ -147,6 +150,7 @@ def _ran(results: Sequence[Result], drawn: Sequence[Line]) -> str:
     """Summarise the runs in a few words each."""
     scenario = results[0].scenario
     over = drawn[0].over
+    # Places by their text, which is printed, with the value that orders them.
     at = {comparing.text(p): p for line in drawn for run in line.runs for p in [line.place(run)]}
     seeds = sorted({run.seed for run in results})
     facts = {
@@ -230,6 +234,7 @@ def _warnings(results: Sequence[Result], failed: Sequence[str]) -> str:
     lines = [f"failed: {text}" for text in failed]
     lines += printing.warnings([run.outcome for run in results])
     lines += comparing.identical(run.outcome for run in results)
+    # The point with the fewest seeds decides what can be said.
     alone = min(len(line.runs) for line in runs.lines(results))
     if len(results) > 1 and alone == 1:
         lines.append(f"{stats.seeds(1)} a point: nothing tells chance from a difference")

@@ -71,8 +71,10 @@ def keys(results: Sequence[Result], asked: Asked) -> tuple[str, str | None, str 
     known = [key for key in varied if key != SCHEME]
     runs.check(results, x=asked.x, colour=asked.colour, panel=asked.panel)
     free = [key for key in known if key not in (asked.x, asked.colour, asked.panel)]
+    # A number makes an axis; words are the last resort.
     x = asked.x or next((key for key in free if _numbers(results, key)), next(iter(free), None))
     if x is None:
+        # Only the scheme is left, and it can be the axis once.
         if SCHEME not in varied or SCHEME in (asked.colour, asked.panel):
             raise Mistake("these runs differ in nothing but their seeds: there is no axis to draw")
         x = SCHEME
@@ -97,11 +99,13 @@ def panels(results: Sequence[Result], asked: Asked) -> tuple[Axis, list[Panel]]:
     groups: dict[tuple[str, str], dict[str, tuple[Any, list[Result]]]] = {}
     for run in results:
         has = settings(run)
+        # Whatever else was swept must not be averaged over: it makes lines of its own.
         rest = [key for key in varied if key not in (x, panel) and key != colour]
         told = [named(key, has.get(key)) for key in ((colour, *rest) if colour else rest) if key]
         where = named(panel, has.get(panel)) if panel else ""
         line = groups.setdefault((where, ", ".join(told) or alone), {})
         value = has.get(x)
+        # A value may be a list or a table, which no dict takes as a key.
         line.setdefault(json.dumps(value, sort_keys=True), (value, []))[1].append(run)
     found: dict[tuple[str, Metric], dict[tuple[str, str], list[tuple[Any, stats.Interval]]]] = {}
     for metric in map(Metric.read, asked.metrics):
@@ -112,12 +116,15 @@ def panels(results: Sequence[Result], asked: Asked) -> tuple[Axis, list[Panel]]:
                 if (estimate := _estimate(metric, seeds, base, asked)) is not None
             ]
             if points:
+                # The scheme behind the label decides the look, so that it is the same in all
+                # figures.
                 scheme = next(iter(line.values()))[1][0].outcome.scheme
                 found.setdefault((where, metric), {})[name, scheme] = points
     if not found:
         raise _none(asked)
     drawn = [points for curves in found.values() for points in curves.values()]
     axis = Axis.of(x, [value for points in drawn for value, _ in points])
+    # One look a curve in all panels.
     known = _looks(list(dict.fromkeys(labels for curves in found.values() for labels in curves)))
     return axis, [
         Panel(
@@ -155,6 +162,7 @@ def table(results: Sequence[Result], asked: Asked) -> list[dict[str, Any]]:
     for metric in metrics:
         for seeds in groups.values():
             found = _estimate(metric, seeds, base, asked)
+            # A ratio with zeros has no estimate, but a row that says so.
             values = _values(metric, seeds, base, asked) if found is None else []
             if found is None and not values:
                 continue
@@ -188,6 +196,7 @@ def _nought(pairs: Sequence[tuple[float, float]]) -> str:
 
 def _change(ratio: stats.Interval) -> str:
     """`4.1 % lower (1.2–7.0)`; a dash where runs are compared with themselves."""
+    # The runs that others are divided by, against themselves.
     if ratio.low == ratio.high == 1:
         return "–"
     if ratio.low is None and ratio.n > 1:
@@ -205,6 +214,7 @@ def notes(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 def _is_interval(row: Mapping[str, Any]) -> bool:
     """Whether a row's interval can miss the truth: a scheme against itself has none that can."""
+    # An interval of no width is a value, not an estimate.
     return row["low"] not in (None, row["high"]) and row.get("change") != stats.FEW
 
 
@@ -232,6 +242,7 @@ def _estimate(
     values = _values(metric, seeds, base, asked)
     if base is None:
         return comparing.over_seeds((above for above, _ in values), metric.range(seeds[0].over))
+    # The logarithm of 0 is none, and leaving its seed out would bias the mean.
     if not values or any(above <= 0 or below <= 0 for above, below in values):
         return None
     found = stats.paired([above for above, _ in values], [below for _, below in values]).ratio

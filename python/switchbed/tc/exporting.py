@@ -154,6 +154,7 @@ class _Export:
             return [buffer] * self.count
         own = [each.limit for each in self.queues]
         known = [limit for limit in own if limit is not None]
+        # Rounded down: all bands together never hold more than the port.
         size = buffer // self.count
         if policy == "shared" and len(known) == self.count and sum(known) <= buffer:
             self.said.exact(self.memory, f"{buffer} bytes hold all that queues may: no limit more")
@@ -204,6 +205,7 @@ class _Export:
             self.add(parent, f"handle {TREE} prio bands {self.count} priomap {priomap}")
             self.said.exact("switch.strict", "all of them: prio, whose first band goes first")
             return True
+        # ets takes quanta for the bands that share what strict ones leave.
         quanta = [each.quantum for each in self.queues if not each.strict]
         if discipline in ("wfq", "round-robin"):
             quanta = quanta if discipline == "wfq" else [self.mtu] * len(quanta)
@@ -264,6 +266,7 @@ class _Export:
         name, params = queue.scheme, dict(queue.params)
         self.drops = queue.drops
         self._keys(queue)
+        # The queue's own limit is the tighter one, so the verdict names its key.
         if queue.limit == limit and not self.whole:
             self.memory = f"switch.queue.{queue.index}.limit"
             self.said.exact(self.memory, f"{limit} bytes")
@@ -289,6 +292,7 @@ class _Export:
             self.said.exact(self.name, f"{name}: bfifo of {limit} bytes")
         elif kind == "step":
             quanta = sum(each.quantum for each in self.queues)
+            # A threshold divided among the queues, as `per-queue-min` has it.
             share = queue.quantum / quanta if of_it["by_quantum"] else 1.0
             k = round(quantity.size(params["threshold"], self.mtu) * share)
             self._step(where, k, params, limit)
@@ -312,6 +316,7 @@ class _Export:
 
     def _keys(self, queue: queues.Says) -> None:
         """Keys of what is said of a queue: its own, where queues differ."""
+        # Tables of parameters have no hash: compared as text.
         kinds = {json.dumps([q.scheme, dict(q.params), q.drops]) for q in self.queues}
         apart = len(kinds) > 1 and not self.whole
         own = f"switch.queue.{queue.index}" if apart else ""

@@ -197,6 +197,7 @@ class _Import:
         ):
             # Flows in queues of their own take the whole port, and a port has so many queues.
             self._alike(leaves, under)
+        # A port of a scenario has fewer queues than some cards.
         count = min(len(under), MOST_QUEUES)
         if library.makes_queues(leaf.scheme):
             self.said.approximated(
@@ -210,6 +211,7 @@ class _Import:
         if apart:
             self.said.exact("switch.queue", "queues differ: each has its own scheme and limit")
             self.entries = [_entry(i, each, leaf) for i, each in enumerate(leaves)]
+        # Limits of their own need a memory that holds all of them together.
         whole = sum(each.limit for each in leaves) if apart else count * leaf.limit
         return {
             "queues": count,
@@ -235,6 +237,7 @@ class _Import:
         strict = bands - 1
         if tree["kind"] == "ets":
             strict = options.number("strict", 0, bands, usual=0)
+        # A strict band has no quantum; a scenario wants one for every queue.
         quanta = [PACKET] * strict + options.numbers("quanta", 1, 2**32 - 1)
         if tree["kind"] == "prio":
             quanta = [PACKET] * bands
@@ -254,6 +257,7 @@ class _Import:
                 f"{self._at(tree)}: {len(leaves)} of {bands} bands have a discipline of their own: "
                 "a scenario's queues are alike"
             )
+        # A leaf holds a dict, which no set takes: compared by its text.
         apart = len(set(map(str, leaves))) > 1
         whole = next((each for each in leaves if apart and library.makes_queues(each.scheme)), None)
         if whole is not None:
@@ -339,6 +343,7 @@ class _Import:
     def _law(self, options: Shown) -> dict[str, Any]:
         """CoDel's own parameters, of codel and fq_codel."""
         interval = options.number("interval", 1, usual=INTERVAL_US)
+        # A scenario would be refused for such a pair, by a line that is not of this file.
         if "target" in options and options.number("target") >= interval:
             raise Mistake(
                 f"{options.at}: target: is {options.get('target')} us: it must be less than "
@@ -372,6 +377,7 @@ class _Import:
         if "target" in options:
             target = options.number("target")
             params["target"] = times.read(self.said, "scheme.params.target", target, times.PIE)
+            # Linux's step is for a wait of 250 ms whatever the target; here it scales with it.
             if target != PIE_STEP_US:
                 self.said.approximated(
                     "scheme.params.target",
@@ -384,6 +390,7 @@ class _Import:
             )
         for name in ("alpha", "beta"):
             if name in options:
+                # tc shows gains in sixteenths.
                 params[name] = options.number(name, 0, 32) / 16
         if options.flag("dq_rate_estimator"):
             self.said.approximated(
@@ -403,6 +410,7 @@ class _Import:
             "quantum": f"{options.number('quantum', 1)}B",
         }
         params |= self._pie_law(options)
+        # Where tc does not show it, it is the kernel's tenth.
         percent = options.number("ecn_prob", 0, 100, usual=10)
         params["ecn_up_to"] = percent / 100 if options.flag("ecn") else 0
         self.said.exact("scheme", f"fq_pie, limit {params['limit']} packets")
@@ -488,8 +496,10 @@ class _Import:
     def _cobalt(self, rtt_us: int, rate: int) -> dict[str, Any]:
         """Interval and target, which cake raises to one and a half packets of a slow line
         (net/sched/sch_cake.c, cake_set_rate)."""
+        # cake takes a twentieth of the RTT in whole microseconds, then in nanoseconds.
         given = max(1, rtt_us // 20) * 1000
         packet = FRAME * 10**9 // rate if rate else 0
+        # On a slow line a packet and a half takes longer than the target: cake waits for that.
         target = max(packet * 3 // 2, given)
         interval = max(rtt_us * 1000 + target - given, 2 * target)
         params = {"interval": f"{interval}ns"}
@@ -513,6 +523,7 @@ class _Import:
         limit = options.number("limit", PACKET)
         low = options.number("min", 0, limit)
         high = options.number("max", low)
+        # `nodrop` lets pass what cannot be marked.
         unmarkable = "pass" if options.flag("nodrop") else "drop"
         n = options.number("ewma", 0, 31)
         chance = options.get("probability")

@@ -127,11 +127,14 @@ struct State {
 
 /// Bytes of payload a second, less the margin of pacing.
 fn bytes_per_s(mss: u32, bw: u64, gain: u64) -> u64 {
+    // Gains have 8 bits of fraction, bandwidths SHIFT; the kernel divides in this order, and
+    // rounds so.
     let rate = (u128::from(bw) * u128::from(mss) * u128::from(gain)) >> 8;
     u64::try_from((rate * u128::from(1_000_000 / 100 * PACED)) >> SHIFT).unwrap_or(u64::MAX)
 }
 
 fn us_between(later: Time, earlier: Time) -> u64 {
+    // Each time is cut to microseconds first, as tcp_clock stamps are.
     (later.as_ps() / 1_000_000).saturating_sub(earlier.as_ps() / 1_000_000)
 }
 
@@ -253,8 +256,10 @@ impl Control for Bbr {
 
     fn timed_out(&mut self, params: impl Deref<Target = BbrParams>, conn: &Connection) {
         let state = &mut *self.0;
+        // A timeout ends the round (bbr_set_state).
         (state.repair, state.full_bw, state.round_start) = (Repair::Timeout, 0, true);
         if params.lt_bw {
+            // The kernel shows its sampler one loss (bbr_set_state).
             let sample = RateSample { losses: 1, ..RateSample::default() };
             state.sample_long_term(conn, &sample);
         }
@@ -290,6 +295,7 @@ impl State {
     }
 
     fn save(&mut self, cwnd: u32) {
+        // In a repair or PROBE_RTT the window is cut already: keep the larger one.
         let good = self.repair < Repair::Recovery && self.mode != Mode::ProbeRtt;
         self.prior_cwnd = if good { cwnd } else { self.prior_cwnd.max(cwnd) };
     }
@@ -308,6 +314,7 @@ impl State {
 
     fn set_pacing(&mut self, conn: &Connection, bw: u64, gain: u64) {
         let rate = bytes_per_s(conn.mss, bw, gain);
+        // The first rate was a guess at 1 ms: make it anew by the first round trip.
         if !self.seen_rtt && conn.srtt_us.is_some() {
             self.initial_pacing(conn);
         }
@@ -320,6 +327,7 @@ impl State {
     /// Packets of a segment at the pacing rate.
     fn segment(&self, mss: u32) -> u32 {
         let least = if self.pacing < SLOW { 1 } else { 2 };
+        // 1/1024 s of the pacing rate, as TSO autosizing has it.
         let packets = (self.pacing >> 10).min(SEGMENT) / u64::from(mss.max(1));
         packets.clamp(least, 127) as u32
     }
@@ -328,6 +336,7 @@ impl State {
     fn bdp(&self, bw: u64, gain: u64) -> u32 {
         let Some(rtt) = self.min_rtt_us else { return INITIAL };
         let scaled = (u128::from(bw) * u128::from(rtt) * u128::from(gain)) >> 8;
+        // A quarter of the range leaves room for what is added to it.
         u32::try_from(scaled.div_ceil(1 << SHIFT)).unwrap_or(u32::MAX / 4)
     }
 
@@ -335,6 +344,7 @@ impl State {
     /// probes.
     fn with_room(&self, mss: u32, packets: u32) -> u32 {
         let packets = packets.saturating_add(3 * self.segment(mss));
+        // Receivers acknowledge every second packet: an odd one would wait for their timer.
         let packets = packets.checked_next_multiple_of(2).unwrap_or(packets);
         let probes = self.mode == Mode::ProbeBw && self.cycle == 0;
         packets.saturating_add(if probes { 2 } else { 0 })
@@ -346,6 +356,8 @@ impl State {
 
     /// Packets in the network when pacing lets the next one go.
     fn in_network(&self, conn: &Connection, in_flight: u32) -> u32 {
+        // Packets wait for pacing: those that arrive meanwhile are out of the network by then
+        // (bbr_packets_in_net_at_edt).
         let arrive = self.bandwidth().saturating_mul(conn.wait_us) >> SHIFT;
         let next = if self.pacing_gain > UNIT { self.segment(conn.mss) } else { 0 };
         u64::from(in_flight + next).saturating_sub(arrive) as u32
@@ -354,6 +366,7 @@ impl State {
     fn update_bw(&mut self, params: &BbrParams, conn: &Connection, sample: &RateSample) {
         self.round_start = false;
         let Some(rate) = sample.delivered.filter(|rate| rate.interval_us > 0) else { return };
+        // The packet left after the round began: a round trip has passed.
         if rate.prior >= self.round_end {
             self.round_end = conn.delivered;
             self.rounds += 1;
@@ -387,6 +400,7 @@ impl State {
 
     /// Whether PROBE_BW's phase is over: after a round trip, and with what it is for.
     fn phase_ends(&self, conn: &Connection, sample: &RateSample) -> bool {
+        // By the time of delivery, not of the ACK: bursts of ACKs do not shorten a phase.
         let since = us_between(conn.delivered_at, self.cycle_at);
         let long = self.min_rtt_us.is_some_and(|rtt| since > rtt);
         if self.pacing_gain == UNIT {
@@ -399,6 +413,7 @@ impl State {
             let filled = out >= self.inflight(conn.mss, bw, self.pacing_gain);
             return long && (sample.losses > 0 || filled);
         }
+        // The phase that drains ends as soon as there is nothing left to drain.
         long || out <= self.inflight(conn.mss, bw, UNIT)
     }
 
@@ -410,6 +425,7 @@ impl State {
     /// PROBE_BW begins, with any phase but the one that drains.
     fn probe_bw(&mut self, conn: &Connection) {
         self.mode = Mode::ProbeBw;
+        // The phase before the one that is drawn, for `next_phase` steps on.
         self.cycle = CYCLE.len() - 1 - self.random.below(FIRST_PHASES) as usize;
         self.next_phase(conn);
     }
@@ -451,6 +467,7 @@ impl State {
         {
             (self.min_rtt_us, self.min_rtt_at) = (Some(rtt), conn.now);
         }
+        // After idling the queue is empty anyway: no need to drain it for a sample.
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
             self.mode = Mode::ProbeRtt;
             self.save(conn.cwnd);
@@ -459,6 +476,7 @@ impl State {
         let probing = self.mode == Mode::ProbeRtt;
         if probing {
             if self.probe_rtt_until.is_none() {
+                // The time runs from when the queue has drained.
                 if conn.in_flight <= LEAST {
                     self.probe_rtt_until = Some(conn.now + params.probe_rtt_time);
                     (self.probe_rtt_round_done, self.round_end) = (false, conn.delivered);

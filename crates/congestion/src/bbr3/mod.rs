@@ -196,6 +196,7 @@ impl Control for Bbr3 {
 
     /// A mark makes its round trip one with a loss.
     fn marked(&mut self, _: impl Deref<Target = ()>, _: f64, _: Time) -> Mark {
+        // Marks come without the connection: its count is that of the last ACK.
         let delivered = self.0.delivered;
         self.0.note_loss(delivered);
         Mark::Ignored
@@ -209,6 +210,7 @@ impl Control for Bbr3 {
         let state = &mut *self.0;
         (state.min_rtt_us, state.min_rtt_stamp) = (conn.min_rtt_us, conn.now);
         state.extra_acked_since = conn.now;
+        // Without a sample the draft takes 1 ms, so that the first flight is paced at all.
         let rtt = conn.srtt_us.unwrap_or(1000).max(1);
         let nominal = f64::from(conn.cwnd) / rtt as f64;
         state.pacing = bytes_per_s(conn.mss, nominal, STARTUP_PACING_GAIN);
@@ -223,6 +225,8 @@ impl Control for Bbr3 {
         let state = &mut *self.0;
         let rate = Rate::of(sample);
         state.delivered = conn.delivered;
+        // The order is the draft's (BBRUpdateModelAndState): bounds of this round trip before the
+        // states that read them.
         state.update_latest(&conn, &rate);
         state.update_congestion(&conn, sample, &rate);
         state.update_aggregation(&conn, sample);
@@ -231,6 +235,8 @@ impl Control for Bbr3 {
         state.check_drain_done(&conn);
         state.update_cycle(&conn, sample, &rate);
         let app_limited = state.update_min_rtt(&mut conn, sample, &rate);
+        // A new round trip of losses begins with this sample alone
+        // (BBRAdvanceLatestDeliverySignals).
         if state.loss_round_start {
             (state.bw_latest, state.inflight_latest) = (rate.bw, rate.delivered);
         }
@@ -243,10 +249,12 @@ impl Control for Bbr3 {
     fn lost(&mut self, _: impl Deref<Target = ()>, conn: &Connection, packet: &LostPacket) {
         let state = &mut *self.0;
         state.note_loss(conn.delivered);
+        // Packets that follow each other are one range: a burst counts once.
         if packet.from != state.lost_end {
             state.lost_ranges += 1;
         }
         state.lost_end = packet.end;
+        // Only losses of what a probe sent say where the path is full.
         if state.is_bw_probe_sample && too_high(packet.lost, packet.tx_in_flight) {
             let at = inflight_at_loss(packet.lost, packet.tx_in_flight);
             state.inflight_too_high(conn, at, packet.app_limited);
@@ -258,6 +266,7 @@ impl Control for Bbr3 {
         if conn.app_limited {
             state.idle_restart = true;
             state.extra_acked_since = conn.now;
+            // After idling the queue is empty: no probe, no drain, the bandwidth itself.
             if state.probes_bw() {
                 state.set_pacing(&conn, 1.0);
             } else if state.mode == Mode::ProbeRtt {
@@ -310,6 +319,7 @@ fn too_high(lost: u64, tx_in_flight: u32) -> bool {
 
 /// Packets in flight as losses crossed 2 %, of a packet alone (InflightAtLoss).
 fn inflight_at_loss(lost: u64, tx_in_flight: u32) -> u32 {
+    // State before the packet that was lost last, since the threshold lay within it.
     let (before, lost_before) = (f64::from(tx_in_flight) - 1.0, lost as f64 - 1.0);
     let prefix = (LOSS_THRESH * before - lost_before) / (1.0 - LOSS_THRESH);
     (before + prefix).max(0.0) as u32
@@ -365,11 +375,14 @@ impl State {
     }
 
     fn save_cwnd(&mut self, cwnd: u32) {
+        // In a repair or PROBE_RTT the window is cut already: the larger one is the one to
+        // restore.
         let good = self.repair < Repair::Recovery && self.mode != Mode::ProbeRtt;
         self.prior_cwnd = if good { cwnd } else { self.prior_cwnd.max(cwnd) };
     }
 
     fn note_loss(&mut self, delivered: u64) {
+        // The first loss of a round trip says where the round ends: with what had arrived then.
         if !self.is_loss_in_round {
             self.loss_round_delivered = delivered;
         }
@@ -380,6 +393,7 @@ impl State {
         self.loss_round_start = false;
         self.bw_latest = self.bw_latest.max(rate.bw);
         self.inflight_latest = self.inflight_latest.max(rate.delivered);
+        // The packet left after the round's first loss was known: a round trip has passed since.
         if rate.prior.is_some_and(|prior| prior >= self.loss_round_delivered) {
             self.loss_round_delivered = conn.delivered;
             self.loss_round_start = true;
@@ -392,14 +406,17 @@ impl State {
             self.start_round(conn.delivered);
             self.round_count += 1;
             self.rounds_since_probe_up += 1;
+            // A ring by round: the oldest round's place becomes the new one's.
             self.extra_acked[(self.round_count % EXTRA_ACKED_ROUNDS) as usize] = 0;
         }
+        // A sample that the application limits is a lower bound, so it may only raise.
         if rate.bw > 0.0 && (rate.bw >= self.max_bw() || !sample.app_limited) {
             self.max_bw[0] = self.max_bw[0].max(rate.bw);
         }
         if !self.loss_round_start {
             return;
         }
+        // These states mean to fill the path: losses in them bound the long term instead.
         let probing = matches!(self.mode, Mode::Startup | Mode::Refill | Mode::Up);
         if self.is_loss_in_round && !probing {
             if self.bw_shortterm == f64::INFINITY {
@@ -408,7 +425,9 @@ impl State {
             if self.inflight_shortterm == NO_BOUND {
                 self.inflight_shortterm = conn.cwnd;
             }
+            // Never below what arrived in the last round trip: that much the path did carry.
             self.bw_shortterm = self.bw_latest.max(BETA * self.bw_shortterm);
+            // The same for what is in flight.
             let least = (BETA * f64::from(self.inflight_shortterm)) as u32;
             self.inflight_shortterm = packets(self.inflight_latest).max(least);
         }
@@ -417,6 +436,7 @@ impl State {
 
     fn update_aggregation(&mut self, conn: &Connection, sample: &RateSample) {
         let mut expected = self.bw * us_between(conn.now, self.extra_acked_since);
+        // ACKs have kept to the bandwidth: the next excess is counted from here.
         if self.extra_acked_delivered as f64 <= expected {
             (self.extra_acked_delivered, self.extra_acked_since) = (0, conn.now);
             expected = 0.0;
@@ -424,12 +444,14 @@ impl State {
         self.extra_acked_delivered += u64::from(sample.newly);
         let extra = (self.extra_acked_delivered as f64 - expected).max(0.0) as u64;
         let most = &mut self.extra_acked[(self.round_count % EXTRA_ACKED_ROUNDS) as usize];
+        // More than a window cannot be one round trip's excess.
         *most = extra.min(conn.cwnd.into()).max(*most);
     }
 
     fn most_extra_acked(&self) -> u32 {
         let now = self.extra_acked[(self.round_count % EXTRA_ACKED_ROUNDS) as usize];
         let most = self.extra_acked.iter().copied().max().unwrap_or(0);
+        // STARTUP takes the present round alone: the bandwidth grows, and older excess with it.
         packets(if self.full_bw_reached { most } else { now })
     }
 
@@ -437,6 +459,7 @@ impl State {
         if self.full_bw_now || !self.round_start || sample.app_limited {
             return;
         }
+        // Still growing: count the flat rounds anew, from this rate.
         if rate.bw >= self.full_bw * 1.25 {
             return self.reset_full_bw(rate.bw);
         }
@@ -466,6 +489,7 @@ impl State {
     fn check_drain_done(&mut self, conn: &Connection) {
         if self.mode == Mode::Drain
             && (conn.in_flight <= self.inflight(conn.mss, 1.0)
+                // A queue that others made may not drain: three rounds are enough.
                 || self.round_count > self.drain_start_round + 3)
         {
             self.start_down(conn);
@@ -473,6 +497,7 @@ impl State {
     }
 
     fn start_down(&mut self, conn: &Connection) {
+        // Losses of the probe are not charged to the states after it.
         (self.is_loss_in_round, self.bw_latest, self.inflight_latest) = (false, 0.0, 0);
         self.probe_up_acked_per_inc = NO_BOUND;
         // A flow of many draws its next probe's time anew.
@@ -506,7 +531,10 @@ impl State {
     }
 
     fn raise_slope(&mut self, cwnd: u32) {
+        // The bound grows by 1, 2, 4, … packets a round trip: slowly near it, fast once it was
+        // too low.
         let growth = 1_u32 << self.bw_probe_up_rounds;
+        // 30 keeps the shift within 32 bits.
         self.bw_probe_up_rounds = (self.bw_probe_up_rounds + 1).min(30);
         self.probe_up_acked_per_inc = (cwnd / growth).max(1);
     }
@@ -519,11 +547,13 @@ impl State {
         match mode {
             Mode::Down | Mode::Cruise if self.is_time_to_probe(conn) => self.start_refill(conn),
             Mode::Down => {
+                // Both: room for others that come, and no queue of one's own.
                 let free = conn.in_flight <= self.with_headroom();
                 if free && conn.in_flight <= self.inflight(conn.mss, 1.0) {
                     self.mode = Mode::Cruise;
                 }
             }
+            // A whole round trip has filled the path at the bandwidth: what is sent now probes.
             Mode::Refill if self.round_start => {
                 self.is_bw_probe_sample = true;
                 self.start_up(conn, rate);
@@ -537,11 +567,14 @@ impl State {
     }
 
     fn is_time_to_probe(&self, conn: &Connection) -> bool {
+        // Reno takes as many round trips as packets between its cuts: no rarer than that, to
+        // share with it.
         let rounds = self.target_inflight(conn.cwnd).min(RENO_ROUNDS);
         conn.now > self.cycle_stamp + self.bw_probe_wait || self.rounds_since_probe_up >= rounds
     }
 
     fn is_time_to_go_down(&mut self, conn: &Connection, sample: &RateSample, rate: &Rate) -> bool {
+        // The last probe lost here: stop at the bound before losing again.
         if self.prev_probe_too_high && conn.in_flight >= self.inflight_longterm {
             self.prev_probe_precautionary = true;
             return true;
@@ -562,14 +595,18 @@ impl State {
         if self.acks == Acks::ProbeStopping && self.round_start {
             (self.is_bw_probe_sample, self.acks) = (false, Acks::Init);
             if self.probes_bw() && !sample.app_limited {
+                // A cycle is over: its maximum becomes the older one, and that before is
+                // forgotten.
                 self.max_bw = [0.0, self.max_bw[0]];
             }
+            // The stop was a caution and nothing was lost: probe on at once.
             if self.probes_bw() && self.prev_probe_precautionary && !self.prev_probe_too_high {
                 self.start_refill(conn);
                 return true;
             }
         }
         if !too_high(sample.lost, sample.tx_in_flight) && self.inflight_longterm != NO_BOUND {
+            // This volume was in flight without loss: the bound was too low.
             self.inflight_longterm = self.inflight_longterm.max(sample.tx_in_flight);
             if self.mode == Mode::Up {
                 self.probe_upward(conn, sample);
@@ -584,7 +621,9 @@ impl State {
         }
         self.bw_probe_up_acked = self.bw_probe_up_acked.saturating_add(sample.newly);
         let more = self.bw_probe_up_acked / self.probe_up_acked_per_inc;
+        // The rest counts towards the next packet.
         self.bw_probe_up_acked -= more * self.probe_up_acked_per_inc;
+        // Short of `NO_BOUND`, which means that there is none.
         self.inflight_longterm = self.inflight_longterm.saturating_add(more).min(NO_BOUND - 1);
         if self.round_start {
             self.raise_slope(conn.cwnd);
@@ -594,6 +633,7 @@ impl State {
     fn inflight_too_high(&mut self, conn: &Connection, tx_in_flight: u32, app_limited: bool) {
         (self.prev_probe_too_high, self.is_bw_probe_sample) = (true, false);
         if !app_limited {
+            // A burst of losses does not take the bound below 0.7 of the path.
             let least = f64::from(self.target_inflight(conn.cwnd)) * BETA;
             self.inflight_longterm = tx_in_flight.max(least as u32);
         }
@@ -628,7 +668,9 @@ impl State {
     }
 
     fn with_room(&self, mss: u32, packets: u32) -> u32 {
+        // A segment is 1 ms of the pacing rate, at most 64 KiB, at least two packets.
         let quantum = ((self.pacing / 1000).min(65_536) / u64::from(mss.max(1))).max(2) as u32;
+        // Three segments: one each in the sender, the card and the receiver.
         let packets = packets.max(3 * quantum).max(MIN_PIPE_CWND);
         packets.saturating_add(if self.mode == Mode::Up { 2 } else { 0 })
     }
@@ -644,6 +686,7 @@ impl State {
         {
             (self.min_rtt_us, self.min_rtt_stamp) = (Some(rtt), conn.now);
         }
+        // A flow that was idle has drained its queue: its next samples are probe enough.
         if self.mode != Mode::ProbeRtt && self.min_rtt_expired && !self.idle_restart {
             self.save_cwnd(conn.cwnd);
             (self.mode, self.probe_rtt_done) = (Mode::ProbeRtt, None);
@@ -653,6 +696,7 @@ impl State {
         let probing = self.mode == Mode::ProbeRtt;
         if probing {
             if self.probe_rtt_done.is_none() {
+                // The time runs from when the queue has drained, not from when that was decided.
                 if conn.in_flight <= self.probe_rtt_cwnd {
                     self.probe_rtt_done = Some(conn.now + PROBE_RTT_DURATION);
                     self.probe_rtt_round_done = false;
@@ -675,6 +719,7 @@ impl State {
         if self.probe_rtt_done.is_none_or(|done| conn.now <= done) {
             return;
         }
+        // As long as any: the least round trip was measured, even if it is not less.
         self.min_rtt_stamp = conn.now;
         conn.cwnd = conn.cwnd.max(self.prior_cwnd);
         self.reset_short_term();
@@ -688,12 +733,14 @@ impl State {
 
     fn set_pacing(&mut self, conn: &Connection, gain: f64) {
         let rate = bytes_per_s(conn.mss, self.bw, gain);
+        // STARTUP's rate never falls: its first samples are of few packets.
         if self.full_bw_reached || rate > self.pacing {
             self.pacing = rate.max(1);
         }
     }
 
     fn set_cwnd(&mut self, conn: &mut Connection, sample: &RateSample) {
+        // The repair is over: the window before it comes back.
         if self.repair >= Repair::Recovery && conn.repair < Repair::Recovery {
             conn.cwnd = conn.cwnd.max(self.prior_cwnd);
         }
@@ -703,6 +750,7 @@ impl State {
         let grown = conn.cwnd.saturating_add(sample.newly);
         if self.full_bw_reached {
             conn.cwnd = grown.min(target);
+        // Before the path is full the window never shrinks to a target that is itself a guess.
         } else if conn.cwnd < target || conn.delivered < u64::from(INITIAL) {
             conn.cwnd = grown;
         }

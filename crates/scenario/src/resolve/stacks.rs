@@ -32,17 +32,21 @@ pub(crate) fn written<'a>(origin: &Origin, root: &'a Table) -> Result<Written<'a
     let Some(node) = root.get(SECTION.name) else {
         return Ok(Written { usual: None, label: None, others: Vec::new() });
     };
+    // `[host]` alone is the settings of all hosts.
     let Some(items) = node.as_list() else {
         return Ok(Written { usual: Some(node.clone()), label: None, others: Vec::new() });
     };
     let mut found = Written { usual: None, label: None, others: Vec::new() };
     let path = |nth: usize| match items.len() {
+        // A lone entry has the path that `--set host.KEY` names.
         1 => SECTION.name.to_owned(),
         _ => format!("{}.{nth}", SECTION.name),
     };
     for (nth, item) in items.iter().enumerate() {
         let section = Section::open(origin, &path(nth), SECTION.keys, Some(item), None)?;
         match item.as_table() {
+            // An entry for all other hosts stands for `[host]`: its keys lie under those of the
+            // others.
             Some(table) if !names_hosts(table) => {
                 if found.usual.is_some() {
                     let message = "names no hosts: write hosts or share; one entry is for all others, and it \
@@ -135,8 +139,10 @@ impl Context<'_> {
             Some(_) => Some(section.get::<String>(Host::KEY.profile)?),
             None => None,
         };
+        // Without a profile of its own an entry has that of all other hosts.
         let of_file = named.as_deref().map(Profile::load).transpose()?;
         let profile = of_file.as_ref().unwrap_or(self.profile);
+        // Switches count full packets by one MTU, so the whole network has it.
         if let Some(own) = section.maybe::<Bytes>(Host::KEY.mtu)?
             && own != mtu
         {
@@ -155,6 +161,7 @@ impl Context<'_> {
         let keys = |under| {
             Ok(Section::open(self.origin, path, Host::TABLE, Some(&own), Some(mtu))?.over(under))
         };
+        // Own keys first, then those for all other hosts, then the profile's.
         let host = host::resolve(keys(&under)?, mtu)?;
         // The path of a profile's file is found from the scenario's folder already.
         let host = Host { profile: name, ..host };
@@ -185,6 +192,7 @@ impl Context<'_> {
         let share: Option<f64> = section.maybe(key!(share))?;
         let label = label.unwrap_or_else(|| {
             match transport.control.word() == self.transport.control.word() {
+                // Named by what differs: the profile, and the control where that differs too.
                 true => host.profile.clone(),
                 false => format!("{} {}", host.profile, transport.control.word()),
             }
@@ -204,6 +212,7 @@ impl Context<'_> {
         let path = section.key(key!(transport));
         let written = section.given(key!(transport)).map(|node| {
             let mut table = node.clone();
+            // A kind alone stands for a table with that kind.
             if let Data::Text(_) = node.data {
                 let key = CongestionControl::KEY.to_owned();
                 let entry = Entry { key, at: node.at, value: node.clone() };
@@ -239,6 +248,7 @@ impl Context<'_> {
     fn draw(&self, entered: &mut [Entered<'_>]) -> Result<(), Mistake> {
         let total = self.graph.hosts.len();
         let mut taken: Vec<Option<String>> = vec![None; total];
+        // Named hosts before drawn ones, so that no share takes a host that is named.
         for Entered { stack, section } in entered.iter_mut().filter(|e| e.stack.share.is_none()) {
             let hosts = stack.named.clone().unwrap_or_else(|| (0..total as u32).collect());
             for &host in &hosts {
@@ -251,6 +261,7 @@ impl Context<'_> {
             }
             stack.hosts = hosts;
         }
+        // One order for all shares: a greater share has the hosts of a smaller one, and more.
         let order = Stream::new(self.seed, "host stacks", 0).permutation(total as u32);
         for Entered { stack, section } in entered.iter_mut() {
             let Some(share) = stack.share else { continue };
@@ -259,6 +270,7 @@ impl Context<'_> {
                 None => (0..total as u32).collect(),
             };
             let count = (share * of.len() as f64).round() as usize;
+            // Rounded to nothing, the entry would be there in name alone.
             if count == 0 && share > 0.0 {
                 let why =
                     format!("of {} hosts it is none: write {} or more", of.len(), least(of.len()));

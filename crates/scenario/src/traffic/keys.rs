@@ -215,6 +215,7 @@ impl Field for Sizes {
         let mut entries = vec![
             ("name", Value::Word(self.name.clone())),
             ("points", Value::List(self.points.iter().map(point).collect())),
+            // A mean may be no whole number of bytes, so it is written as a word.
             ("mean", Value::Word(format!("{}B", self.mean_bytes))),
         ];
         entries.extend(self.round_up_to.map(|unit| ("round_up_to", Value::Bytes(unit))));
@@ -323,6 +324,7 @@ impl Service {
 
     /// Puts in the shares, or how many services there are.
     pub(super) fn complete(&mut self, site: &Site<'_>) -> Result<(), Unfit> {
+        // The key that the message is about: the one that the file has.
         let key = if self.services.is_some() { key!(services) } else { key!(shares) };
         let given = self.shares.as_ref().map(Vec::len);
         let n =

@@ -168,6 +168,7 @@ impl Source for List {
     fn flows(&self, hosts: Hosts, _: u64, _: usize) -> Result<Begun, Wrong> {
         let rows = self.open(hosts).map_err(Wrong::List)?;
         match rows.wait {
+            // Rows that wait are a program's: none starts by the clock alone.
             true => Ok(Begun::new(Vec::new().into_iter(), 0)),
             false => {
                 let total = rows.flows();
@@ -184,8 +185,10 @@ impl Source for List {
         let flows = around.listed.flows as f64;
         let hosts = f64::from(around.topology.hosts());
         let together = around.listed.together as f64;
+        // The list does not say how long flows take: a number a host, or all that start at once.
         let open = flows.min(OPEN_A_HOST * hosts).max(together);
         let mean_bytes = Some(around.listed.bytes as f64 / flows.max(1.0));
+        // Pairs of hosts bound the connections that persist.
         let connections = self.carried.connections.kept(hosts * hosts, open, flows);
         let lasts_s = around.listed.last_s.min(around.until_s);
         let expected = Expected { receivers: hosts, mean_bytes, lasts_s, ..Expected::default() };
@@ -252,6 +255,8 @@ impl Rows {
         let wait = reader.waits();
         let (mut flows, mut sorted, mut last) = (0, true, Time::ZERO);
         while let Some(flow) = reader.next()? {
+            // The first pass checks every row, so that a mistake in the last one is found before
+            // the run.
             sorted &= last <= flow.start;
             last = flow.start;
             flows += 1;
@@ -267,6 +272,7 @@ impl Rows {
             while let Some(flow) = reader.next()? {
                 all.push(flow);
             }
+            // The sort is stable: flows that start together stay in the order of rows.
             all.sort_by_key(|flow: &FlowStart| flow.start);
             Order::Sorted(all.into_iter())
         };
@@ -301,6 +307,7 @@ impl Iterator for Rows {
                 *last = flow.start;
                 return Some(flow);
             }
+            // As many rows as at first, and no more: the list has ended.
             Ok(None) if reader.rows == self.flows => {}
             Ok(_) => self.failure = Some(reader.wrong(None, None, changed)),
             Err(error) => {

@@ -165,6 +165,7 @@ impl Program {
     /// # Errors
     /// An operation waits for some of several, which GOAL has no word for.
     pub fn goal(&self) -> Result<String, String> {
+        // Operations before each: GOAL can say that all are waited for, and nothing less.
         let mut before = vec![0; self.operations.len()];
         self.followers.iter().for_each(|&after| before[after as usize] += 1);
         let some = |(_, (of, before)): &(usize, (&Operation, u32))| of.waits_for < *before;
@@ -187,6 +188,7 @@ impl Program {
                 tags[message.received_by as usize] = message.row;
             }
         }
+        // A message knows its sending operation; GOAL names the rank of that.
         let mut from = vec![0; self.operations.len()];
         let ranks = 0..self.hosts.len() as u32;
         for rank in ranks.clone() {
@@ -249,6 +251,7 @@ impl Program {
             Work::Send(message, _) => Some(self.messages[message as usize].received_by),
             _ => None,
         };
+        // The receive that takes the message is known only as it arrives.
         let received = received.filter(|&received| received != ANY);
         self.followers(number).iter().copied().chain(received)
     }
@@ -270,9 +273,11 @@ impl Program {
     pub fn at_once(&self) -> u64 {
         let awaited = self.messages.iter().filter(|message| message.received_by != ANY);
         let mut waits: Vec<u32> = self.operations.iter().map(|of| of.waits_for).collect();
+        // A receive waits for its message as for an operation.
         awaited.for_each(|message| waits[message.received_by as usize] += 1);
         let ready = |&number: &u32| waits[number as usize] == 0;
         let mut wave: Vec<u32> = (0..self.operations()).filter(ready).collect();
+        // Wave after wave of what is ready: each message takes one step, as any other does.
         let (mut most, mut next) = (0, Vec::new());
         while !wave.is_empty() {
             let sends = |&&number: &&u32| matches!(self.operation(number).work, Work::Send(..));
@@ -382,6 +387,7 @@ impl Fault {
                 let more = each.len().saturating_sub(NAMED);
                 each.truncate(NAMED);
                 each.extend((more > 0).then(|| format!("{more} more")));
+                // The first again closes the cycle.
                 each.extend(circle.first().map(named));
                 format!("deadlock: {}", each.join(" waits for "))
             }

@@ -105,6 +105,7 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
         QueueProbe::All => ports,
         QueueProbe::Ports(ports) => ports.len() as f64,
     };
+    // The fastest host bounds the packets a second that any port can see.
     let line = topology.host_rates().most().as_bps() as f64 / 8.0 / SHORT_BYTES;
     let open: f64 = sources.iter().map(|source| source.open).sum();
     let ahead = Ahead {
@@ -137,11 +138,13 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
     let windows = sources.iter().zip(&tcps).filter(|(_, tcp)| tcp.is_some());
     let parts = [
         ("runs", 1.0, RUN_BYTES),
+        // Flows that start together are under way at once, and wait for no start.
         ("starts", (flows - sum(|source| source.together)).clamp(0.0, STARTS), START_BYTES),
         ("ports", topology.ports() as f64, port),
         ("measured queues", measured * (queues + 1.0), MEASURED_BYTES),
     ];
     let parts = parts.into_iter();
+    // A line for each size of flow: TCP's take more.
     let parts = parts.chain(flows_of.into_iter().map(|(each, count)| ("flows", count, each)));
     let parts = parts.chain([("endless flows", endless(&sources), ENDLESS_BYTES)]);
     let connections = connections.into_iter();
@@ -149,6 +152,7 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
     let waits = |(source, tcp): &(&Expected, &Option<&Transport>)| {
         source.scheduled.0 > 0.0 && tcp.is_some()
     };
+    // Messages of a schedule wait in their connection where TCP carries them.
     let queued = sources.iter().zip(&tcps).filter(waits).map(|(of, _)| of.connections).sum();
     let (messages, scheduled) = (sum(|source| source.messages), sum(|source| source.scheduled.0));
     let parts = parts.chain([
@@ -161,6 +165,7 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
         ("operations of schedules", sum(|source| source.scheduled.1), OPERATION_BYTES),
         ("windows in cards", windows.map(|(source, _)| source.together).sum(), WAITING_BYTES),
         ("packets", packets, PACKET_BYTES),
+        // Above this the allocator moves pages, and leaves no hole.
         ("places of packets", packets.min(MOVED), MOVED_BYTES),
         ("rows of series", rows(often(measure.series_every) * measured * queues), SERIES_BYTES),
         ("rows of goodput", rows(often(measure.goodput_every) * queues), GOODPUT_BYTES),
@@ -214,6 +219,7 @@ fn held_up(scenario: &Scenario, protocols: &Protocols) -> f64 {
 /// Connections whose packets may arrive in any order that have sent one: no more than their receivers' lines bring.
 fn sprayed(scenario: &Scenario, protocols: &Protocols, sources: &[Expected], lasts_s: f64) -> f64 {
     let line = scenario.topology.host_rates().most().as_bps() as f64 / 8.0;
+    // A connection that no packet has reached by the end keeps no state.
     let packets = lasts_s * line / scenario.host.mtu().as_f64();
     let unordered = |protocol: &Protocol| {
         protocol.queue_pairs().is_some_and(|roce| roce.control.about().unordered())
@@ -248,6 +254,7 @@ fn in_cards(
     let each = |(source, tcp): (&Expected, &Option<&Transport>)| {
         let Some(tcp) = tcp else { return 0.0 };
         let first = f64::from(tcp.initial_window.min(tcp.receive_window));
+        // A flow without an end never runs out of packets.
         let packets = (source.mean_bytes.unwrap_or(f64::INFINITY) / mtu).ceil();
         let lines = source.receivers.max(1.0);
         let window = first + delivered * lines / source.together.max(1.0);

@@ -80,6 +80,7 @@ impl Results {
                 scenario.measure.samples
             ));
         }
+        // The summary moves into the results before its tables are made.
         let transports = summary.by_transport.clone();
         let summary_trims = summary.trims.is_some();
         Ok(Results {
@@ -139,6 +140,7 @@ fn flow_table(
         .map(|flow| {
             // Waits are in whole microseconds, rounded up.
             let over = flow.end.or(flow.failed).unwrap_or(simulation.now());
+            // Rounding must not make a wait longer than the flow was under way.
             let most = over.since(flow.start.max(since).min(over));
             let timer = flow.waits.longest().map(|(wait, took)| (wait.name(), took.min(most)));
             let pause = held.get(&(flow.traffic, flow.row)).map(|&held| ("pause", held));
@@ -244,6 +246,7 @@ fn transports(
     let known = protocols.names();
     let mut names = Names::with_capacity(flows.len());
     for flow in flows {
+        // A transport may follow from the entry, the class or the pair of hosts.
         let place = protocols.place(flow.traffic, flow.class, (flow.src, flow.dst));
         names.push(&known[usize::from(place)]);
     }

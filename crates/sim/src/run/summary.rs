@@ -224,6 +224,7 @@ impl SourceTimes {
     fn of(traffic: &[Entry], counted: &[&FlowRecord], times: &[(f64, f64)]) -> Vec<SourceTimes> {
         let mut flows: Vec<Vec<Timed>> = vec![Vec::new(); traffic.len()];
         for (flow, &(fct, slowdown)) in counted.iter().zip(times) {
+            // Flows without an end have no completion time.
             if flow.size.is_some() {
                 flows[flow.traffic as usize].push((flow, fct * 1e6, slowdown));
             }
@@ -282,6 +283,7 @@ impl ClassGoodput {
         }
         let goodput =
             |bytes: u64| if elapsed_s > 0.0 { bytes as f64 * 8.0 / elapsed_s } else { 0.0 };
+        // A class whose flows all failed has no line of its own.
         received.retain(|_, bytes| *bytes > 0);
         let classes = received.into_iter();
         let times = |class| finished.iter().filter(move |f| f.0 == class).map(|f| f.1);

@@ -55,6 +55,7 @@ struct Lexer<'a> {
 impl Lexer<'_> {
     /// The next sign, which stays.
     fn peek(&mut self) -> Result<Option<char>, Wrong> {
+        // A line at a time: schedules are larger than memory should hold as text.
         if self.at == self.text.len() {
             self.text.clear();
             self.at = 0;
@@ -89,6 +90,7 @@ impl Lexer<'_> {
                     return Ok(Some(Token::End));
                 }
                 sign if sign.is_whitespace() => {}
+                // The line's end stays, since it ends the operation, too.
                 '/' if self.peek()? == Some('/') => {
                     while self.next_if(|sign| sign != '\n')?.is_some() {}
                 }
@@ -114,6 +116,7 @@ impl Lexer<'_> {
                 '\n' => self.line += 1,
                 _ => {}
             }
+            // Only a slash right after a star ends the comment.
             star = sign == '*';
         }
         Err((first, "a comment begins with /* and does not end; write */".to_owned()))
@@ -126,6 +129,7 @@ impl Lexer<'_> {
 
     /// Message about a token that stands in place of something else.
     fn wrong<T>(&self, found: Option<&Token>, expected: &str) -> Result<T, Wrong> {
+        // The end of a line has been counted already; the mistake is on the line before.
         let line = self.line - u64::from(found == Some(&Token::End));
         let found = found.map_or("the file's end".to_owned(), Token::text);
         Err((line, format!("{found} where {expected} is expected")))
@@ -157,6 +161,7 @@ impl Lexer<'_> {
     }
 
     fn as_number(&self, word: &str, name: &str, most: u64) -> Result<u64, Wrong> {
+        // `parse` would take a sign, too.
         let digits = word.bytes().all(|byte| byte.is_ascii_digit());
         match word.parse() {
             Ok(number) if digits && number <= most => Ok(number),
@@ -168,6 +173,7 @@ impl Lexer<'_> {
     fn size(&mut self) -> Result<Bytes, Wrong> {
         let word = self.word("a size, as in 8b,")?;
         let digits = word.strip_suffix('b').unwrap_or(&word);
+        // Room for sums of many sizes in 64 bits.
         let size = self.as_number(digits, "size in bytes", u64::MAX >> 8)?;
         // Schedules have both `8b` and `8 b`.
         if digits.len() == word.len() {
@@ -214,6 +220,7 @@ pub(super) fn read(
 ) -> Result<(u32, Draft), Wrong> {
     let (text, at, line, next) = (String::new(), 0, 1, None);
     let mut lexer = Lexer { source, text, at, line, next, class, labelled };
+    // A byte order mark, which editors leave.
     lexer.next_if(|sign| sign == '\u{feff}')?;
     let mut begun: Option<(u32, Draft)> = None;
     let mut seen = Vec::new();
@@ -238,6 +245,8 @@ pub(super) fn read(
                 }
                 lexer.sign('{')?;
                 read_rank(&mut lexer, rank, *ranks, draft)?;
+                // Ranks may come in any order, and are closed in theirs, so that memory is given
+                // back early.
                 while seen.get(next).is_some_and(|&seen| seen) {
                     draft.close(next as u32);
                     next += 1;
@@ -262,6 +271,8 @@ fn read_rank(lexer: &mut Lexer, rank: u32, ranks: u32, draft: &mut Draft) -> Res
                 }
                 _ => {
                     let wait = read_labelled(lexer, (rank, ranks), &word, draft, &mut labels)?;
+                    // Labels may be used before they are given: those waits are put in at the
+                    // rank's end.
                     waits.extend(wait.filter(|wait| !wait.order(&labels, draft)));
                 }
             },

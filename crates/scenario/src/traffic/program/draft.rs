@@ -69,6 +69,7 @@ const NOTHING: Operation =
 impl Rank {
     /// Puts an operation before each whose start others wait for: it waits for all that this waits for.
     fn add_starts(&mut self) -> Vec<u32> {
+        // Gates are numbered behind the rank's own operations, whose numbers stay.
         let first = self.operations.len() as u32;
         let (mut of, mut gates) = (Vec::new(), BTreeMap::new());
         for &(nth, _) in &self.starts {

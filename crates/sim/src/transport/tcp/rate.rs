@@ -116,6 +116,7 @@ impl Deliveries {
     fn arrived(&mut self, packet: Departed) {
         self.delivered += 1;
         self.newly += 1;
+        // Of several packets the one that left last makes the sample: its interval is the newest.
         if self.latest.is_none_or(|latest| (packet.at, packet.end) > (latest.at, latest.end)) {
             self.latest = Some(packet);
         }
@@ -175,6 +176,7 @@ impl Deliveries {
 
     /// The sample of the ACK whose arrivals have been noted (tcp_rate_gen).
     fn sample(&mut self, now: Time) -> RateSample {
+        // All that was out when the application ran dry has arrived: samples count again.
         if self.app_limited > 0 && self.delivered > self.app_limited {
             self.app_limited = 0;
         }
@@ -183,6 +185,8 @@ impl Deliveries {
         }
         let delivered = self.latest.map(|latest| {
             self.first_at = latest.at;
+            // The longer of the two: neither a burst of packets nor one of ACKs can raise the
+            // rate.
             let sending = us_between(latest.at, latest.first_at);
             let arriving = us_between(now, latest.delivered_at);
             let packets = self.delivered - latest.delivered;
@@ -247,6 +251,8 @@ impl Sender {
         let lost = self.extras.as_ref().map_or(0, |extras| extras.log.lost());
         let Some(rates) = self.rates() else { return };
         let room = f64::from(rates.in_flight) < cwnd;
+        // Less than a segment to send, none in the card, window left, and nothing to repair: only
+        // the application holds it back.
         if unsent < u64::from(rates.mss) && !in_card && room && lost == 0 {
             rates.app_limited = (rates.delivered + u64::from(rates.in_flight)).max(1);
         }
@@ -259,6 +265,7 @@ impl Sender {
         let in_flight = self.packets_in_flight(config);
         let again = segment.flags.contains(Flags::RETRANSMIT);
         let (from, end) = (segment.offset, segment.offset + u64::from(segment.len));
+        // Without RACK no rule has taken it for lost before it goes out again.
         if again && !config.rack() {
             self.lose_departed(config, end, now);
         }
@@ -268,6 +275,8 @@ impl Sender {
         if begins {
             rates.min_rtt_us = srtt.map(us);
         }
+        // The first of a flight: intervals of its samples begin with it, not with the silence
+        // before.
         if rates.out.is_empty() {
             (rates.first_at, rates.delivered_at) = (at, at);
         }
@@ -284,6 +293,7 @@ impl Sender {
             sacked: false,
         };
         if again {
+            // A repaired segment may hold several packets: each is in the network from now on.
             let mut nth = rates.out.partition_point(|packet| packet.end <= from);
             while let Some(packet) = rates.out.get_mut(nth).filter(|packet| packet.end <= end) {
                 *packet = Departed { end: packet.end, sacked: packet.sacked, ..departed };
@@ -323,12 +333,15 @@ impl Sender {
         rates.lost_before = rates.lost;
         rates.acknowledged(una, now);
         let mut blocks = ack.sack;
+        // A DSACK comes first and tells of nothing new, so the blocks behind it alone.
         let blocks = &mut blocks[ack.sacks as usize - ack.sack_blocks().len()..ack.sacks as usize];
+        // Packets arrive in the order of the stream here, whatever the order of the blocks.
         blocks.sort_unstable_by_key(|block| block.start);
         for block in blocks {
             let begin = (ack.offset + u64::from(block.start)).max(una);
             let (mut at, end) = (begin, ack.offset + u64::from(block.end));
             while at < end {
+                // Only bytes that no earlier ACK has SACKed are arrivals of this one.
                 let (from, to) = sacked.map_or((at, end), |sacked| sacked.gap_from(at));
                 if from >= end {
                     break;
@@ -368,6 +381,7 @@ impl Sender {
         rates.lost += 1;
         let nth = rates.out.partition_point(|packet| packet.end < end);
         let Some(&packet) = rates.out.get(nth) else { return };
+        // A packet begins where the one before it ends; the first one at what is acknowledged.
         let from = if nth == 0 { una } else { rates.out[nth - 1].end };
         let lost = LostPacket {
             from,
