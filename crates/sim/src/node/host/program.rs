@@ -158,7 +158,7 @@ impl Host {
         }
     }
 
-    /// What an operation occupies a processor for is over: a message goes, anything else is done.
+    /// A processor is through with an operation: a message goes, anything else is done.
     pub(super) fn calculated<N: Net>(&mut self, nth: u32, number: u32, cx: &mut Cx<N>, now: Time) {
         let Some((program, _)) = cx.settings.programs.get(self.parts[nth as usize].entry) else {
             return;
