@@ -53,6 +53,8 @@ class Race:
     also: int = 0
     """Intervals of others that shall hold at once with these: guards'."""
     live: set[int] = field(default_factory=set)
+    put_out: dict[int, int] = field(default_factory=dict)
+    """Who put a point out that is out because it is worse."""
     leader: int = 0
     against: dict[int, Against] = field(default_factory=dict)
     """Result of the last look at each point."""
@@ -87,11 +89,18 @@ class Race:
         # A leader that breaks a guard puts nobody out: there may be none that keeps it and is as
         # good.
         if keep[self.leader]:
-            self.live -= {p for p in self.live if self.against[p].low > 0}
+            out = {p for p in self.live if self.against[p].low > 0}
+            self.put_out |= dict.fromkeys(out, self.leader)
+            self.live -= out
 
     def drop(self, point: int) -> None:
-        """Drop the point because it surely breaks a guard."""
+        """Drop the point because it cannot be advised. Those that it put out are in again: they
+        may be the best of the rest."""
         self.live.discard(point)
+        back = {p for p, by in self.put_out.items() if by == point}
+        for p in back:
+            del self.put_out[p]
+        self.live |= back
 
     def share(self) -> float:
         """The error that an interval of this look may have."""

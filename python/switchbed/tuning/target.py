@@ -126,7 +126,7 @@ def of(name: str) -> Target:
         if chip["name"] == name:
             return _chip(chip)
     names = ["sim", "tc", "sonic", *(chip["name"] for chip in found)]
-    near = difflib.get_close_matches(name, names, 1)
+    near = difflib.get_close_matches(name, names, 1, 0.75)
     raise Mistake(
         f"--target {foreign.name(name)}: is none; "
         + (f"did you mean {near[0]}? " if near else "")

@@ -245,7 +245,7 @@ class _Tuning:
     def advice(self) -> Advice:
         """All of it in order. Stopped by a signal after the pilot, it says what is known."""
         self._price_of_pilot()
-        self._block(list(range(PILOT)))
+        self._block(PILOT)
         self._usual_guard()
         # Guards are tested in every scene too: their intervals share the same error.
         self.race.also = len(self.guards) * len(self.points) * len(self.place.scenes)
@@ -264,25 +264,33 @@ class _Tuning:
 
     def _race(self) -> None:
         while not self.race.over:
-            n = self.race.blocks(self.race.leader)
+            n = max(map(self.race.blocks, self.race.live))
             # Half as many again each time: every look costs some of the error.
             more = min(max(1, n // GROWTH), self.asked.seeds - n)
             # Fresh seeds are paid from the same budget, so the race stops short of it.
             if more <= 0 or self._cost(len(self.race.live), more) > self._room():
                 return
-            self._block(list(range(n, n + more)))
+            self._block(n + more)
             self._look()
             self.note(
                 f"{n + more} seeds: {len(self.race.live)} of {len(self.points)} settings are left, "
                 f"{self.spent / 60:.3g} core-minutes"
             )
 
-    def _block(self, numbers: Sequence[int]) -> None:
-        live = sorted(self.race.live)
-        # Every point of a block has the same seeds, so differences are paired.
-        seeds = [self.seed + n for n in numbers]
-        self.spent += self.place.run([self.points[p] for p in live], seeds)
-        for p in live:
+    def _block(self, blocks: int) -> None:
+        """Runs live points until each has so many blocks: one that is in again has fewer."""
+        by_missing: dict[int, list[int]] = {}
+        for p in sorted(self.race.live):
+            if self.race.blocks(p) < blocks:
+                by_missing.setdefault(self.race.blocks(p), []).append(p)
+        for have, points in by_missing.items():
+            # Every point of a block has the same seeds, so differences are paired.
+            seeds = [self.seed + n for n in range(have, blocks)]
+            self.spent += self.place.run([self.points[p] for p in points], seeds)
+            self._add(points, seeds)
+
+    def _add(self, points: Sequence[int], seeds: Sequence[int]) -> None:
+        for p in points:
             for seed in seeds:
                 block = self.place.block(self.points[p], seed)
                 # On the logarithm a ratio is a difference, and no scene outweighs the others.
@@ -295,10 +303,13 @@ class _Tuning:
             # The last one stays, if only to be reported.
             if not kept[p] and len(self.race.live) > 1:
                 self.race.drop(p)
-        self.race.look(kept)
         # The user's own is compared, but cannot be advised where the target refuses it.
-        if any(p in self.refused for p in map(self.points.__getitem__, self.race.live)):
-            self.race.live -= {self.own} if len(self.race.live) > 1 else set()
+        refused = any(self.points[p] in self.refused for p in self.race.live)
+        if refused and len(self.race.live) > 1:
+            self.race.drop(self.own)
+        # Who is in again is judged by as many seeds as the others.
+        self._block(max(map(self.race.blocks, range(len(self.points)))))
+        self.race.look(kept)
 
     def _verdicts(self) -> dict[str, list[Verdict]]:
         error = self.race.share()

@@ -196,3 +196,21 @@ def test_the_interval_that_put_a_point_out_stands() -> None:
         assert made.leader == 0
         assert made.against[1] == out
     assert made._judge(0, made.share())[1].low < 0
+
+
+def test_who_was_put_out_by_a_point_that_breaks_a_guard_is_in_again() -> None:
+    made = Race(4, 1, DELTA)
+    gaps = (0.0, 0.3, 0.31, 0.6)
+    for noise in (0.0, 0.01, -0.01, 0.02, -0.02):
+        for point, gap in enumerate(gaps):
+            made.add(point, [gap + noise * (1 + point)])
+    made.look()
+    assert (made.leader, made.live) == (0, {0})
+    # The leader turns out to break a guard: the best of the others is not known.
+    made.drop(0)
+    assert made.live == {1, 2, 3}
+    made.look()
+    assert made.leader == 1
+    assert made.live == {1, 2}
+    made.drop(2)
+    assert made.live == {1}
