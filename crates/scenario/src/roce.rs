@@ -340,12 +340,13 @@ pub fn longest_way(graph: &Graph, roce: &Roce) -> (Span, u32) {
         (there + way(dst, src, roce.ack_bytes()).0, cables - 1)
     };
     if graph.is_free() {
-        // Of a switch's hosts the two slowest: the longest way may be between them.
-        let mut slowest: BTreeMap<graph::Node, Vec<(Span, HostId)>> = BTreeMap::new();
-        for (host, cable) in graph.hosts.iter().enumerate() {
-            let took = cable.rate.tx_time(data) + cable.delay;
-            let of = slowest.entry(cable.to).or_default();
-            of.push((took, HostId::at(host)));
+        // Of the hosts linked to the same switches the two slowest: the longest way may be between them.
+        let mut slowest: BTreeMap<Vec<graph::Node>, Vec<(Span, HostId)>> = BTreeMap::new();
+        for host in (0..graph.hosts()).map(HostId::at) {
+            let cables = graph.cables(host).iter();
+            let took = cables.clone().map(|cable| cable.rate.tx_time(data) + cable.delay).max();
+            let of = slowest.entry(cables.map(|cable| cable.to).collect()).or_default();
+            of.push((took.unwrap_or(Span::ZERO), host));
             of.sort_unstable_by_key(|&(took, host)| (Reverse(took), host));
             of.truncate(2);
         }
@@ -357,7 +358,7 @@ pub fn longest_way(graph: &Graph, roce: &Roce) -> (Span, u32) {
     // Farthest from any host, then farthest from that: the diameter, where the fabric is like a
     // tree.
     let farthest = |from: HostId| {
-        let others = (0..graph.hosts.len()).map(HostId::at).filter(|&host| host != from);
+        let others = (0..graph.hosts()).map(HostId::at).filter(|&host| host != from);
         others
             .map(|host| (round_trip(from, host), host))
             .max_by_key(|&(way, host)| (way, Reverse(host)))

@@ -116,7 +116,7 @@ fn simais_files_are_hpccs_with_nvswitches() {
     let tiers: Vec<(&str, usize)> =
         graph.tiers.iter().map(|tier| (&tier.name[..], tier.switches.len())).collect();
     assert_eq!(tiers, [("tier1", 2), ("tier2", 1)]);
-    assert_eq!(graph.hosts[3].delay, Span::from_ns(500));
+    assert_eq!(graph.access[3].delay, Span::from_ns(500));
     // Two GPUs on an NVSwitch and a leaf each.
     let two = "5 2 1 2 6 A100\n2 3 4\n0 2 2880Gbps 25ns 0\n1 2 2880Gbps 25ns 0\n0 3 400Gbps 1us 0\n\
                1 4 400Gbps 1us 0\n3 4 400Gbps 1us 0\n3 4 400Gbps 1us 0\n";

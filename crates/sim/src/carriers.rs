@@ -28,7 +28,7 @@ pub(crate) fn carrier(
             let bits = 8.0 * switch.pool.unwrap_or(switch.buffer).as_f64();
             // The slowest host's line takes longest to drain a full buffer: a timeout has to
             // outlast that, up to a second.
-            let line = graph.hosts.iter().map(|cable| cable.rate).min();
+            let line = graph.access.iter().map(|cable| cable.rate).min();
             let drain = line
                 .map_or(rtt, |line| Span::from_secs_f64((bits / line.as_bps() as f64).min(1.0)));
             let config = unordered::Config::new(roce, (rtt, drain), trims).counting(counts_from);

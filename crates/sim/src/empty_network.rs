@@ -1,12 +1,12 @@
 //! How long a flow takes in an empty network, whatever its windows.
 
-use crate::ids::{HostId, SwitchId};
-use crate::topology::{Cable, Graph, Hop, Node};
+use crate::ids::{HostId, LinkId, SwitchId};
+use crate::topology::{Cable, Graph, Hop};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use switchbed_scenario::FctEnd;
 use switchbed_scenario::protocols::Protocols;
-use switchbed_units::{Bytes, Span};
+use switchbed_units::{Bytes, PS_PER_S, Rate, Span};
 
 /// Data for the duration of a flow in an empty network.
 pub(crate) struct Paths {
@@ -15,11 +15,16 @@ pub(crate) struct Paths {
     pub(crate) fct_end: FctEnd,
     /// Traffic entries whose flows end with the ACK whatever `fct_end` says: programs.
     pub(crate) acked: Vec<u32>,
-    /// Paths between two switches, by those that were asked for.
+    /// Packets of a flow may take different paths, or others than its first.
+    pub(crate) moves: bool,
+    /// Paths between two switches, or hosts with several links, by those that were asked for.
     pub(crate) between: Mutex<Between>,
 }
 
 type Between = HashMap<(SwitchId, SwitchId), Arc<[Vec<Cable>]>>;
+
+/// Paths that are kept at most: those of hosts with several links are found anew beyond.
+const MOST_KEPT: usize = 1 << 16;
 
 impl Paths {
     /// Returns the event that ends a traffic entry's flows of a class: their arrival, where there
@@ -41,7 +46,7 @@ impl Paths {
         size: Bytes,
     ) -> Span {
         let (mss, header) = self.protocols.between(entry, class, hosts).framing();
-        let rate = self.graph.hosts[host.index()].rate;
+        let rate = Paths::rate(self.graph.cables(host));
         let (packets, rest) = (size.get() / mss.get(), size.get() % mss.get());
         let full = rate.tx_time((mss + header).get() as u32) * packets;
         if rest == 0 { full } else { full + rate.tx_time((rest + header.get()) as u32) }
@@ -65,7 +70,15 @@ impl Paths {
         let last = (size.get() - (packets - 1) * mss + header) as u32;
         let packets = (full, last, packets);
         let there = self.paths(src, dst);
-        let there = there.iter().map(|path| arrival(path, packets));
+        let together = self.together((src, dst), packets, &there);
+        let there = there.iter().map(|path| match together {
+            // Over several links at once: none of the paths bounds the flow alone.
+            Some(least) => {
+                let alone = arrival(path, (last.min(full), last.min(full), 1));
+                Arrival { before: None, last: alone.last.max(least) }
+            }
+            None => arrival(path, packets),
+        });
         let ends: Vec<Arrival> = there.collect();
         let least = |of: &mut dyn Iterator<Item = Span>| of.min().unwrap_or(Span::ZERO);
         match end {
@@ -87,13 +100,70 @@ impl Paths {
         if !graph.is_free() {
             return vec![graph.path(src, Hop { dst, key: 0 })];
         }
-        let [first, last] = [src, dst].map(|host| graph.hosts[host.index()]);
-        let (Node::Switch(from), Node::Switch(to)) = (first.to, last.to) else { return Vec::new() };
+        let ((first, from), (last, to)) = (graph.start(src), graph.start(dst));
+        let only = |link: LinkId| graph.access[link.index()];
         // A poisoned lock is as good as any: the map only remembers what can be computed again.
         let mut known = self.between.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MOST_KEPT && first.is_none() | last.is_none() {
+            known.clear();
+        }
         let between = known.entry((from, to)).or_insert_with(|| graph.distinct(from, dst).into());
-        let down = Cable { from: last.to, to: last.from, ..last };
-        between.iter().map(|between| [&[first], &between[..], &[down]].concat()).collect()
+        let first: Vec<Cable> = first.map(only).into_iter().collect();
+        let down = last.map(only).map(|last| Cable { from: last.to, to: last.from, ..last });
+        let down: Vec<Cable> = down.into_iter().collect();
+        between.iter().map(|between| [&first[..], &between[..], &down[..]].concat()).collect()
+    }
+
+    /// The rate of a host's cables together.
+    fn rate(cables: &[Cable]) -> Rate {
+        Rate::from_bps(cables.iter().map(|cable| cable.rate.as_bps()).sum())
+    }
+
+    /// The least time of a flow whose packets may leave or arrive by several links at once: both hosts' links together
+    /// carry all of it, and the rest of a path its shortest packet. `None`: it is bound to the links of one path.
+    fn together(
+        &self,
+        (src, dst): (HostId, HostId),
+        (full, last, packets): (u32, u32, u64),
+        paths: &[Vec<Cable>],
+    ) -> Option<Span> {
+        let several = |host| self.graph.is_multihomed(host);
+        if !self.moves || !several(src) && !several(dst) {
+            return None;
+        }
+        let bytes = u64::from(full) * (packets - 1) + u64::from(last);
+        let least = full.min(last);
+        let lasts = |host| {
+            let bps = u128::from(Paths::rate(self.graph.cables(host)).as_bps());
+            Span::from_ps((u128::from(8 * bytes) * u128::from(PS_PER_S) / bps.max(1)) as u64)
+        };
+        let way = |cables: &[Cable]| {
+            cables
+                .iter()
+                .fold(Span::ZERO, |sum, cable| sum + cable.rate.tx_time(least) + cable.delay)
+        };
+        let behind = |path: &Vec<Cable>| path[0].delay + way(&path[1..]);
+        let before = |path: &Vec<Cable>| {
+            let end = path.len() - 1;
+            way(&path[..end]) + path[end].delay
+        };
+        let sent = lasts(src) + paths.iter().map(behind).min().unwrap_or(Span::ZERO);
+        let came = lasts(dst) + paths.iter().map(before).min().unwrap_or(Span::ZERO);
+        Some(sent.max(came))
+    }
+
+    /// How long a packet of a flow keeps the slowest of a host's lines.
+    pub(crate) fn slowest(
+        &self,
+        host: HostId,
+        hosts: (HostId, HostId),
+        (entry, class): (u32, u8),
+        size: Bytes,
+    ) -> Span {
+        let (_, header) = self.protocols.between(entry, class, hosts).framing();
+        let rates = self.graph.cables(host).iter().map(|cable| cable.rate);
+        let rate = rates.min().unwrap_or(Rate::from_bps(1));
+        rate.tx_time((size + header).get() as u32)
     }
 }
 

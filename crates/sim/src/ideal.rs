@@ -72,11 +72,12 @@ struct Times {
 impl Times {
     fn of(paths: &Paths, hosts: (HostId, HostId), on: (u32, u8), bytes: Bytes) -> Times {
         let flow = |bytes, end| paths.flow(hosts, on, bytes, end);
-        let less = |from: Span, part: Span| Span::from_ps(from.as_ps() - part.as_ps());
+        let less =
+            |from: Span, part: Span| Span::from_ps(from.as_ps().saturating_sub(part.as_ps()));
         let [out, into] = [hosts.0, hosts.1].map(|host| paths.occupies(host, hosts, on, bytes));
         let there = flow(bytes, FctEnd::Received);
         let byte = Bytes::new(1);
-        let [first, last] = [hosts.0, hosts.1].map(|host| paths.occupies(host, hosts, on, byte));
+        let [first, last] = [hosts.0, hosts.1].map(|host| paths.slowest(host, hosts, on, byte));
         Times {
             out,
             into,

@@ -1,7 +1,7 @@
 //! How long nothing that a node does can reach another, and what beats that allows.
 
 use crate::engine::phases::{Beat, LONGEST};
-use crate::ids::LinkId;
+use crate::ids::{HostId, LinkId};
 use crate::ports::{self, PortInfo};
 use crate::topology::{Cable, Graph, Node};
 use std::collections::BTreeMap;
@@ -58,7 +58,7 @@ impl Lookahead {
         }
         let least = each.iter().copied().min().unwrap_or(Span::from_ps(1));
         let reach = cables().map(|cable| cable.delay + cable.rate.tx_time(largest)).max();
-        let (hosts, switches) = each.split_at(graph.hosts.len());
+        let (hosts, switches) = each.split_at(graph.access.len());
         let down = cables().zip(&each).filter(|(cable, _)| matches!(cable.to, Node::Host(_)));
         let down = down.map(|(_, &span)| span).min().unwrap_or(least);
         let word = hosts.iter().copied().min().unwrap_or(least) + down;
@@ -134,7 +134,9 @@ fn beats(graph: &Graph, least: Span, word: Span, each: (&[Span], &[Span])) -> Be
         Some(colour) => Beat::new(ahead.max(2), 2 * nth as u64 + colour),
         None => Beat::new(ahead, nth as u64),
     };
-    let hosts = each.0.iter().enumerate().map(|(host, &ahead)| {
+    let hosts = (0..graph.hosts()).map(|host| {
+        let links = &each.0[graph.homes.span(HostId::at(host))];
+        let ahead = links.iter().copied().min().unwrap_or(least);
         let colour = colours.as_ref().map(|colours| colours.0[host]);
         beat(windows(ahead.min(word)).min(LONGEST), colour, host)
     });
@@ -176,6 +178,15 @@ fn colours(graph: &Graph) -> Option<(Vec<u64>, Vec<u64>)> {
         Node::Switch(switch) => Some(switches[switch.index()] ^ 1),
         Node::Host(_) => None,
     };
-    let hosts = graph.hosts.iter().map(host).collect::<Option<_>>()?;
+    let mut hosts = Vec::with_capacity(graph.hosts());
+    for of in (0..graph.hosts()).map(HostId::at) {
+        let mut colours = graph.cables(of).iter().map(host);
+        let colour = colours.next()??;
+        // Two links to switches of different colours leave a host none.
+        if colours.any(|other| other != Some(colour)) {
+            return None;
+        }
+        hosts.push(colour);
+    }
     Some((hosts, switches))
 }

@@ -101,12 +101,11 @@ fn deal_out(graph: &Graph, shards: usize) -> (Vec<ShardId>, Vec<ShardId>) {
     // Neighbours in number are neighbours in the network: runs of hosts keep most traffic in a
     // shard.
     let of = |nth: usize, count: usize| ShardId::at(nth * shards / count.max(1));
-    let hosts: Vec<ShardId> =
-        (0..graph.hosts.len()).map(|host| of(host, graph.hosts.len())).collect();
+    let hosts: Vec<ShardId> = (0..graph.hosts()).map(|host| of(host, graph.hosts())).collect();
     let mut switches: Vec<Option<ShardId>> = vec![None; graph.switches.len()];
-    for (host, cable) in graph.hosts.iter().enumerate() {
-        if let Node::Switch(switch) = cable.to {
-            switches[switch.index()].get_or_insert(hosts[host]);
+    for cable in &graph.access {
+        if let (Node::Host(host), Node::Switch(switch)) = (cable.from, cable.to) {
+            switches[switch.index()].get_or_insert(hosts[host.index()]);
         }
     }
     // As it is now: a switch placed below must not pull others after it.
@@ -135,11 +134,26 @@ fn deal_out(graph: &Graph, shards: usize) -> (Vec<ShardId>, Vec<ShardId>) {
     (hosts, switches.collect())
 }
 
+/// The place of a host's link by which a cable comes in: the n-th cable from a switch is the other direction of the
+/// n-th cable there.
+fn landing(
+    graph: &Graph,
+    cable: &Cable,
+    host: HostId,
+    landed: &mut BTreeMap<(SwitchId, HostId), usize>,
+) -> u16 {
+    let (Node::Switch(switch), true) = (cable.from, graph.is_multihomed(host)) else { return 0 };
+    let before = landed.entry((switch, host)).or_default();
+    *before += 1;
+    let alike = graph.cables(host).iter().enumerate().filter(|(_, own)| own.to == cable.from);
+    alike.map(|(nth, _)| nth).nth(*before - 1).unwrap_or(0) as u16
+}
+
 impl Network {
     /// Builds it; `port` makes each link's port.
     pub(crate) fn new(plan: Plan, mut port: impl FnMut(&Cable) -> Box<dyn Qdisc>) -> Network {
         let Plan { graph, ranks, seed, pool, phases, beats, reach, division, .. } = plan;
-        let shards = division.shards.clamp(1, graph.hosts.len().max(1));
+        let shards = division.shards.clamp(1, graph.hosts().max(1));
         let (host_shards, switch_shards) = deal_out(graph, shards);
         let mut nodes = vec![0; shards];
         let mut number = |of: &[ShardId]| -> Vec<(ShardId, NodeId)> {
@@ -170,6 +184,8 @@ impl Network {
         let mut local_links = vec![0; shards];
         let mut links = Vec::with_capacity(ranks.len());
         let mut arrived = vec![0u16; switches.len()];
+        // How many cables have come from a switch to a host with several.
+        let mut landed: BTreeMap<(SwitchId, HostId), usize> = BTreeMap::new();
         let mut build = |cable: &Cable, shard: ShardId| {
             let id = LinkId::at(links.len());
             links.push((shard, LocalLink::at(local_links[shard.index()])));
@@ -177,7 +193,7 @@ impl Network {
             let (to, ingress) = match cable.to {
                 Node::Host(host) => {
                     let (shard, node) = hosts[host.index()];
-                    ((shard, node, None), 0)
+                    ((shard, node, None), landing(graph, cable, host, &mut landed))
                 }
                 Node::Switch(switch) => {
                     let (shard, node) = switches[switch.index()];
@@ -190,10 +206,10 @@ impl Network {
             let rank = ranks[id.index()];
             Built { port: port(cable), rate, delay, to, rank, ingress }
         };
-        for (host, cable) in graph.hosts.iter().enumerate() {
-            let shard = host_shards[host];
-            let link = build(cable, shard);
-            worlds[shard.index()].add_host(HostId::at(host), pool, link, seed);
+        for host in (0..graph.hosts()).map(HostId::at) {
+            let shard = host_shards[host.index()];
+            let links = graph.cables(host).iter().map(|cable| build(cable, shard)).collect();
+            worlds[shard.index()].add_host(host, pool, (links, graph.chooser(host)), seed);
         }
         let lossless = shared.pfc.is_some();
         let mut reverse_ports = if lossless { graph.reverse_ports() } else { Vec::new() };
@@ -518,7 +534,7 @@ impl Network {
             self.set_up(id, up, now);
         }
         self.at_link(id, now, |world, local, out| {
-            world.set_live(local, up);
+            world.set_live(local, up, now, out);
             if drop {
                 world.flush(local, now, out);
             }
@@ -528,10 +544,13 @@ impl Network {
         });
     }
 
-    /// Other tables at all switches.
-    pub(crate) fn reroute(&mut self, table: &Arc<dyn Route>) {
-        let worlds = self.engine.shards.iter_mut().map(|shard| &mut shard.world);
-        worlds.for_each(|world| world.reroute(table.clone()));
+    /// Other tables at all switches, and at hosts with several links.
+    pub(crate) fn reroute(&mut self, table: &Arc<dyn Route>, now: Time) {
+        for shard in &mut self.engine.shards {
+            let mut homes = Vec::new();
+            shard.change(now, |world, out| homes = world.reroute(table.clone(), now, out));
+            homes.into_iter().for_each(|node| shard.wake(node, now));
+        }
     }
 
     /// Packets dropped since the warm-up, since no port was left that leads on.

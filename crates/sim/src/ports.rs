@@ -14,7 +14,7 @@ use switchbed_units::{Bytes, Rate};
 /// A port's name and place.
 #[derive(Clone, Debug)]
 pub struct PortInfo {
-    /// `leaf0:3`, or `host2` for a network card.
+    /// `leaf0:3`, `host2` for a network card, or `host2.1` for one of its ports.
     pub name: String,
     /// The cable behind it.
     pub cable: Cable,
@@ -29,9 +29,10 @@ impl PortInfo {
 
 /// Hosts' cards first, then each switch's ports: the order of links.
 pub(crate) fn of(graph: &Graph) -> Vec<PortInfo> {
-    let hosts = graph.hosts.iter().enumerate();
+    let hosts = graph.access.iter().enumerate();
+    let name = |link| graph.port_name(LinkId::at(link));
     let mut ports: Vec<PortInfo> =
-        hosts.map(|(h, &cable)| PortInfo { name: graph.host_names[h].clone(), cable }).collect();
+        hosts.map(|(link, &cable)| PortInfo { name: name(link), cable }).collect();
     for (name, cables) in &graph.switches {
         let named = |(p, &cable)| PortInfo { name: format!("{name}:{p}"), cable };
         ports.extend(cables.iter().enumerate().map(named));

@@ -1,10 +1,10 @@
 //! Ranks decide between links: a number for each, drawn from the names of its two ends, so that a host or
 //! a link more leaves all others' as they are.
 //!
-//! A switch has its name. A host has that of its switch and its place among the hosts there; of several
+//! A switch has its name. A host has that of its first switch and its place among the hosts there; of several
 //! cables between two nodes, each has its place among them.
 
-use crate::ids::Rank;
+use crate::ids::{HostId, Rank};
 use crate::topology::{Cable, Graph, Node};
 use std::collections::{BTreeMap, HashSet};
 use switchbed_units::random::Random;
@@ -18,10 +18,8 @@ pub(crate) fn of(graph: &Graph, seed: u64) -> Vec<Rank> {
     let switches: Vec<Name> =
         graph.switches.iter().map(|(name, _)| joined(0, name.bytes().map(u64::from))).collect();
     let mut hosts_of = vec![0u64; switches.len()];
-    let hosts: Vec<Name> = graph
-        .hosts
-        .iter()
-        .map(|cable| match cable.to {
+    let hosts: Vec<Name> = (0..graph.hosts())
+        .map(|host| match graph.cables(HostId::at(host))[0].to {
             Node::Switch(switch) => {
                 let place = &mut hosts_of[switch.index()];
                 *place += 1;
@@ -47,7 +45,13 @@ pub(crate) fn of(graph: &Graph, seed: u64) -> Vec<Rank> {
             }
         }
     };
-    let mut ranks: Vec<Rank> = graph.hosts.iter().map(|cable| rank(cable, 0)).collect();
+    let mut before: BTreeMap<(Node, Node), u64> = BTreeMap::new();
+    let mut ranks: Vec<Rank> = Vec::with_capacity(graph.access.len());
+    for cable in &graph.access {
+        let nth = before.entry((cable.from, cable.to)).or_default();
+        ranks.push(rank(cable, *nth));
+        *nth += 1;
+    }
     for (_, cables) in &graph.switches {
         // Parallel links have the same names at both ends: a count tells them apart.
         let mut alike: BTreeMap<Node, u64> = BTreeMap::new();
@@ -78,7 +82,7 @@ mod tests {
             Node::Switch(switch) => graph.switches[switch.index()].0.clone(),
         };
         let cables = graph.switches.iter().flat_map(|(_, cables)| cables);
-        let named = graph.hosts.iter().chain(cables).zip(of(graph, 7));
+        let named = graph.access.iter().chain(cables).zip(of(graph, 7));
         named
             .map(|(cable, rank)| (format!("{}>{}", name(cable.from), name(cable.to)), rank))
             .collect()

@@ -60,7 +60,7 @@ impl Rerouting {
             true => graph.route.clone(),
             false => {
                 let usable = |switch, port| used(graph.link(switch, port));
-                Arc::new(Tables::over(&graph.hosts, &graph.switches, usable))
+                Arc::new(Tables::over(&graph.access, &graph.switches, usable))
             }
         };
         if !self.weighs || self.round.is_empty() && self.rates.is_empty() {

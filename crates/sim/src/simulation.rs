@@ -210,6 +210,8 @@ impl Simulation {
             },
             None => Frames { sent: false, class: 0, len_bytes: 64, delay: Span::ZERO },
         };
+        let reroutes = event::reroute(&scenario.routing, &scenario.event);
+        let sprays = protocols.all().iter().any(|protocol| protocol.sprays());
         let (plb, warmed) = (scenario.routing.plb(), Time::ZERO + measure.warmup);
         let carriers = protocols.all().iter().enumerate().map(|(place, protocol)| {
             let (stack, echo) = protocols.ends(place);
@@ -227,7 +229,7 @@ impl Simulation {
             ),
             frames,
             routing: scenario.routing.clone(),
-            reroutes: event::reroute(&scenario.routing, &scenario.event),
+            reroutes,
             pfc: switch.pfc.clone(),
             ranks: &ranks,
             seed: run.seed,
@@ -251,9 +253,11 @@ impl Simulation {
             };
             card.unwrap_or_else(|| {
                 let (switch, scheme) = deployed.at(cable.from);
-                let ports = graph.ports(cable.from);
+                // Ports of a host's card share no memory.
+                let is_switch = matches!(cable.from, Node::Switch(_));
+                let ports = if is_switch { graph.ports(cable.from) } else { 1 };
                 let place = match &last {
-                    Some((node, place)) if *node == cable.from => place.next(),
+                    Some((node, place)) if *node == cable.from && is_switch => place.next(),
                     _ => match cable.from {
                         Node::Switch(switch) => first.get(switch.index()).cloned(),
                         Node::Host(_) => None,
@@ -295,6 +299,7 @@ impl Simulation {
                 protocols,
                 fct_end: measure.fct_end,
                 acked: programs.each().map(|(entry, _)| entry).collect(),
+                moves: !scenario.routing.keeps_paths() || sprays || reroutes,
                 between: Default::default(),
             },
             deadlocks: switch.pfc.as_ref().map(|pfc| Deadlocks::new(pfc, &ports)),
@@ -523,11 +528,11 @@ impl Simulation {
                 }
                 Action::Round(links, why, round) => {
                     self.rerouting.round(links, (why, round));
-                    self.network.reroute(&self.rerouting.tables(&self.paths.graph));
+                    self.network.reroute(&self.rerouting.tables(&self.paths.graph), now);
                 }
                 Action::Weigh(links, rate) => {
                     self.rerouting.weigh(links, rate);
-                    self.network.reroute(&self.rerouting.tables(&self.paths.graph));
+                    self.network.reroute(&self.rerouting.tables(&self.paths.graph), now);
                 }
                 Action::Delay(link, delay) => self.network.set_delay(link, delay, now),
                 Action::Errors(link, chance) => {

@@ -58,7 +58,7 @@ fn rerouted(events: &[Event], graph: &Graph) -> Option<(String, Vec<Port>)> {
             };
         }
         let usable = |switch, port| out.iter().all(|&(_, link)| link != graph.link(switch, port));
-        let tables = Tables::over(&graph.hosts, &graph.switches, usable);
+        let tables = Tables::over(&graph.access, &graph.switches, usable);
         if let Some(cycle) = cycle(&waits(graph, &tables)) {
             return Some((format!("from {at} on, round links that are down or drained, "), cycle));
         }
@@ -69,21 +69,28 @@ fn rerouted(events: &[Event], graph: &Graph) -> Option<(String, Vec<Port>)> {
 /// Ports that packets leave a switch by, for each port by which they come.
 fn waits(graph: &Graph, route: &dyn Route) -> BTreeMap<Port, BTreeSet<Port>> {
     let mut waits: BTreeMap<Port, BTreeSet<Port>> = BTreeMap::new();
-    // Of a switch's hosts, the first stands for all: they differ in the last port, which leads to no switch.
-    let mut edges: BTreeMap<SwitchId, HostId> = BTreeMap::new();
-    for (host, cable) in graph.hosts.iter().enumerate() {
-        if let Node::Switch(switch) = cable.to {
-            edges.entry(switch).or_insert(HostId::at(host));
-        }
+    // Of the hosts linked to the same switches, the first stands for all: they differ in the last port, which leads to
+    // no switch.
+    let mut dsts: BTreeMap<Vec<Node>, HostId> = BTreeMap::new();
+    for host in (0..graph.hosts()).map(HostId::at) {
+        let to = graph.cables(host).iter().map(|cable| cable.to).collect();
+        dsts.entry(to).or_insert(host);
     }
+    let ends = graph.access.iter().map(|cable| cable.to);
+    let edges: BTreeSet<SwitchId> = ends
+        .filter_map(|to| match to {
+            Node::Switch(switch) => Some(switch),
+            Node::Host(_) => None,
+        })
+        .collect();
     let ports: usize = graph.switches.iter().map(|(_, ports)| ports.len()).sum();
     // Too large a fabric: no circle is claimed rather than minutes spent at the start of a run.
-    if edges.len() * ports > MOST {
+    if dsts.len() * ports > MOST {
         return waits;
     }
-    for &dst in edges.values() {
+    for &dst in dsts.values() {
         // Packets to a host may come from any edge switch: the search begins at all of them.
-        let mut reached: BTreeSet<SwitchId> = edges.keys().copied().collect();
+        let mut reached: BTreeSet<SwitchId> = edges.clone();
         let mut next: Vec<SwitchId> = reached.iter().copied().collect();
         while let Some(at) = next.pop() {
             for port in route.ways(dst, at).iter().map(|port| (at, port)) {

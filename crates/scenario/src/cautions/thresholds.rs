@@ -41,7 +41,7 @@ fn uses<'a>(scenario: &'a Scenario, graph: &Graph) -> Vec<Use<'a>> {
     let host_of = scenario.host_of();
     let mut put = |link: LinkId, rate: Rate| match links::cable(graph, link).from {
         Node::Host(host) if host_of(host).nic == NicQueue::Switch => {
-            kinds[0].1.push((graph.host_names[host.index()].clone(), rate));
+            kinds[0].1.push((graph.port_name(link), rate));
         }
         Node::Host(_) => {}
         Node::Switch(switch) => {
@@ -53,7 +53,7 @@ fn uses<'a>(scenario: &'a Scenario, graph: &Graph) -> Vec<Use<'a>> {
     };
     let switches: usize = graph.switches.iter().map(|(_, cables)| cables.len()).sum();
     // Switches' ports come first in a message.
-    let hosts = graph.hosts.len();
+    let hosts = graph.access.len();
     for link in (hosts..hosts + switches).chain(0..hosts).map(LinkId::at) {
         put(link, links::cable(graph, link).rate);
     }

@@ -74,7 +74,7 @@ pub(super) fn resolve(
 fn of_tier(section: &Section<'_>, graph: &Graph) -> Result<Vec<LinkId>, Mistake> {
     let tier: String = section.get(key!(tier))?;
     if tier == "host" {
-        return Ok((0..graph.hosts.len()).map(LinkId::at).collect());
+        return Ok((0..graph.access.len()).map(LinkId::at).collect());
     }
     let Some(found) = graph.tiers.iter().find(|of| of.name == tier) else {
         let names = graph.tiers.iter().map(|tier| tier.name.as_str()).chain(["host"]);

@@ -23,7 +23,7 @@ pub(super) fn drain(
             key: String::new(),
             message: error.what,
         };
-        for (line, switch, nth) in list.failures(graph.hosts.len() as u32).map_err(refused)? {
+        for (line, switch, nth) in list.failures(graph.hosts() as u32).map_err(refused)? {
             let link = named(graph, switch, nth).map_err(|message| Mistake {
                 file: list.file.clone(),
                 line: line.try_into().ok(),

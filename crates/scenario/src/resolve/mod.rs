@@ -191,6 +191,7 @@ pub(crate) fn resolve(
     fields::check(origin, root, &scenario, &graph)?;
     trims::check(origin, root, &scenario)?;
     check_sprays(origin, root, &scenario, &graph)?;
+    check_limiters(origin, root, &scenario, &graph)?;
     if crate::event::reroute(&scenario.routing, &scenario.event) {
         crate::routing::check_events(origin, root, &scenario.routing, &scenario.measure)?;
     }
@@ -220,7 +221,7 @@ fn check_sprays(
     let Some(sprays) = protocols.all().iter().find(|protocol| protocol.sprays()) else {
         return Ok(());
     };
-    if graph.switches.len() < 2 {
+    if graph.switches.len() < 2 && graph.homes.several().is_empty() {
         return Ok(());
     }
     let why = format!(
@@ -229,6 +230,26 @@ fn check_sprays(
     );
     // The table of flows that pauses held leaves these flows out, and parts are known for fair shares.
     crate::routing::check_paths(origin, root, Choice::ByPacket, &scenario.measure, &why)
+}
+
+/// Refuses messages to sources where hosts have several links: a rate limiter belongs to one.
+fn check_limiters(
+    origin: &Origin,
+    root: &Table,
+    scenario: &Scenario,
+    graph: &Graph,
+) -> Result<(), Mistake> {
+    let (Some(&host), Some(_)) = (graph.homes.several().first(), &scenario.reaction) else {
+        return Ok(());
+    };
+    let message = format!(
+        "sends messages to sources, whose rate limiters have one link, and the host {} has {}: choose another scheme, \
+         or put a switch before each such host (`switchbed topology convert --nics`)",
+        graph.host_names[host.index()],
+        graph.cables(host).len()
+    );
+    let at = root.get("scheme").map_or(At::Unwritten, |node| node.at);
+    Err(origin.mistake(at, "scheme", message))
 }
 
 /// Refuses what is no section, and a section that is not written as one.

@@ -246,7 +246,7 @@ impl Context<'_> {
 
     /// Gives each entry its hosts: those that are named, then the shares in the order of the file.
     fn draw(&self, entered: &mut [Entered<'_>]) -> Result<(), Mistake> {
-        let total = self.graph.hosts.len();
+        let total = self.graph.hosts();
         let mut taken: Vec<Option<String>> = vec![None; total];
         // Named hosts before drawn ones, so that no share takes a host that is named.
         for Entered { stack, section } in entered.iter_mut().filter(|e| e.stack.share.is_none()) {

@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn hpccs_fabric_is_as_published() {
         let graph = hpcc().graph();
-        assert_eq!((graph.hosts.len(), graph.switches.len()), (320, 56));
+        assert_eq!((graph.hosts(), graph.switches.len()), (320, 56));
         let ports: Vec<usize> = graph.switches.iter().map(|(_, ports)| ports.len()).collect();
         assert!(
             ports[..20].iter().all(|&ports| ports == 20) && ports[20..40].iter().all(|&n| n == 8)

@@ -98,7 +98,7 @@ mod tests {
 
     fn cables(graph: &Graph) -> Vec<Cable> {
         let ports = graph.switches.iter().flat_map(|(_, cables)| cables);
-        graph.hosts.iter().chain(ports).copied().collect()
+        graph.access.iter().chain(ports).copied().collect()
     }
 
     #[test]
@@ -106,13 +106,13 @@ mod tests {
         for k in [2, 4, 6, 8] {
             let tree = tree(k);
             let half = k / 2;
-            assert_eq!(tree.hosts.len() as u32, k * k * k / 4);
+            assert_eq!(tree.hosts() as u32, k * k * k / 4);
             assert_eq!(tree.switches.len() as u32, 5 * k * k / 4);
             assert!(tree.switches.iter().all(|(_, ports)| ports.len() as u32 == k));
             let cores = tree.switches.iter().filter(|(name, _)| name.starts_with("core"));
             assert_eq!(cores.count() as u32, half * half);
         }
-        assert_eq!(tree(8).hosts.len(), 128);
+        assert_eq!(tree(8).hosts(), 128);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::choice::{Choice, Set};
 use crate::delay::Delays;
 use std::collections::HashMap;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 use switchbed_units::ids::{HostId, LinkId, PortId, SwitchId};
 use switchbed_units::{Rate, Span};
@@ -88,11 +89,64 @@ impl Tier {
     }
 }
 
-/// A network: the cables of each switch in the order of its ports, and one a host.
+/// Hosts with several cables. A host chooses among them as a switch does among ports, under a number behind those of
+/// switches.
+#[derive(Clone, Debug, Default)]
+pub struct Homes {
+    /// The place of each host's first cable among all hosts', and behind the last host where they end; none: each
+    /// host has one cable.
+    first: Vec<u32>,
+    /// The hosts, in the order of their numbers as choosers.
+    several: Vec<HostId>,
+}
+
+impl Homes {
+    /// The homes of hosts by their cables, host by host.
+    pub fn new(cables: &[Cable]) -> Homes {
+        let mut first: Vec<u32> = Vec::new();
+        for (place, cable) in (0..).zip(cables) {
+            let Node::Host(host) = cable.from else { continue };
+            if first.len() == host.index() {
+                first.push(place);
+            }
+        }
+        first.push(cables.len() as u32);
+        let count = |host: usize| first[host + 1] - first[host];
+        let hosts = (0..first.len() - 1).filter(|&host| count(host) > 1);
+        let several: Vec<HostId> = hosts.map(HostId::at).collect();
+        match several.is_empty() {
+            true => Homes::default(),
+            false => Homes { first, several },
+        }
+    }
+
+    /// Places of a host's cables among all hosts'.
+    #[inline]
+    pub fn span(&self, host: HostId) -> Range<usize> {
+        match self.first.get(host.index()..host.index() + 2) {
+            Some(&[first, end]) => first as usize..end as usize,
+            _ => host.index()..host.index() + 1,
+        }
+    }
+
+    /// The place of a host among those with several cables.
+    pub fn place(&self, host: HostId) -> Option<usize> {
+        self.several.binary_search(&host).ok()
+    }
+
+    /// Hosts with several cables, in their order.
+    pub fn several(&self) -> &[HostId] {
+        &self.several
+    }
+}
+
+/// A network: the cables of each switch in the order of its ports, and those of hosts.
 #[derive(Clone)]
 pub struct Graph {
-    /// Each host's cable to its switch.
-    pub hosts: Vec<Cable>,
+    /// Hosts' cables to switches, host by host.
+    pub access: Vec<Cable>,
+    /// Hosts with several of them.
+    pub homes: Homes,
     /// Each switch's name and cables, by port.
     pub switches: Vec<(String, Vec<Cable>)>,
     /// The way through it.
@@ -107,13 +161,13 @@ pub struct Graph {
     pub tiers: Vec<Tier>,
     by_name: HashMap<String, SwitchId>,
     hosts_by_name: HashMap<String, HostId>,
-    /// The link of each switch's first port.
+    /// The link of each switch's first port, and of the first cable of each host with several.
     first: Vec<LinkId>,
 }
 
 impl fmt::Debug for Graph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} hosts, {} switches", self.hosts.len(), self.switches.len())
+        write!(f, "{} hosts, {} switches", self.hosts(), self.switches.len())
     }
 }
 
@@ -121,7 +175,7 @@ impl Graph {
     /// A network of these cables, where a flow's packets take one path.
     pub(super) fn of(
         groups: &[SwitchGroup],
-        hosts: Vec<Cable>,
+        access: Vec<Cable>,
         switches: Vec<(String, Vec<Cable>)>,
         route: Arc<dyn Route>,
     ) -> Graph {
@@ -133,31 +187,34 @@ impl Graph {
         };
         let mut tiers: Vec<Tier> = groups.iter().map(tier).collect();
         tiers.retain(|tier| !tier.switches.is_empty());
-        let host_names = (0..hosts.len()).map(|host| format!("host{host}")).collect();
-        Graph::named((host_names, tiers), hosts, switches, route)
+        let host_names = (0..access.len()).map(|host| format!("host{host}")).collect();
+        Graph::named((host_names, tiers), access, switches, route)
     }
 
-    /// The same where hosts and tiers have names of their own.
+    /// The same where hosts and tiers have names of their own, and hosts may have several cables.
     pub(super) fn named(
         (host_names, tiers): (Vec<String>, Vec<Tier>),
-        hosts: Vec<Cable>,
+        access: Vec<Cable>,
         switches: Vec<(String, Vec<Cable>)>,
         route: Arc<dyn Route>,
     ) -> Graph {
         // Links are numbered hosts first, then switch by switch, port by port.
-        let mut links = hosts.len();
+        let homes = Homes::new(&access);
+        let mut links = access.len();
         let mut first = Vec::with_capacity(switches.len());
         for (_, ports) in &switches {
             first.push(LinkId::at(links));
             links += ports.len();
         }
+        first.extend(homes.several.iter().map(|&host| LinkId::at(homes.span(host).start)));
         let named = |(nth, (name, _)): (usize, &(String, _))| (name.clone(), SwitchId::at(nth));
         let by_name = switches.iter().enumerate().map(named).collect();
         let named = |(nth, name): (usize, &String)| (name.clone(), HostId::at(nth));
         let hosts_by_name = host_names.iter().enumerate().map(named).collect();
         let choice = Choice::default();
         Graph {
-            hosts,
+            access,
+            homes,
             switches,
             route,
             choice,
@@ -167,6 +224,66 @@ impl Graph {
             by_name,
             hosts_by_name,
             first,
+        }
+    }
+
+    /// The number of hosts.
+    pub fn hosts(&self) -> usize {
+        self.host_names.len()
+    }
+
+    /// A host's cables.
+    pub fn cables(&self, host: HostId) -> &[Cable] {
+        &self.access[self.homes.span(host)]
+    }
+
+    /// Whether a host has several links.
+    pub fn is_multihomed(&self, host: HostId) -> bool {
+        self.homes.place(host).is_some()
+    }
+
+    /// The number under which a host with several cables chooses among them, which is no switch's.
+    pub fn chooser(&self, host: HostId) -> Option<SwitchId> {
+        self.homes.place(host).map(|place| SwitchId::at(self.switches.len() + place))
+    }
+
+    /// Numbers of switches, and behind them those of hosts with several cables.
+    pub fn choosers(&self) -> usize {
+        self.switches.len() + self.homes.several.len()
+    }
+
+    /// Where a host's packets are first chosen for: at the switch behind its only link, or at the host.
+    pub fn start(&self, host: HostId) -> (Option<LinkId>, SwitchId) {
+        if let Some(chooser) = self.chooser(host) {
+            return (None, chooser);
+        }
+        let link = self.homes.span(host).start;
+        let Node::Switch(switch) = self.access[link].to else {
+            unreachable!("hosts join switches")
+        };
+        (Some(LinkId::at(link)), switch)
+    }
+
+    /// A host's name, or the switch's.
+    pub fn name_of(&self, node: Node) -> &str {
+        match node {
+            Node::Host(host) => &self.host_names[host.index()],
+            Node::Switch(switch) => self.name(switch),
+        }
+    }
+
+    /// The name of a link's port: `leaf0:3`, `host2`, or `host2.1` where the host has several.
+    pub fn port_name(&self, link: LinkId) -> String {
+        let Some(cable) = self.access.get(link.index()) else {
+            let (switch, port) = self.port_of(link);
+            return format!("{}:{}", self.name(switch), port.0);
+        };
+        let name = self.name_of(cable.from);
+        match cable.from {
+            Node::Host(host) if self.is_multihomed(host) => {
+                format!("{name}.{}", link.index() - self.homes.span(host).start)
+            }
+            _ => name.to_owned(),
         }
     }
 
@@ -196,7 +313,7 @@ impl Graph {
     /// Adds each host's delay to both directions of its cable.
     pub fn delay_hosts(&mut self, delays: &Delays) {
         let ports = self.switches.iter_mut().flat_map(|(_, cables)| cables);
-        for cable in self.hosts.iter_mut().chain(ports) {
+        for cable in self.access.iter_mut().chain(ports) {
             for end in [cable.from, cable.to] {
                 if let Node::Host(host) = end {
                     cable.delay += delays.of(host);
@@ -210,7 +327,7 @@ impl Graph {
     pub fn inputs(&self) -> Vec<Vec<Cable>> {
         let mut inputs = vec![Vec::new(); self.switches.len()];
         let cables = self.switches.iter().flat_map(|(_, cables)| cables);
-        for cable in self.hosts.iter().chain(cables) {
+        for cable in self.access.iter().chain(cables) {
             if let Node::Switch(switch) = cable.to {
                 inputs[switch.index()].push(*cable);
             }
@@ -234,10 +351,21 @@ impl Graph {
         self.inputs().into_iter().zip(&self.switches).map(of).collect()
     }
 
+    /// The other direction of a host's link: of several to one switch, the n-th there is the n-th back.
+    pub fn back(&self, link: LinkId) -> Option<LinkId> {
+        let Cable { from, to, .. } = *self.access.get(link.index())?;
+        let (Node::Host(host), Node::Switch(switch)) = (from, to) else { return None };
+        let mut own = self.homes.span(host).filter(|&link| self.access[link].to == to);
+        let nth = own.position(|other| other == link.index())?;
+        let ports = self.switches[switch.index()].1.iter().enumerate();
+        let mut back = ports.filter(|(_, cable)| cable.to == from);
+        back.nth(nth).map(|(port, _)| self.link(switch, PortId::at(port)))
+    }
+
     /// How many ports a node has.
     pub fn ports(&self, node: Node) -> u32 {
         match node {
-            Node::Host(_) => 1,
+            Node::Host(host) => self.homes.span(host).len() as u32,
             Node::Switch(switch) => self.switches[switch.index()].1.len() as u32,
         }
     }
@@ -249,37 +377,32 @@ impl Graph {
 
     /// The cables from one host to another for an ECMP key.
     pub fn path(&self, src: HostId, hop: Hop) -> Vec<Cable> {
-        let mut path = vec![self.hosts[src.index()]];
-        path.extend(self.hops(src, hop).map(|(switch, port)| self.cable(switch, port)));
+        let (first, at) = self.start(src);
+        let mut path: Vec<Cable> =
+            first.map(|link| self.access[link.index()]).into_iter().collect();
+        path.extend(self.hops_from(at, hop).map(|(switch, port)| self.cable(switch, port)));
         path
     }
 
     /// Links of the path.
     pub(super) fn links(&self, src: HostId, hop: Hop) -> Vec<LinkId> {
-        let ports = self.hops(src, hop).map(|(switch, port)| self.link(switch, port));
-        std::iter::once(LinkId::at(src.index())).chain(ports).collect()
+        let (first, at) = self.start(src);
+        let ports = self.hops_from(at, hop).map(|(switch, port)| self.link(switch, port));
+        first.into_iter().chain(ports).collect()
     }
 
-    /// The link behind a switch's port.
+    /// The link behind a switch's port, or a host's of several.
     pub fn link(&self, switch: SwitchId, port: PortId) -> LinkId {
         LinkId(self.first[switch.index()].0 + port.0)
     }
 
-    /// The switches on the way, each with the port that the way leaves it by.
-    fn hops(&self, src: HostId, hop: Hop) -> impl Iterator<Item = (SwitchId, PortId)> {
-        self.hops_on(self.hosts[src.index()].to, hop)
-    }
-
-    /// Hops of the path from a switch on.
+    /// The choosers on the path from one on, each with the port that the path leaves it by.
     pub(super) fn hops_from(
         &self,
         from: SwitchId,
         hop: Hop,
     ) -> impl Iterator<Item = (SwitchId, PortId)> {
-        self.hops_on(Node::Switch(from), hop)
-    }
-
-    fn hops_on(&self, mut at: Node, hop: Hop) -> impl Iterator<Item = (SwitchId, PortId)> {
+        let mut at = Node::Switch(from);
         std::iter::from_fn(move || {
             let Node::Switch(switch) = at else { return None };
             let port = self.route.route(hop, switch);
@@ -290,13 +413,17 @@ impl Graph {
 
     /// The switch and port that a link is behind, which is no host's.
     pub fn port_of(&self, link: LinkId) -> (SwitchId, PortId) {
-        let switch = self.first.partition_point(|&first| first <= link) - 1;
+        let switches = &self.first[..self.switches.len()];
+        let switch = switches.partition_point(|&first| first <= link) - 1;
         (SwitchId::at(switch), PortId(link.0 - self.first[switch].0))
     }
 
-    /// The cable behind a port of a switch.
+    /// The cable behind a port of a switch, or of a host with several.
     pub fn cable(&self, switch: SwitchId, port: PortId) -> Cable {
-        self.switches[switch.index()].1[port.index()]
+        match self.switches.get(switch.index()) {
+            Some((_, ports)) => ports[port.index()],
+            None => self.access[self.link(switch, port).index()],
+        }
     }
 }
 

@@ -53,7 +53,7 @@ fn hosts(
     node: &Node,
     graph: &Graph,
 ) -> Result<Vec<u32>, Mistake> {
-    let total = graph.hosts.len() as u32;
+    let total = graph.hosts() as u32;
     let named = |name: &str| graph.host(name).map(|host| host.0);
     let all = Numbered { one: "host", owner: "the topology", total, named: &named };
     all.read(section, name, node)

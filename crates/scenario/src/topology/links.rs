@@ -3,14 +3,6 @@
 use super::graph::{Cable, Graph, Node};
 use switchbed_units::ids::{LinkId, PortId};
 
-/// A node's name.
-fn name(graph: &Graph, node: Node) -> &str {
-    match node {
-        Node::Host(host) => &graph.host_names[host.index()],
-        Node::Switch(switch) => graph.name(switch),
-    }
-}
-
 /// The node of a name.
 fn node(graph: &Graph, name: &str) -> Option<Node> {
     graph.switch(name).map(Node::Switch).or_else(|| graph.host(name).map(Node::Host))
@@ -20,8 +12,8 @@ fn node(graph: &Graph, name: &str) -> Option<Node> {
 fn between(graph: &Graph, from: Node, to: Node) -> Vec<LinkId> {
     match from {
         Node::Host(host) => {
-            let leads = graph.hosts[host.index()].to == to;
-            leads.then(|| LinkId::at(host.index())).into_iter().collect()
+            let span = graph.homes.span(host);
+            span.filter(|&link| graph.access[link].to == to).map(LinkId::at).collect()
         }
         Node::Switch(switch) => {
             let ports = graph.switches[switch.index()].1.iter().enumerate();
@@ -53,7 +45,7 @@ pub fn find(graph: &Graph, link: &str) -> Option<[LinkId; 2]> {
 pub fn named(graph: &Graph, link: LinkId) -> String {
     let cable = cable(graph, link);
     let alike = between(graph, cable.from, cable.to);
-    let ends = format!("{}-{}", name(graph, cable.from), name(graph, cable.to));
+    let ends = format!("{}-{}", graph.name_of(cable.from), graph.name_of(cable.to));
     match alike.iter().position(|&other| other == link) {
         Some(nth) if nth > 0 => format!("{ends}#{}", nth + 1),
         _ => ends,
@@ -62,7 +54,7 @@ pub fn named(graph: &Graph, link: LinkId) -> String {
 
 /// A link's cable.
 pub fn cable(graph: &Graph, link: LinkId) -> Cable {
-    match graph.hosts.get(link.index()) {
+    match graph.access.get(link.index()) {
         Some(cable) => *cable,
         None => {
             let (switch, port) = graph.port_of(link);
@@ -74,7 +66,7 @@ pub fn cable(graph: &Graph, link: LinkId) -> Cable {
 /// How links are called here.
 pub(crate) fn advice(graph: &Graph) -> String {
     let first = LinkId::at(0);
-    let across = (graph.hosts.len()..).map(LinkId::at);
+    let across = (graph.access.len()..).map(LinkId::at);
     let ports = graph.switches.iter().map(|(_, ports)| ports.len()).sum::<usize>();
     let mut across = across.take(ports);
     let across = across.find(|&link| matches!(cable(graph, link).to, Node::Switch(_)));
@@ -109,7 +101,7 @@ mod tests {
         assert_eq!(found, [LinkId(9 + 4), LinkId(14 + 2 * 2 + 1)]);
         assert_eq!(find(&graph, "spine2-leaf1"), Some([found[1], found[0]]));
         assert_eq!(find(&graph, "host3-leaf1"), Some([LinkId(3), LinkId(9 + 1)]));
-        for link in (0..graph.hosts.len() + 10).map(LinkId::at) {
+        for link in (0..graph.hosts() + 10).map(LinkId::at) {
             assert_eq!(find(&graph, &named(&graph, link)).map(|both| both[0]), Some(link));
         }
         for none in ["leaf0-leaf1", "leaf0", "leaf0-spine0#2", "leaf0-spine0#0", "leaf0-spine0#01"]

@@ -128,10 +128,10 @@ impl Map {
             switches.map(|((name, _), tier)| MapNode { name: name.clone(), tier: Some(tier) });
         let place = |node: graph::Node| match node {
             graph::Node::Host(host) => host.0,
-            graph::Node::Switch(switch) => graph.hosts.len() as u32 + switch.0,
+            graph::Node::Switch(switch) => graph.hosts() as u32 + switch.0,
         };
         let ports = graph.switches.iter().flat_map(|(_, cables)| cables);
-        let cables = graph.hosts.iter().chain(ports);
+        let cables = graph.access.iter().chain(ports);
         let once = cables.filter(|cable| place(cable.from) < place(cable.to));
         let link = |cable: &graph::Cable| MapLink {
             ends: [place(cable.from), place(cable.to)],

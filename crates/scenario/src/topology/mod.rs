@@ -81,7 +81,12 @@ pub trait Shape {
     /// Rate and propagation of a host's link.
     fn access(&self) -> (Rate, Span);
 
-    /// The rates of hosts' links.
+    /// The number of hosts' links.
+    fn host_links(&self) -> u64 {
+        self.hosts().into()
+    }
+
+    /// The rates of hosts' links, each host's together.
     fn host_rates(&self) -> HostRates {
         HostRates::Same(self.access().0)
     }
@@ -153,7 +158,7 @@ impl Topology {
 
     /// The number of ports, hosts' own among them.
     pub fn ports(&self) -> u64 {
-        self.switch_ports() + u64::from(self.hosts())
+        self.switch_ports() + self.host_links()
     }
 
     /// Whether it is one, and the simulator can number its parts.

@@ -1,4 +1,4 @@
-//! Ports by name: `leaf0:3`, a switch and its port's number, or `host2`.
+//! Ports by name: `leaf0:3`, a switch and its port's number, `host2`, or `host2.1` where the host has several.
 
 use super::graph::{self, Graph, Tier};
 use switchbed_config::mistake::Mistake;
@@ -7,7 +7,7 @@ use switchbed_config::section::Section;
 use switchbed_config::tree::Node;
 use switchbed_units::ids::{LinkId, PortId};
 
-/// A port: `leaf0:3`, a switch and its port's number, or `host2`.
+/// A port: `leaf0:3`, a switch and its port's number, `host2`, or `host2.1` of a host with several.
 pub const PORT: ParamKind =
     ParamKind::Named(&Named { name: "port", form: ParamKind::Text, example: "\"leaf0:3\"", read });
 /// Several.
@@ -28,9 +28,7 @@ pub fn is_host(name: &str) -> bool {
 
 /// The line behind the port of this name.
 pub fn find(graph: &Graph, port: &str) -> Option<LinkId> {
-    let Some((switch, number)) = port.split_once(':') else {
-        return graph.host(port).map(|host| LinkId::at(host.index()));
-    };
+    let Some((switch, number)) = port.split_once(':') else { return of_host(graph, port) };
     let switch = graph.switch(switch)?;
     let ports = graph.ports(graph::Node::Switch(switch));
     // Only a number as it is printed: not `03`, not `+3`.
@@ -38,13 +36,31 @@ pub fn find(graph: &Graph, port: &str) -> Option<LinkId> {
     Some(graph.link(switch, PortId(nth)))
 }
 
+/// The line behind a host's port.
+fn of_host(graph: &Graph, port: &str) -> Option<LinkId> {
+    if let Some(host) = graph.host(port) {
+        // Of several ports, none has the host's own name.
+        let (only, _) = graph.start(host);
+        return only;
+    }
+    let (host, number) = port.rsplit_once('.')?;
+    let host = graph.host(host).filter(|&host| graph.is_multihomed(host))?;
+    let nth: usize = number.parse().ok().filter(|n: &usize| n.to_string() == number)?;
+    graph.homes.span(host).nth(nth).map(LinkId::at)
+}
+
 /// Whether the topology has the port, else what it has.
 pub(crate) fn check_port(port: &str, graph: &Graph) -> Result<(), String> {
     if find(graph, port).is_some() {
-        Ok(())
-    } else {
-        Err(format!("the topology has {}", all_ports(graph)))
+        return Ok(());
     }
+    if let Some(host) = graph.host(port) {
+        let span = graph.homes.span(host);
+        let [first, last] =
+            [span.start, span.end - 1].map(|link| graph.port_name(LinkId::at(link)));
+        return Err(format!("the host {port} has the ports {first} to {last}"));
+    }
+    Err(format!("the topology has {}", all_ports(graph)))
 }
 
 /// All ports by name, tier by tier.
@@ -54,7 +70,7 @@ fn all_ports(graph: &Graph) -> String {
         let ports = graph.ports(graph::Node::Switch(tier.ends()[1]));
         format!("{first}:0 to {last}:{}", ports.max(1) - 1)
     };
-    let [first, last] = [graph.host_names.first(), graph.host_names.last()];
-    let hosts = format!("{} to {}", first.map_or("", |of| of), last.map_or("", |of| of));
+    let [first, last] = [0, graph.access.len() - 1].map(|link| graph.port_name(LinkId::at(link)));
+    let hosts = format!("{first} to {last}");
     graph.tiers.iter().map(tier).chain([hosts]).collect::<Vec<_>>().join(", ")
 }

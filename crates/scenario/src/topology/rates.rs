@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use switchbed_units::Rate;
 
-/// The rate of each host's link.
+/// The rate of each host's link, or of all its links together.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HostRates {
     /// All have this one.

@@ -3,15 +3,21 @@
 //!
 //! Equal sets of ports are kept once, and so are equal rows of sets, a set for each switch with hosts. The entry of a
 //! row's own switch is not used: its hosts have a port each. So all edges of a pod share a row.
+//!
+//! Hosts with several links choose among them as switches do, under numbers behind those of switches. Packets do not
+//! pass through hosts: no way leads over them. The hosts whose links lead to the same switches are a class of their own,
+//! and each of these switches has a set of ports to each of its hosts.
 
 use super::choice::Set;
-use super::graph::{Cable, Hop, Node, Route, spread};
+use super::graph::{Cable, Homes, Hop, Node, Route, spread};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use switchbed_units::ids::{HostId, PortId, SwitchId};
 
 /// A switch that no row leads to, or from.
 const NOWHERE: u32 = u32::MAX;
+/// The set of a class at a switch of its hosts, which have several links: each has ports of its own there.
+const HOME: u32 = u32::MAX - 1;
 
 /// A set of ports towards a class, and where its digit of a pinned path's number stands.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -21,12 +27,14 @@ struct Towards {
     below: u32,
 }
 
-/// Next hops. A *class* is the hosts of one switch.
+/// Next hops. A *class* is the hosts of one switch, or those with several links to the same switches.
 #[derive(Debug)]
 pub struct Tables {
-    /// Each host's class, and its port there.
+    /// Each host's class, and its port there; of a host with several links its place among `homes`.
     hosts: Vec<(u32, PortId)>,
-    /// Each switch's own class and its row.
+    /// Switches of each host with several links, each with the set of ports that lead to the host.
+    homes: Vec<Vec<(u32, u32)>>,
+    /// Each switch's own class and its row; then those of hosts with several links.
     switches: Vec<(u32, u32)>,
     rows: Vec<Box<[Towards]>>,
     /// Where each set begins among `ports`; the last ends there.
@@ -63,11 +71,13 @@ impl Sets {
 /// Each switch's neighbours by port; `None`: a host, or a link that is not used.
 type Neighbours = Vec<Vec<Option<u32>>>;
 
-/// Switches in the order of their distance from one, and each one's distance in links; [`NOWHERE`] where there is no way.
-fn distances(neighbours: &Neighbours, from: u32) -> (Vec<u32>, Vec<u32>) {
+/// Switches in the order of their distance from some, and each one's distance in links; [`NOWHERE`] where there is no
+/// way.
+fn distances(neighbours: &Neighbours, from: &[u32]) -> (Vec<u32>, Vec<u32>) {
     let mut far = vec![NOWHERE; neighbours.len()];
-    far[from as usize] = 0;
-    let mut order = vec![from];
+    let mut order = from.to_vec();
+    order.dedup();
+    order.iter().for_each(|&from| far[from as usize] = 0);
     let mut next = 0;
     while let Some(&at) = order.get(next) {
         next += 1;
@@ -82,14 +92,15 @@ fn distances(neighbours: &Neighbours, from: u32) -> (Vec<u32>, Vec<u32>) {
 }
 
 impl Tables {
-    /// The next hops of a network, whose links lead back as they lead there.
-    pub fn new(hosts: &[Cable], switches: &[(String, Vec<Cable>)]) -> Tables {
-        Tables::over(hosts, switches, |_, _| true)
+    /// The next hops of a network, whose links lead back as they lead there; `access` has hosts' cables, host by host.
+    pub fn new(access: &[Cable], switches: &[(String, Vec<Cable>)]) -> Tables {
+        Tables::over(access, switches, |_, _| true)
     }
 
-    /// The same over those ports of switches alone that are usable, in both directions of their links.
+    /// The same over those ports alone that are usable, in both directions of their links. A host keeps the last of its
+    /// links, whether usable or not.
     pub fn over(
-        hosts: &[Cable],
+        access: &[Cable],
         switches: &[(String, Vec<Cable>)],
         usable: impl Fn(SwitchId, PortId) -> bool,
     ) -> Tables {
@@ -97,34 +108,91 @@ impl Tables {
             Node::Switch(to) => usable(SwitchId::at(switch), PortId::at(port)).then_some(to.0),
             Node::Host(_) => None,
         };
-        let of = |(switch, (_, ports)): (usize, &(String, Vec<Cable>))| {
+        let homes = Homes::new(access);
+        let forks = homes.several().iter().map(|&host| &access[homes.span(host)]);
+        let ports = switches.iter().map(|(_, ports)| &ports[..]).chain(forks);
+        let of = |(switch, ports): (usize, &[Cable])| {
             ports.iter().enumerate().map(|port| to(switch, port)).collect()
         };
-        let neighbours: Neighbours = switches.iter().enumerate().map(of).collect();
-        let mut own = vec![NOWHERE; switches.len()];
-        let mut classes: Vec<u32> = Vec::new();
-        let mut of_hosts = vec![(NOWHERE, PortId(0)); hosts.len()];
+        let neighbours: Neighbours = ports.enumerate().map(of).collect();
+        let mut own = vec![NOWHERE; neighbours.len()];
+        // The switches of each class's hosts.
+        let mut classes: Vec<Vec<u32>> = Vec::new();
+        let hosts = match access.last().map(|cable| cable.from) {
+            Some(Node::Host(last)) => last.index() + 1,
+            _ => 0,
+        };
+        let mut of_hosts = vec![(NOWHERE, PortId(0)); hosts];
+        let mut locals = vec![Vec::new(); homes.several().len()];
         for (switch, (_, ports)) in switches.iter().enumerate() {
             for (port, cable) in ports.iter().enumerate() {
                 let Node::Host(host) = cable.to else { continue };
+                if let Some(place) = homes.place(host) {
+                    locals[place].push((switch as u32, port as u32));
+                    continue;
+                }
                 if own[switch] == NOWHERE {
                     own[switch] = classes.len() as u32;
-                    classes.push(switch as u32);
+                    classes.push(vec![switch as u32]);
                 }
                 of_hosts[host.index()] = (own[switch], PortId::at(port));
             }
         }
         let mut sets = Sets { known: HashMap::new(), starts: vec![0], ports: Vec::new() };
+        let mut shared: HashMap<Vec<u32>, u32> = HashMap::new();
+        let mut homes_of = Vec::with_capacity(locals.len());
+        let singles = classes.len();
+        for (place, local) in locals.iter().enumerate() {
+            let chooser = switches.len() + place;
+            let back = |switch: u32| neighbours[chooser].contains(&Some(switch));
+            let works = |&&(switch, port): &&(u32, u32)| {
+                usable(SwitchId(switch), PortId(port)) && back(switch)
+            };
+            let used: Vec<_> = local.iter().filter(works).copied().collect();
+            let used = if used.is_empty() { local } else { &used };
+            let mut of: Vec<(u32, u32)> = Vec::new();
+            for ports in used.chunk_by(|a, b| a.0 == b.0) {
+                let set: Vec<u32> = ports.iter().map(|of| of.1).collect();
+                of.push((ports[0].0, sets.intern(&set)));
+            }
+            // A switch stands there as often as it has links to the host.
+            let class: Vec<u32> = used.iter().map(|of| of.0).collect();
+            let number = *shared.entry(class).or_insert_with_key(|class| {
+                classes.push(class.clone());
+                classes.len() as u32 - 1
+            });
+            of_hosts[homes.several()[place].index()] = (number, PortId::at(place));
+            homes_of.push(of);
+        }
         let unset = Towards { set: NOWHERE, below: 1 };
-        let mut rows = vec![vec![unset; classes.len()]; switches.len()];
+        let mut rows = vec![vec![unset; classes.len()]; neighbours.len()];
         // The class that is nearest to each switch but its own, and how far it is.
-        let mut nearest = vec![(NOWHERE, 0); switches.len()];
+        let mut nearest = vec![(NOWHERE, 0); neighbours.len()];
         let mut set = Vec::new();
-        for (class, &to) in classes.iter().enumerate() {
-            let (order, far) = distances(&neighbours, to);
+        for (class, to) in classes.iter().enumerate() {
+            let (order, mut far) = distances(&neighbours, to);
             // How many paths each switch has to the class, for the digits of a pinned path's number.
-            let mut paths = vec![1u32; switches.len()];
-            for switch in order.into_iter().skip(1).map(|switch| switch as usize) {
+            let mut paths = vec![1u32; neighbours.len()];
+            let ends = if class < singles {
+                1
+            } else {
+                order.iter().take_while(|&&of| far[of as usize] == 0).count()
+            };
+            if class >= singles {
+                for &switch in to {
+                    rows[switch as usize][class] = Towards { set: HOME, below: 1 };
+                    paths[switch as usize] = to.iter().filter(|&&of| of == switch).count() as u32;
+                }
+            }
+            let forks = switches.len()..neighbours.len();
+            for fork in forks.clone() {
+                // One link beyond the nearest of its switches.
+                let ends = neighbours[fork].iter().flatten().map(|&to| far[to as usize]);
+                far[fork] = ends.min().filter(|&far| far != NOWHERE).map_or(NOWHERE, |far| far + 1);
+            }
+            let forks = forks.filter(|&fork| far[fork] != NOWHERE);
+            let order = order.into_iter().skip(ends).map(|switch| switch as usize);
+            for switch in order.chain(forks) {
                 let distance = far[switch];
                 let closer = |to: Option<u32>| to.filter(|&to| far[to as usize] < distance);
                 let ports = (0..).zip(&neighbours[switch]);
@@ -156,7 +224,7 @@ impl Tables {
         };
         let switches = own.into_iter().zip(rows).map(|(own, row)| (own, place(row))).collect();
         let Sets { starts, ports, .. } = sets;
-        Tables { hosts: of_hosts, switches, rows: kept, starts, ports }
+        Tables { hosts: of_hosts, homes: homes_of, switches, rows: kept, starts, ports }
     }
 
     /// The first switch from which there is no way to some host.
@@ -185,13 +253,22 @@ impl Tables {
         Ok(self.rows[row as usize][class as usize])
     }
 
+    /// The ports of a set, which a host of several links has for itself at its switches.
     #[inline]
-    fn set(&self, set: u32) -> &[u32] {
-        if set == NOWHERE {
-            return &[];
-        }
-        let at = set as usize;
+    fn set(&self, set: u32, dst: HostId, switch: SwitchId) -> &[u32] {
+        let set = if set >= HOME { self.home(set, dst, switch) } else { Some(set) };
+        let Some(at) = set.map(|set| set as usize) else { return &[] };
         &self.ports[self.starts[at] as usize..self.starts[at + 1] as usize]
+    }
+
+    #[cold]
+    fn home(&self, set: u32, dst: HostId, switch: SwitchId) -> Option<u32> {
+        if set == NOWHERE {
+            return None;
+        }
+        let (_, PortId(place)) = self.hosts[dst.index()];
+        let mut homes = self.homes[place as usize].iter();
+        homes.find(|home| home.0 == switch.0).map(|home| home.1)
     }
 }
 
@@ -199,7 +276,7 @@ impl Route for Tables {
     fn route(&self, hop: Hop, switch: SwitchId) -> PortId {
         match self.towards(hop.dst, switch) {
             Ok(Towards { set, below }) => {
-                let set = self.set(set);
+                let set = self.set(set, hop.dst, switch);
                 PortId(set[spread(hop.key, switch, (below, set.len() as u32)) as usize])
             }
             Err(port) => port,
@@ -208,7 +285,7 @@ impl Route for Tables {
 
     fn ways(&self, dst: HostId, switch: SwitchId) -> Set<'_> {
         match self.towards(dst, switch) {
-            Ok(Towards { set, .. }) => Set::Ports(self.set(set)),
+            Ok(Towards { set, .. }) => Set::Ports(self.set(set, dst, switch)),
             Err(PortId(port)) => Set::Run(port, 1),
         }
     }
@@ -297,9 +374,9 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(60))]
         #[test]
         fn sets_are_those_of_the_closed_forms(graph in kinds()) {
-            let tables = Tables::new(&graph.hosts, &graph.switches);
+            let tables = Tables::new(&graph.access, &graph.switches);
             prop_assert_eq!(tables.unconnected(), None);
-            for dst in (0..graph.hosts.len()).map(HostId::at) {
+            for dst in (0..graph.hosts()).map(HostId::at) {
                 for switch in (0..graph.switches.len()).map(SwitchId::at) {
                     let closed: Vec<PortId> = graph.route.ways(dst, switch).iter().collect();
                     let found: Vec<PortId> = tables.ways(dst, switch).iter().collect();
@@ -325,7 +402,7 @@ mod tests {
             tiers: tiers(),
         };
         let mut graph = clos.graph();
-        let route = Tables::new(&graph.hosts, &graph.switches);
+        let route = Tables::new(&graph.access, &graph.switches);
         graph.route = std::sync::Arc::new(route);
         let paths: BTreeSet<_> = (0..6)
             .map(|path| Hop { dst: HostId(5), key: Hop::PINNED | path })
@@ -337,7 +414,7 @@ mod tests {
     #[test]
     fn a_large_fat_trees_next_hops_take_little() {
         let graph = FatTree { k: 16, tiers: tiers() }.graph();
-        let tables = Tables::new(&graph.hosts, &graph.switches);
+        let tables = Tables::new(&graph.access, &graph.switches);
         // A row for each pod's edges, one for its aggregations, and one for all cores.
         assert_eq!(tables.rows.len(), 16 + 16 + 1);
         // 128 classes of 8 bytes a row; 1,024 hosts and 320 switches of 8 bytes.

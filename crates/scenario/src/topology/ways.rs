@@ -53,21 +53,22 @@ impl Graph {
 
     /// The longest propagation between two hosts, over the longest of their shortest paths.
     pub(super) fn longest(&self) -> Span {
-        // The host with the longest delay stands for a switch's hosts.
-        let mut ends: BTreeMap<SwitchId, (Span, HostId)> = BTreeMap::new();
-        for (host, cable) in self.hosts.iter().enumerate() {
-            let Node::Switch(switch) = cable.to else { continue };
-            let own = (cable.delay, HostId::at(host));
-            let most = ends.entry(switch).or_insert(own);
-            *most = own.max(*most);
+        // The host with the longest delay stands for those whose links lead to the same switches.
+        let mut ends: BTreeMap<Vec<Node>, (Span, HostId)> = BTreeMap::new();
+        for host in (0..self.hosts()).map(HostId::at) {
+            let cables = self.cables(host);
+            let delay = cables.iter().map(|cable| cable.delay).max().unwrap_or(Span::ZERO);
+            let most = ends.entry(cables.iter().map(|cable| cable.to).collect());
+            let most = most.or_insert((delay, host));
+            *most = (delay, host).max(*most);
         }
         let mut longest = Span::ZERO;
-        for (&to, &(last, dst)) in &ends {
-            let mut known: Vec<Option<Span>> = vec![None; self.switches.len()];
-            known[to.index()] = Some(last);
-            for (&from, &(first, _)) in &ends {
+        for &(_, dst) in ends.values() {
+            let mut known: Vec<Option<Span>> = vec![None; self.choosers()];
+            for &(delay, src) in ends.values() {
+                let (only, from) = self.start(src);
                 let behind = self.longest_from(from, dst, &mut known);
-                longest = longest.max(first + behind);
+                longest = longest.max(only.map_or(Span::ZERO, |_| delay) + behind);
             }
         }
         longest
@@ -85,7 +86,10 @@ impl Graph {
             let unknown = stack.len();
             for port in self.route.ways(dst, at).iter() {
                 let cable = self.cable(at, port);
-                let Node::Switch(next) = cable.to else { continue };
+                let Node::Switch(next) = cable.to else {
+                    most = most.max(cable.delay);
+                    continue;
+                };
                 match known[next.index()] {
                     Some(behind) => most = most.max(cable.delay + behind),
                     None => stack.push(next),
@@ -98,8 +102,9 @@ impl Graph {
         known[from.index()].unwrap_or(Span::ZERO)
     }
 
-    /// The paths from a switch to the switch of a host, the last cable to the host left out: one of those whose
-    /// cables have the same rates and delays in the same order; of a kind's, whose paths are alike, one.
+    /// The paths from a switch, or a host with several links, to the switch of a host, the last cable to the host left
+    /// out unless it has several: one of those whose cables have the same rates and delays in the same order; of a
+    /// kind's, whose paths are alike, one.
     pub fn distinct(&self, from: SwitchId, dst: HostId) -> Vec<Vec<Cable>> {
         if !self.free {
             let hops = self.hops_from(from, Hop { dst, key: 0 });
@@ -110,16 +115,21 @@ impl Graph {
         let alike = |a: &[Cable], b: &[Cable]| {
             a.iter().map(|of| (of.rate, of.delay)).eq(b.iter().map(|of| (of.rate, of.delay)))
         };
+        let several = self.is_multihomed(dst);
         let mut at: BTreeMap<SwitchId, Vec<Vec<Cable>>> =
             BTreeMap::from([(from, vec![Vec::new()])]);
-        loop {
+        let mut ended: Vec<Vec<Cable>> = Vec::new();
+        // Every shortest path is as long: all of them end at once.
+        while ended.is_empty() && !at.is_empty() {
             let mut next: BTreeMap<SwitchId, Vec<Vec<Cable>>> = BTreeMap::new();
             for (switch, paths) in at {
                 for port in self.route.ways(dst, switch).iter() {
                     let cable = self.cable(switch, port);
-                    // Every shortest path is as long: all of them end here.
-                    let Node::Switch(to) = cable.to else { return paths };
-                    let known = next.entry(to).or_default();
+                    let known = match cable.to {
+                        Node::Host(_) if !several => return paths,
+                        Node::Host(_) => &mut ended,
+                        Node::Switch(to) => next.entry(to).or_default(),
+                    };
                     for path in &paths {
                         let path = [&path[..], &[cable]].concat();
                         if known.len() < MOST_PATHS && !known.iter().any(|of| alike(of, &path)) {
@@ -130,6 +140,7 @@ impl Graph {
             }
             at = next;
         }
+        ended
     }
 
     /// The links that packets of a flow from `src` take, of a sender that sprays them unless a list pins them.
@@ -142,11 +153,9 @@ impl Graph {
 
     /// Each link's part of what a host sends to another, where each switch splits evenly.
     fn split(&self, src: HostId, dst: HostId) -> Vec<(LinkId, f64)> {
-        let mut shares = BTreeMap::from([(LinkId::at(src.index()), 1.0)]);
-        let mut at = BTreeMap::new();
-        if let Node::Switch(first) = self.hosts[src.index()].to {
-            at.insert(first, 1.0);
-        }
+        let (only, first) = self.start(src);
+        let mut shares: BTreeMap<LinkId, f64> = only.map(|link| (link, 1.0)).into_iter().collect();
+        let mut at = BTreeMap::from([(first, 1.0)]);
         // Every equal-cost path is as long: a switch has all its part before it is passed on.
         while !at.is_empty() {
             let mut next: BTreeMap<SwitchId, f64> = BTreeMap::new();

@@ -3,7 +3,7 @@
 
 use super::choice::Set;
 use super::graph::{Graph, Hop, Node, Route, spread};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use switchbed_units::Rate;
 use switchbed_units::ids::{HostId, LinkId, PortId, SwitchId};
@@ -11,14 +11,15 @@ use switchbed_units::ids::{HostId, LinkId, PortId, SwitchId};
 /// Weights of a set are at most so many together.
 const MOST: u64 = 1 << 16;
 
-/// A network's paths with the weights of its ports. A class is the hosts of one switch.
+/// A network's paths with the weights of its ports. A class is the hosts of one switch, or a host with several links.
 pub struct Weighted {
     route: Arc<dyn Route>,
     /// Each host's class.
     classes: Vec<u32>,
     /// How many classes there are.
     count: usize,
-    /// The sums of a set's weights, by switch and class, as a place among `sums`.
+    /// The sums of a set's weights, by switch and class, as a place among `sums`. Hosts with several links stand behind
+    /// switches.
     sets: Vec<u32>,
     sums: Vec<Box<[u32]>>,
 }
@@ -36,23 +37,39 @@ impl Weighted {
         route: Arc<dyn Route>,
         rate: &dyn Fn(LinkId) -> Option<Rate>,
     ) -> Weighted {
-        let mut of_switch: HashMap<SwitchId, u32> = HashMap::new();
+        let mut of_switch: BTreeMap<Vec<(Node, Rate)>, u32> = BTreeMap::new();
         let mut first: Vec<HostId> = Vec::new();
-        let class = |(host, to): (usize, Node)| {
-            let Node::Switch(switch) = to else { return 0 };
-            *of_switch.entry(switch).or_insert_with(|| {
-                first.push(HostId::at(host));
+        // A link that does not lead to its host any more has no rate.
+        let local = |host: HostId, to: Node| {
+            let Node::Switch(switch) = to else { return Vec::new() };
+            let ways = route.ways(host, switch).iter();
+            let rate = |port| match graph.cable(switch, port) {
+                cable if cable.to == Node::Host(host) => {
+                    rate(graph.link(switch, port)).unwrap_or(cable.rate)
+                }
+                _ => Rate::from_bps(0),
+            };
+            ways.map(|port| (to, rate(port))).collect()
+        };
+        let class = |host: HostId| {
+            // Where hosts have one link, its rate is nobody's weight; of several, each has its part.
+            let key = match graph.cables(host) {
+                [only] => vec![(only.to, Rate::from_bps(1))],
+                cables => cables.iter().flat_map(|cable| local(host, cable.to)).collect(),
+            };
+            *of_switch.entry(key).or_insert_with(|| {
+                first.push(host);
                 first.len() as u32 - 1
             })
         };
-        let hosts = graph.hosts.iter().map(|cable| cable.to).enumerate();
-        let classes: Vec<u32> = hosts.map(class).collect();
+        let classes: Vec<u32> = (0..graph.hosts()).map(HostId::at).map(class).collect();
         let count = first.len();
-        let mut sets = vec![0; graph.switches.len() * count];
+        let choosers = graph.choosers();
+        let mut sets = vec![0; choosers * count];
         let (mut known, mut sums) = (HashMap::new(), Vec::new());
         for (class, &dst) in first.iter().enumerate() {
-            let mut capacities = vec![None; graph.switches.len()];
-            for switch in (0..graph.switches.len()).map(SwitchId::at) {
+            let mut capacities = vec![None; choosers];
+            for switch in (0..choosers).map(SwitchId::at) {
                 let rates = graph.capacities((&*route, rate), switch, dst, &mut capacities);
                 let weights = summed(&rates);
                 let place = *known.entry(weights).or_insert_with_key(|weights: &Vec<u32>| {
@@ -118,8 +135,12 @@ impl Graph {
                 continue;
             }
             stack.pop();
-            // The destination's switch passes on at its host's rate: other hosts there may be faster.
-            let last = self.hosts[dst.index()].to == Node::Switch(at);
+            // The switch of a destination with one link passes on at its host's rate: other hosts there may be
+            // faster.
+            let last = match self.cables(dst) {
+                [cable] => cable.to == Node::Switch(at),
+                _ => false,
+            };
             let sum = capacities.iter().fold(0, |sum: u64, &of| sum.saturating_add(of));
             known[at.index()] = Some(if last { u64::MAX } else { sum });
             if stack.is_empty() {

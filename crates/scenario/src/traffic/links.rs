@@ -5,10 +5,10 @@
 
 use super::Traffic;
 use super::program::Program;
-use crate::topology::graph::{Graph, Node};
+use crate::topology::graph::{Cable, Graph, Node};
 use crate::topology::links;
 use crate::topology::rates::HostRates;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use switchbed_units::Rate;
 use switchbed_units::ids::{HostId, LinkId, PortId, SwitchId};
 
@@ -71,7 +71,7 @@ impl<'g> Links<'g> {
     /// The load that these sources offer each link together, by [`LinkId`]: hosts' links first.
     pub fn loads<'a>(&self, traffic: impl IntoIterator<Item = &'a Traffic>) -> Vec<f64> {
         let ports = self.graph.switches.iter().flat_map(|(_, ports)| ports);
-        let rates: Vec<Rate> = self.graph.hosts.iter().chain(ports).map(|c| c.rate).collect();
+        let rates: Vec<Rate> = self.graph.access.iter().chain(ports).map(|c| c.rate).collect();
         let mut bps = vec![0.0; rates.len()];
         for source in traffic {
             if let Some(demand) = source.demand(&self.lines) {
@@ -84,12 +84,8 @@ impl<'g> Links<'g> {
     /// The bytes of payload that the messages of a program put on each link, by [`LinkId`].
     pub fn carried(&self, program: &Program) -> Vec<f64> {
         let ports: usize = self.graph.switches.iter().map(|(_, ports)| ports.len()).sum();
-        let mut bytes = vec![0.0; self.graph.hosts.len() + ports];
-        let at = |host: HostId| match self.graph.hosts[host.index()].to {
-            Node::Switch(switch) => switch,
-            Node::Host(_) => SwitchId(0),
-        };
-        // Routes end at switches: messages to hosts of one switch go alike.
+        let mut bytes = vec![0.0; self.graph.access.len() + ports];
+        // Routes end at switches: messages to hosts of one switch go alike, but for hosts with several links.
         let mut towards: BTreeMap<SwitchId, (HostId, Vec<f64>)> = BTreeMap::new();
         let mut last: BTreeMap<HostId, f64> = BTreeMap::new();
         for message in &program.messages {
@@ -99,18 +95,28 @@ impl<'g> Links<'g> {
                 continue;
             }
             let payload = message.bytes.as_f64();
-            bytes[src.index()] += payload;
+            let ((only, from), (_, to)) = (self.graph.start(src), self.graph.start(dst));
+            if let Some(link) = only {
+                bytes[link.index()] += payload;
+            }
             *last.entry(dst).or_default() += payload;
-            let empty = || (dst, vec![0.0; self.graph.switches.len()]);
-            let (_, sent) = towards.entry(at(dst)).or_insert_with(empty);
-            sent[at(src).index()] += payload;
+            let empty = || (dst, vec![0.0; self.graph.choosers()]);
+            let (_, sent) = towards.entry(to).or_insert_with(empty);
+            sent[from.index()] += payload;
         }
-        for (to, (host, sent)) in towards {
-            self.towards(to.index(), host, sent, &mut bytes);
+        for (_, (host, sent)) in towards {
+            let came = self.towards(host, sent, &mut bytes);
+            if self.graph.is_multihomed(host) {
+                for (switch, came) in came {
+                    self.deliver(host, switch, came, &mut bytes);
+                }
+            }
         }
         for (switch, (_, ports)) in self.graph.switches.iter().enumerate() {
             for (port, cable) in ports.iter().enumerate() {
-                if let Node::Host(host) = cable.to {
+                if let Node::Host(host) = cable.to
+                    && !self.graph.is_multihomed(host)
+                {
                     bytes[self.link(switch, port)] += last.get(&host).copied().unwrap_or(0.0);
                 }
             }
@@ -125,15 +131,9 @@ impl<'g> Links<'g> {
 
     /// The link of this load, named.
     pub fn named(&self, link: LinkId, load: f64) -> LinkLoad {
-        let link = link.index();
-        if link < self.graph.hosts.len() {
-            return LinkLoad { port: self.graph.host_names[link].clone(), load, fabric: false };
-        }
-        let (switch, port) = self.graph.port_of(LinkId::at(link));
-        let (name, ports) = &self.graph.switches[switch.index()];
-        let port = port.index();
-        let fabric = matches!(ports[port].to, Node::Switch(_));
-        LinkLoad { port: format!("{name}:{port}"), load, fabric }
+        let Cable { from, to, .. } = links::cable(self.graph, link);
+        let fabric = [from, to].iter().all(|end| matches!(end, Node::Switch(_)));
+        LinkLoad { port: self.graph.port_name(link), load, fabric }
     }
 
     /// The busiest links among those that join switches, or among hosts', busiest first; of equals, the
@@ -164,52 +164,128 @@ impl<'g> Links<'g> {
 
     /// Adds a demand's bits a second to those of each link.
     fn lay(&self, demand: &Demand, bps: &mut [f64]) {
-        let hosts = self.graph.hosts.len();
+        let graph = self.graph;
+        let hosts = graph.hosts();
         let (mut x, mut y) = (vec![0.0; hosts], vec![0.0; hosts]);
         demand.from.iter().for_each(|&(host, of)| x[host as usize] += of);
         demand.to.iter().for_each(|&(host, of)| y[host as usize] += of);
         let (all_x, all_y): (f64, f64) = (x.iter().sum(), y.iter().sum());
-        let switches = self.graph.switches.len();
-        // Rates that each switch's hosts send and receive.
-        let (mut sent, mut taken) = (vec![0.0; switches], vec![0.0; switches]);
-        let mut last_host = vec![None; switches];
-        for (host, cable) in self.graph.hosts.iter().enumerate() {
-            let Node::Switch(switch) = cable.to else { continue };
+        // Rates that the hosts of each switch send and receive; those with several links choose themselves.
+        let (mut sent, mut taken) = (vec![0.0; graph.choosers()], vec![0.0; graph.choosers()]);
+        let mut last_host = vec![None; graph.switches.len()];
+        // Hosts whose several links lead to the same switches at the same rates.
+        let mut groups: BTreeMap<Vec<(Node, Rate)>, Vec<HostId>> = BTreeMap::new();
+        for host in (0..hosts).map(HostId::at) {
+            let (only, start) = graph.start(host);
+            sent[start.index()] += x[host.index()];
+            let Some(link) = only else {
+                let to = graph.cables(host).iter().map(|cable| (cable.to, cable.rate)).collect();
+                groups.entry(to).or_default().push(host);
+                continue;
+            };
             // To all but itself.
-            bps[host] += x[host] * (all_y - y[host]);
-            sent[switch.index()] += x[host];
-            taken[switch.index()] += y[host];
-            last_host[switch.index()] = Some(HostId(host as u32));
+            bps[link.index()] += x[host.index()] * (all_y - y[host.index()]);
+            taken[start.index()] += y[host.index()];
+            last_host[start.index()] = Some(host);
         }
-        for (switch, (_, ports)) in self.graph.switches.iter().enumerate() {
+        for (switch, (_, ports)) in graph.switches.iter().enumerate() {
             for (port, cable) in ports.iter().enumerate() {
-                if let Node::Host(host) = cable.to {
+                if let Node::Host(host) = cable.to
+                    && !graph.is_multihomed(host)
+                {
                     bps[self.link(switch, port)] += y[host.index()] * (all_x - x[host.index()]);
                 }
             }
         }
-        for to in 0..switches {
+        for (to, host) in last_host.into_iter().enumerate() {
             // Routes end at switches: one host stands for all of a switch.
-            if let Some(host) = last_host[to].filter(|_| taken[to] > 0.0) {
+            if let Some(host) = host.filter(|_| taken[to] > 0.0) {
                 let sent = sent.iter().map(|sent| sent * taken[to]).collect();
-                self.towards(to, host, sent, bps);
+                self.towards(host, sent, bps);
+            }
+        }
+        for group in groups.into_values() {
+            self.lay_towards(&group, (&x, &y), &sent, bps);
+        }
+    }
+
+    /// Lays what is sent to hosts whose several links lead to the same switches.
+    fn lay_towards(
+        &self,
+        group: &[HostId],
+        (x, y): (&[f64], &[f64]),
+        sent: &[f64],
+        bps: &mut [f64],
+    ) {
+        let graph = self.graph;
+        let all: f64 = group.iter().map(|host| y[host.index()]).sum();
+        let (Some(&first), true) = (group.first(), all > 0.0) else { return };
+        let mut sent = sent.to_vec();
+        // What they send each other is laid by hand, since none of them sends to itself.
+        let choosers: Vec<SwitchId> = group.iter().map(|&host| graph.start(host).1).collect();
+        choosers.iter().for_each(|chooser| sent[chooser.index()] = 0.0);
+        let mut came = self.towards(first, sent.iter().map(|sent| sent * all).collect(), bps);
+        came.values_mut().for_each(|came| *came /= all);
+        let mut own: Vec<BTreeMap<SwitchId, f64>> = Vec::with_capacity(group.len());
+        for (&host, &chooser) in group.iter().zip(&choosers) {
+            let mut reached: BTreeMap<SwitchId, f64> = BTreeMap::new();
+            for (port, part) in self.parts(first, chooser) {
+                let Node::Switch(to) = graph.cable(chooser, port).to else { continue };
+                bps[graph.link(chooser, port).index()] +=
+                    x[host.index()] * (all - y[host.index()]) * part;
+                *reached.entry(to).or_default() += x[host.index()] * part;
+                *came.entry(to).or_default() += x[host.index()] * part;
+            }
+            own.push(reached);
+        }
+        for (&host, own) in group.iter().zip(&own) {
+            for (&switch, came) in &came {
+                let others = came - own.get(&switch).copied().unwrap_or(0.0);
+                self.deliver(host, switch, y[host.index()] * others, bps);
             }
         }
     }
 
-    /// Lays what each switch sends to `to`, where `host` is.
-    fn towards(&self, to: usize, host: HostId, mut sent: Vec<f64>, bps: &mut [f64]) {
-        let next = |switch: usize| {
-            let ways = self.graph.route.ways(host, SwitchId(switch as u32));
-            let port = ways.at(0).index();
-            match self.graph.switches[switch].1[port].to {
+    /// Ports of a set, each with its part: WCMP's where routes have weights, else ECMP's equal ones.
+    fn parts(&self, dst: HostId, at: SwitchId) -> impl Iterator<Item = (PortId, f64)> {
+        let ways = self.graph.route.ways(dst, at);
+        let each = 1.0 / f64::from(ways.len());
+        let part = move |place| self.graph.route.part(dst, at, place).unwrap_or(each);
+        (0..ways.len()).map(move |place| (ways.at(place), part(place)))
+    }
+
+    /// Lays what has come to a switch for a host there with several links.
+    fn deliver(&self, host: HostId, switch: SwitchId, came: f64, bps: &mut [f64]) {
+        for (port, part) in self.parts(host, switch) {
+            bps[self.graph.link(switch, port).index()] += came * part;
+        }
+    }
+
+    /// Lays what each switch, and each host with several links, sends to the switches where `host` is; answers what
+    /// comes to each of these.
+    fn towards(
+        &self,
+        host: HostId,
+        mut sent: Vec<f64>,
+        bps: &mut [f64],
+    ) -> BTreeMap<SwitchId, f64> {
+        let graph = self.graph;
+        let next = |at: usize| {
+            let ways = graph.route.ways(host, SwitchId::at(at));
+            match graph.cable(SwitchId::at(at), ways.at(0)).to {
                 Node::Switch(next) => (ways, next.index()),
-                Node::Host(_) => (ways, to),
+                Node::Host(_) => (ways, at),
             }
         };
+        let ends = graph.cables(host).iter().filter_map(|cable| match cable.to {
+            Node::Switch(to) => Some(to),
+            Node::Host(_) => None,
+        });
+        let ends: BTreeSet<SwitchId> = ends.collect();
+        let is_end = |at: usize| ends.contains(&SwitchId::at(at));
         // Every equal-cost way is as long.
         let mut far = vec![None; sent.len()];
-        far[to] = Some(0);
+        ends.iter().for_each(|end| far[end.index()] = Some(0));
         let mut levels: Vec<Vec<usize>> = vec![Vec::new()];
         for from in (0..sent.len()).filter(|&switch| sent[switch] > 0.0) {
             let (mut walk, mut at) = (Vec::new(), from);
@@ -229,14 +305,14 @@ impl<'g> Links<'g> {
             for switch in std::mem::take(&mut levels[level]) {
                 let (ways, _) = next(switch);
                 let each = sent[switch] / f64::from(ways.len());
-                for (port, place) in ways.iter().map(PortId::index).zip(0..) {
-                    let part = self.graph.route.part(host, SwitchId::at(switch), place);
+                for (port, place) in ways.iter().zip(0..) {
+                    let part = graph.route.part(host, SwitchId::at(switch), place);
                     // WCMP's parts, where routes have weights; else ECMP's equal ones.
                     let each = part.map_or(each, |part| sent[switch] * part);
-                    bps[self.link(switch, port)] += each;
-                    if let Node::Switch(next) = self.graph.switches[switch].1[port].to {
+                    bps[graph.link(SwitchId::at(switch), port).index()] += each;
+                    if let Node::Switch(next) = graph.cable(SwitchId::at(switch), port).to {
                         // Nothing came here so far: not on its level's list yet.
-                        if sent[next.index()] == 0.0 && next.index() != to {
+                        if sent[next.index()] == 0.0 && !is_end(next.index()) {
                             levels[level - 1].push(next.index());
                         }
                         sent[next.index()] += each;
@@ -244,6 +320,7 @@ impl<'g> Links<'g> {
                 }
             }
         }
+        ends.into_iter().map(|end| (end, sent[end.index()])).collect()
     }
 }
 
@@ -347,7 +424,7 @@ mod tests {
     fn by_pairs(topology: &Topology, demand: &Demand) -> Vec<f64> {
         let graph = Graph::new(topology, Span::ZERO);
         let ports = graph.switches.iter().flat_map(|(_, ports)| ports);
-        let rates: Vec<Rate> = graph.hosts.iter().chain(ports).map(|c| c.rate).collect();
+        let rates: Vec<Rate> = graph.access.iter().chain(ports).map(|c| c.rate).collect();
         let mut loads = vec![0.0; rates.len()];
         for &(src, x) in &demand.from {
             for &(dst, y) in demand.to.iter().filter(|(dst, _)| *dst != src) {

@@ -7,7 +7,7 @@ use super::met::Met;
 use super::notice::Notice;
 use super::pausing::{self, Cause, Pausing};
 use super::switch::Switch;
-use super::uplink::{Card, Silent};
+use super::uplink::{Card, Cards, Home, Outlet, Silent};
 use super::{NOTICE, Parcel, START, Shared, class, index};
 use crate::engine::prefetch::{prefetch, prefetch_lines};
 use crate::engine::{Event, Outbox, Stage, WAKE, World};
@@ -31,8 +31,10 @@ pub(crate) struct Fabric {
     pub(super) me: ShardId,
     pub(super) shared: Arc<Shared>,
     pub(super) hosts: Vec<Host>,
-    /// Each host's card's memory.
+    /// The memory of each port of a host's card.
     pub(super) pools: Vec<Pool>,
+    /// Hosts with several links, in the order of their nodes.
+    pub(super) homes: Vec<Home>,
     pub(super) switches: Vec<Switch>,
     /// Each switch's part in flow control, where there is any.
     pub(super) pausing: Vec<Pausing>,
@@ -42,7 +44,7 @@ pub(crate) struct Fabric {
     pub(super) lives: Vec<Live>,
     /// Tables since a link went down or was drained.
     pub(super) table: Option<Arc<dyn Route>>,
-    /// Hosts' links, one each, then the switches'.
+    /// Hosts' links, then the switches'.
     pub(super) links: Vec<Link>,
     pub(super) cold_links: Vec<ColdLink>,
     pub(super) packets: Packets,
@@ -79,7 +81,7 @@ impl<T> Slab<T> {
     fn get(&self, number: u32) -> Option<&T> {
         self.values.get(number as usize)?.as_ref()
     }
-    fn take(&mut self, number: u32) -> Option<T> {
+    pub(super) fn take(&mut self, number: u32) -> Option<T> {
         let value = self.values.get_mut(number as usize)?.take();
         // Only a number that was in use becomes free: taking twice must not free it twice.
         self.free.extend(value.as_ref().map(|_| number));
@@ -108,6 +110,7 @@ impl Fabric {
             shared,
             hosts: Vec::new(),
             pools: Vec::new(),
+            homes: Vec::new(),
             switches: Vec::new(),
             pausing: Vec::new(),
             routers: Vec::new(),
@@ -126,23 +129,39 @@ impl Fabric {
         }
     }
 
-    /// Adds a host with its link. Hosts come before switches.
-    pub(crate) fn add_host(&mut self, id: HostId, pool: Bytes, link: Built, seed: u64) {
-        self.hosts.push(Host::new(
-            id,
-            (link.rate, link.rank),
-            &self.shared.settings,
-            &mut self.log,
-        ));
-        self.pools.push(Pool::new(pool));
-        self.add_link(link, seed);
-        let (Some(link), Some(cold)) = (self.links.last_mut(), self.cold_links.last_mut()) else {
-            return;
-        };
-        link.driver.remember(self.shared.remembers[0]);
-        if self.shared.settings.tells_left {
-            link.driver.watch();
-            cold.left = Some(VecDeque::new());
+    /// Adds a host with its links; with several, it chooses among them under a number. Hosts come before switches.
+    pub(crate) fn add_host(
+        &mut self,
+        id: HostId,
+        pool: Bytes,
+        (links, chooser): (Vec<Built>, Option<SwitchId>),
+        seed: u64,
+    ) {
+        let lines: Vec<_> = links.iter().map(|link| (link.rate, link.rank)).collect();
+        self.hosts.push(Host::new(id, &lines, &self.shared.settings, &mut self.log));
+        if let Some(chooser) = chooser {
+            let router = routing::of(&self.shared.routing, seed, chooser, lines.len() as u32);
+            self.homes.push(Home {
+                node: self.hosts.len() - 1,
+                first: LocalLink::at(self.links.len()),
+                links: lines.len(),
+                chooser,
+                router,
+                live: self.shared.reroutes.then(Live::default),
+            });
+        }
+        for link in links {
+            self.pools.push(Pool::new(pool));
+            self.add_link(link, seed);
+            let (Some(link), Some(cold)) = (self.links.last_mut(), self.cold_links.last_mut())
+            else {
+                return;
+            };
+            link.driver.remember(self.shared.remembers[0]);
+            if self.shared.settings.tells_left {
+                link.driver.watch();
+                cold.left = Some(VecDeque::new());
+            }
         }
     }
 
@@ -384,15 +403,92 @@ impl Fabric {
 
     /// The node of a link.
     pub(crate) fn node_of(&self, link: LocalLink) -> NodeId {
-        let host = link.index();
-        NodeId::at(self.switch_of(link).map_or(host, |switch| self.hosts.len() + switch))
+        match self.switch_of(link) {
+            Some(switch) => NodeId::at(self.hosts.len() + switch),
+            None => NodeId::at(self.host_of(link).0),
+        }
+    }
+
+    /// The host of a link which is no switch's, and the link's place there.
+    pub(super) fn host_of(&self, link: LocalLink) -> (usize, usize) {
+        let before = self.homes.partition_point(|home| home.first <= link);
+        let Some(home) = before.checked_sub(1).map(|nth| &self.homes[nth]) else {
+            return (link.index(), 0);
+        };
+        // Links behind the home's first: its own, then one for each node.
+        let beyond = link.index() - home.first.index();
+        match beyond < home.links {
+            true => (home.node, beyond),
+            false => (home.node + 1 + beyond - home.links, 0),
+        }
+    }
+
+    /// The place of a host among those with several links, or its only link.
+    #[inline]
+    pub(super) fn home_of(&self, node: usize) -> Result<usize, LocalLink> {
+        let before = self.homes.partition_point(|home| home.node <= node);
+        let Some(nth) = before.checked_sub(1) else { return Err(LocalLink::at(node)) };
+        let home = &self.homes[nth];
+        match home.node == node {
+            true => Ok(nth),
+            false => {
+                let end = home.first.index() + home.links;
+                Err(LocalLink::at(end + node - home.node - 1))
+            }
+        }
+    }
+
+    /// All that happens to a host before `end`, in a network where hosts have several links.
+    #[cold]
+    fn visit_home(
+        &mut self,
+        node: usize,
+        events: &[Event],
+        end: Time,
+        out: &mut Outbox<Parcel>,
+    ) -> Time {
+        let home = match self.home_of(node) {
+            Ok(home) => home,
+            Err(link) => return self.visit_host((node, link), events, end, out),
+        };
+        self.at_home(home, out, |host, net, with| happen(host, net, (events, end), with))
+    }
+
+    /// Does something at a host with several links.
+    pub(super) fn at_home<T>(
+        &mut self,
+        home: usize,
+        out: &mut Outbox<Parcel>,
+        act: impl FnOnce(&mut Host, &mut Cards, (&host::Settings, &mut Slab<FlowStart>, &mut Log)) -> T,
+    ) -> T {
+        let Fabric { hosts, pools, homes, links, cold_links, packets, .. } = self;
+        let Fabric { notices, posted, starts, log, shared, table, me, .. } = self;
+        let home = &mut homes[home];
+        let (first, span) = (home.first, home.first.index()..home.first.index() + home.links);
+        let host = &mut hosts[home.node];
+        let (pool, others) = match &mut pools[span.clone()] {
+            [pool, others @ ..] => (pool, others),
+            [] => unreachable!("a host has links"),
+        };
+        let cold = (first, &mut cold_links[span.clone()]);
+        let mut net = Cards {
+            id: host.id(),
+            links: &mut links[span],
+            line: Line::new(cold, pool, packets, (shared, *me), out, None),
+            pools: others,
+            home,
+            table: table.as_deref(),
+            notices,
+            posted,
+        };
+        act(host, &mut net, (&shared.settings, starts, log))
     }
 
     /// All that happens to a host before `end`; its events are in order.
     #[inline(never)]
     fn visit_host(
         &mut self,
-        node: usize,
+        (node, link): (usize, LocalLink),
         events: &[Event],
         end: Time,
         out: &mut Outbox<Parcel>,
@@ -411,56 +507,17 @@ impl Fabric {
             ..
         } = self;
         let host = &mut hosts[node];
-        let cold = (LocalLink::at(node), std::slice::from_mut(&mut cold_links[node]));
+        let at = link.index();
+        let cold = (link, std::slice::from_mut(&mut cold_links[at]));
         let mut net = Card {
             id: host.id(),
-            link: &mut links[node],
-            line: Line::new(cold, &mut pools[node], packets, (shared, self.me), out, None),
+            link: &mut links[at],
+            line: Line::new(cold, &mut pools[at], packets, (shared, self.me), out, None),
             notices,
             posted,
         };
-        let mut events = events.iter().peekable();
-        loop {
-            let at = events.peek().map_or(Time::NEVER, |event| event.at);
-            // Asked anew each time: what a host does may set an earlier timer.
-            let timer = host.next_timer();
-            if at.min(timer) >= end {
-                break;
-            }
-            let mut cx = host::Cx { settings: &shared.settings, net: &mut net, log };
-            // At the same time arrivals come first: an ACK may stop the timer.
-            if timer < at {
-                host.fire(&mut cx);
-                continue;
-            }
-            let Some(event) = events.next() else { break };
-            match class(event.what()) {
-                0 => {
-                    let slot = SlotId::at(event.what());
-                    let packets = &mut cx.net.line.packets;
-                    let packet = *packets.arena.packet(slot);
-                    let payload = packets.payloads[slot.index()];
-                    // Free before delivery, so that an answer may take the same slot while it is cached.
-                    packets.arena.free(slot);
-                    host.deliver(packet, payload, &mut cx, at);
-                }
-                1 => {
-                    if let Some(notice) = cx.net.notices.take(index(event.what())) {
-                        host.notice(notice, &mut cx, at);
-                    }
-                }
-                _ => {
-                    if let Some(flow) = starts.take(index(event.what())) {
-                        host.start(&flow, &mut cx);
-                    }
-                }
-            }
-        }
-        // `end` itself belongs to the next visit.
-        net.settle(Time::from_ps(end.as_ps() - 1));
-        net.link.driver.due().min(host.next_timer())
+        happen(host, &mut net, (events, end), (&shared.settings, starts, log))
     }
-
     /// Puts the events of a node in their order: time, class, and among packets the order that
     /// is drawn for that instant.
     #[cold]
@@ -485,6 +542,51 @@ impl Fabric {
             _ => (0, 0),
         }
     }
+}
+
+/// All that happens to a host before `end`; its events are in order.
+#[inline(always)]
+fn happen<N: Outlet>(
+    host: &mut Host,
+    net: &mut N,
+    (events, end): (&[Event], Time),
+    (settings, starts, log): (&host::Settings, &mut Slab<FlowStart>, &mut Log),
+) -> Time {
+    let mut events = events.iter().peekable();
+    loop {
+        let at = events.peek().map_or(Time::NEVER, |event| event.at);
+        // Asked anew each time: what a host does may set an earlier timer.
+        let timer = host.next_timer();
+        if at.min(timer) >= end {
+            break;
+        }
+        let mut cx = host::Cx { settings, net: &mut *net, log: &mut *log };
+        // At the same time arrivals come first: an ACK may stop the timer.
+        if timer < at {
+            host.fire(&mut cx);
+            continue;
+        }
+        let Some(event) = events.next() else { break };
+        match class(event.what()) {
+            0 => {
+                let (packet, payload) = cx.net.arrived(SlotId::at(event.what()));
+                host.deliver(packet, payload, &mut cx, at);
+            }
+            1 => {
+                if let Some(notice) = cx.net.notice(event.what()) {
+                    host.notice(notice, &mut cx, at);
+                }
+            }
+            _ => {
+                if let Some(flow) = starts.take(index(event.what())) {
+                    host.start(&flow, &mut cx);
+                }
+            }
+        }
+    }
+    // `end` itself belongs to the next visit.
+    net.settle(Time::from_ps(end.as_ps() - 1));
+    net.due().min(host.next_timer())
 }
 
 /// Number of a node's events up to which they are sorted by counting ranks.
@@ -557,7 +659,10 @@ impl World for Fabric {
         let node = node.index();
         let next = match node.checked_sub(self.hosts.len()) {
             Some(switch) => self.switch(switch, out).visit(events, end),
-            None => self.visit_host(node, events, end, out),
+            None if self.homes.is_empty() => {
+                self.visit_host((node, LocalLink::at(node)), events, end, out)
+            }
+            None => self.visit_home(node, events, end, out),
         };
         self.measured.count_many(&mut self.packets.lengths);
         next

@@ -256,6 +256,16 @@ impl<'a, 'b> Line<'a, 'b> {
         self
     }
 
+    /// Returns the rarely needed state of one of the node's links.
+    pub(super) fn cold_of(&self, nth: usize) -> &ColdLink {
+        &self.cold[nth]
+    }
+
+    /// Returns the rarely needed state of one of the node's links, to change it.
+    pub(super) fn cold_of_mut(&mut self, nth: usize) -> &mut ColdLink {
+        &mut self.cold[nth]
+    }
+
     /// Returns the rarely needed state of the link at work.
     #[inline(always)]
     pub(super) fn cold(&mut self) -> &mut ColdLink {

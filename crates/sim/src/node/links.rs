@@ -1,10 +1,11 @@
 //! Changes of links during a run: rates, shares, failures, delays, losses.
 
 use super::fabric::Fabric;
+use super::host;
 use super::link::{Line, Link, transit};
 use super::{Parcel, class};
 use crate::engine::{Event, Outbox};
-use crate::ids::{LocalLink, PortId, Rank, ShardId};
+use crate::ids::{LocalLink, NodeId, PortId, Rank, ShardId};
 use crate::packet::PAUSES;
 use crate::packet::losses::{Errors, Pattern};
 use crate::topology::Route;
@@ -24,7 +25,8 @@ impl Fabric {
         out: &mut Outbox<Parcel>,
     ) {
         if self.switch_of(link).is_none() {
-            self.hosts[link.index()].set_rate(rate);
+            let (host, nth) = self.host_of(link);
+            self.hosts[host].set_rate(nth, rate);
         }
         self.with_line(link, now, out, |driver, line| driver.set_rate(rate, line, now));
     }
@@ -58,7 +60,8 @@ impl Fabric {
         out: &mut Outbox<Parcel>,
     ) {
         if self.switch_of(link).is_none() {
-            self.hosts[link.index()].set_up(up, &self.shared.settings, now);
+            let (host, nth) = self.host_of(link);
+            self.hosts[host].set_up(nth, up, &self.shared.settings, now);
         }
         self.with_line(link, now, out, |driver, _| driver.set_up(up, now));
     }
@@ -111,17 +114,37 @@ impl Fabric {
         self.cold_links[link.index()].losses.get_or_insert_default().lost += packets;
     }
 
-    /// Lets a switch use the port of a link, or not; a host has no other.
-    pub(crate) fn set_live(&mut self, link: LocalLink, up: bool) {
+    /// Lets a switch use the port of a link, or not, and a host with several links; another host has no other.
+    pub(crate) fn set_live(
+        &mut self,
+        link: LocalLink,
+        up: bool,
+        now: Time,
+        out: &mut Outbox<Parcel>,
+    ) {
         if let Some(switch) = self.switch_of(link) {
             let port = PortId(link.0 - self.switches[switch].first.0);
             self.lives[switch].set(port, up);
+            return;
         }
+        let (node, nth) = self.host_of(link);
+        let Ok(home) = self.home_of(node) else { return };
+        if let Some(live) = &mut self.homes[home].live {
+            live.set(PortId::at(nth), up);
+        }
+        self.join_anew(home, now, out);
     }
 
-    /// Drops what waits at a switch's port.
+    /// Connections of a host with several links wait for the cards of the links that are theirs now.
+    fn join_anew(&mut self, home: usize, now: Time, out: &mut Outbox<Parcel>) {
+        self.at_home(home, out, |host, net, (settings, _, log)| {
+            host.join_anew(&mut host::Cx { settings, net, log }, now);
+        });
+    }
+
+    /// Drops what waits at a switch's port, or at one of several of a host.
     pub(crate) fn flush(&mut self, link: LocalLink, now: Time, out: &mut Outbox<Parcel>) {
-        if self.switch_of(link).is_none() {
+        if self.switch_of(link).is_none() && self.home_of(self.host_of(link).0).is_err() {
             return;
         }
         self.with_line(link, now, out, |driver, line| {
@@ -157,14 +180,22 @@ impl Fabric {
             return;
         }
         if switch.is_none() {
-            self.hosts[link.index()].unpause(now);
+            let (host, nth) = self.host_of(link);
+            self.hosts[host].unpause(nth, now);
         }
         self.with_line(link, now, out, |driver, _| driver.release(now));
     }
 
-    /// Gives all switches other tables.
-    pub(crate) fn reroute(&mut self, table: Arc<dyn Route>) {
+    /// Gives all switches other tables, and hosts with several links. Answers these hosts' nodes.
+    pub(crate) fn reroute(
+        &mut self,
+        table: Arc<dyn Route>,
+        now: Time,
+        out: &mut Outbox<Parcel>,
+    ) -> Vec<NodeId> {
         self.table = Some(table);
+        (0..self.homes.len()).for_each(|home| self.join_anew(home, now, out));
+        self.homes.iter().map(|home| NodeId::at(home.node)).collect()
     }
 
     /// Packets dropped, since no port was left that leads on.

@@ -75,11 +75,10 @@ pub(super) fn asked(site: &mut Site) -> Asked {
         let sends = site.link(name)?;
         let node = site.ports[sends.index()].cable.from;
         let receives = match node {
-            // A host has one link, so the first that leads to it is the only one.
-            Node::Host(_) => site.ports.iter().position(|port| port.cable.to == node),
+            Node::Host(_) => site.graph.back(sends),
             Node::Switch(_) => None,
         };
-        Ok(Point { name: name.clone(), sends, receives: receives.map(LinkId::at) })
+        Ok(Point { name: name.clone(), sends, receives })
     };
     let points = measure.capture.iter().map(point).collect::<Result<Vec<_>, String>>()?;
     for point in &points {

@@ -97,7 +97,7 @@ impl Observer for Following {
 
     fn look(&mut self, view: &mut View) -> u64 {
         let underway = view.network.underway();
-        let work = view.graph.hosts.len() as u64 + underway.len() as u64;
+        let work = view.graph.hosts() as u64 + underway.len() as u64;
         self.count(underway.into_iter(), view.graph);
         work
     }

@@ -112,7 +112,7 @@ impl Observer for Sampling {
     fn look(&mut self, view: &mut View) -> u64 {
         let now = view.now;
         let mut states = view.network.senders();
-        let work = view.graph.hosts.len() as u64 + states.len() as u64;
+        let work = view.graph.hosts() as u64 + states.len() as u64;
         states.retain(|of| self.asked.has(of.row, of.traffic, of.class));
         states.sort_unstable_by_key(|of| of.number);
         self.next = now + self.asked.every;

@@ -118,7 +118,7 @@ impl Observer for Goodputs {
     fn look(&mut self, view: &mut View) -> u64 {
         self.claim(view);
         self.sample(view.network.taken(), view.now);
-        10 + view.graph.hosts.len() as u64
+        10 + view.graph.hosts() as u64
     }
 
     fn flow_starts(&mut self, flow: &FlowStart, _: &mut View) {

@@ -112,7 +112,7 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
         lasts_s: lasts,
         packets_per_s: line,
         open,
-        links: ports + f64::from(topology.hosts()),
+        links: ports + topology.host_links() as f64,
     };
     // A host is two ways.
     let ways = measure.capture.iter().map(|name| 1 + u32::from(is_host(name)));
@@ -274,7 +274,7 @@ fn in_cards(
         NicQueue::Fifo(NicFifo { buffer }) => buffer.as_f64() / mtu,
         NicQueue::Switch | NicQueue::Unlimited | NicQueue::Classes => f64::INFINITY,
     };
-    handed.min(f64::from(topology.hosts()) * room)
+    handed.min(topology.host_links() as f64 * room)
 }
 
 /// Packets in the network: of each flow as many as the way there and back holds, and in front of each receiver a

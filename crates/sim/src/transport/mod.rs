@@ -56,6 +56,11 @@ impl Kind {
         self.is_pairs() || matches!(self, Kind::Datagrams(_))
     }
 
+    /// Whether senders choose a path for each packet.
+    pub(crate) fn sprays(&self) -> bool {
+        matches!(self, Kind::Unordered(config) if config.sprays())
+    }
+
     /// Whether it is queue pairs.
     pub(crate) fn is_pairs(&self) -> bool {
         matches!(self, Kind::Roce(_) | Kind::Unordered(_))

@@ -185,21 +185,23 @@ fn tier<'a>(line: u32, block: &Block<'a, 9>, top: bool) -> Result<Tier<'a>, Wron
 fn build(hosts: u32, pod: Given, tiers: &[Tier]) -> Result<Described, Wrong> {
     let [tor, agg, ..] = tiers else { return Err(Wrong::file("has no tiers")) };
     let pods = hosts / pod.number;
-    if tor.bundle != 1 {
-        return Err(tor.down.wrong("a host has one link: no Bundle in Tier 0"));
+    // Ports that lead to hosts: so many links lead to each.
+    if !tor.down.number.is_multiple_of(tor.bundle) {
+        return Err(tor.down.wrong(&format!("a multiple of Tier 0's Bundle, {}", tor.bundle)));
     }
+    let each = tor.down.number / tor.bundle;
     let whole = |given: &Given, what: u64, why: &str| match u64::from(given.number) == what {
         true => Ok(()),
         false => Err(given.wrong(&format!("{why}: {what}"))),
     };
-    if !pod.number.is_multiple_of(tor.down.number) {
-        return Err(pod.wrong(&format!("a multiple of Tier 0's Radix_Down, {}", tor.down.number)));
+    if !pod.number.is_multiple_of(each) {
+        return Err(pod.wrong(&format!("a multiple of Tier 0's Radix_Down / Bundle, {each}")));
     }
-    let tors = pod.number / tor.down.number;
+    let tors = pod.number / each;
     whole(
         &agg.down,
         u64::from(tors) * u64::from(agg.bundle),
-        "an aggregation is linked to all ToRs of its pod, Podsize / Radix_Down × Bundle",
+        "an aggregation is linked to all ToRs of its pod, so many times its Bundle",
     )?;
     let aggs = switches_above(tor, agg)?;
     let mut cores = 0;
@@ -217,7 +219,7 @@ fn build(hosts: u32, pod: Given, tiers: &[Tier]) -> Result<Described, Wrong> {
     }
     let counts = [pods * tors, pods.saturating_mul(aggs), cores];
     let links = |switches: u32, up: u32| u64::from(switches) * u64::from(up);
-    let total = u64::from(hosts) + links(counts[0], tor.up) + links(counts[1], agg.up);
+    let total = links(hosts, tor.bundle) + links(counts[0], tor.up) + links(counts[1], agg.up);
     // Links and cores both become numbers of the graph.
     if total.max(u64::from(cores)) >= u64::from(MOST) {
         return Err(Wrong::file(format!("has {total} links: at most {}", MOST - 1)));
@@ -240,7 +242,7 @@ fn build(hosts: u32, pod: Given, tiers: &[Tier]) -> Result<Described, Wrong> {
         let link = Link { ends: [low, high], rate: *rate, delay, mtu: None, line: down.key.line };
         described.links.extend(std::iter::repeat_n(link, *bundle as usize));
     };
-    (0..hosts).for_each(|host| links(0, host, first_tor + host / tor.down.number));
+    (0..hosts).for_each(|host| links(0, host, first_tor + host / each));
     for nth in 0..counts[0] {
         // Aggregations are numbered pod by pod.
         let above = nth / tors * aggs;

@@ -16,7 +16,7 @@ use super::tables::Tables;
 use super::{MAX_HOSTS, MAX_WAY, Shape, SwitchGroup};
 use crate::file::FILE;
 use hpcc::Head;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 use switchbed_config::mistake::Mistake;
@@ -173,7 +173,7 @@ impl FromFile {
         file.load(Bytes::new(1)).map(|()| file)
     }
 
-    /// The nodes and links in a file, whose hosts may have several links.
+    /// The nodes and links in a file.
     ///
     /// # Errors
     /// As of [`FromFile::read`].
@@ -308,27 +308,53 @@ impl Described {
         }
     }
 
-    /// Refuses hosts with several links.
+    /// Refuses names of nodes that are those of ports of hosts with several links.
     fn check_hosts(&self) -> Result<(), Wrong> {
+        let links = self.links_of_nodes();
+        let several = |&(node, links): &(&Node, &u32)| node.tier.is_none() && *links > 1;
+        if let Some((node, links)) = self.nodes.iter().zip(&links).find(several) {
+            let what = format!(
+                "the host {} has {links} links: one is supported (`switchbed topology convert` has --nics and \
+                 --without)",
+                node.name
+            );
+            return Err(Wrong::line(node.line, what));
+        }
+        let several: HashMap<&str, u32> = self
+            .nodes
+            .iter()
+            .zip(&links)
+            .filter(several)
+            .map(|(node, &links)| (&node.name[..], links))
+            .collect();
+        for node in &self.nodes {
+            if let Some((host, nth)) = node.name.rsplit_once('.')
+                && let Some(&links) = several.get(host)
+                && nth
+                    .parse()
+                    .is_ok_and(|nth: u32| nth < links && node.name.ends_with(&format!(".{nth}")))
+            {
+                let what = format!(
+                    "{} is the name of a port: the host {host} has {links} links, {host}.0 to {host}.{}",
+                    node.name,
+                    links - 1
+                );
+                return Err(Wrong::line(node.line, what));
+            }
+        }
+        Ok(())
+    }
+
+    /// How many links each node has.
+    fn links_of_nodes(&self) -> Vec<u32> {
         let mut links = vec![0u32; self.nodes.len()];
         for link in &self.links {
             link.ends.iter().for_each(|&end| links[end as usize] += 1);
         }
-        let several = |&(node, links): &(&Node, &u32)| node.tier.is_none() && *links > 1;
-        match self.nodes.iter().zip(&links).find(several) {
-            Some((node, links)) => Err(Wrong::line(
-                node.line,
-                format!(
-                    "the host {} has {links} links: one is supported (`switchbed topology convert` has --nics and \
-                     --without)",
-                    node.name
-                ),
-            )),
-            None => Ok(()),
-        }
+        links
     }
 
-    /// The graph. Every host has one link.
+    /// The graph.
     fn graph(&self) -> Graph {
         // Each node's number among those of its sort.
         let (mut hosts, mut switches) = (Vec::new(), Vec::new());
@@ -344,13 +370,13 @@ impl Described {
             }
         };
         let numbers: Vec<graph::Node> = self.nodes.iter().map(number).collect();
-        let mut up: Vec<Option<Cable>> = vec![None; hosts.len()];
+        let mut up: Vec<(HostId, Cable)> = Vec::with_capacity(hosts.len());
         for &Link { ends, rate, delay, .. } in &self.links {
             let [a, b] = ends.map(|end| numbers[end as usize]);
             for (from, to) in [(a, b), (b, a)] {
                 let cable = Cable { from, to, rate, delay };
                 match from {
-                    graph::Node::Host(host) => up[host.index()] = Some(cable),
+                    graph::Node::Host(host) => up.push((host, cable)),
                     graph::Node::Switch(switch) => switches[switch.index()].1.push(cable),
                 }
             }
@@ -363,15 +389,17 @@ impl Described {
                 None => tiers.push(Tier { name: name.clone(), switches: vec![switch] }),
             }
         }
-        // Every host has a link by now, so that none is left out.
-        let up: Vec<Cable> = up.into_iter().flatten().collect();
+        // Host by host; a host's links keep the order of the file.
+        up.sort_by_key(|&(host, _)| host);
+        let up: Vec<Cable> = up.into_iter().map(|(_, cable)| cable).collect();
         let tables = Arc::new(Tables::new(&up, &switches));
         let mut graph = Graph::named((hosts, tiers), up, switches, tables);
         graph.free = true;
         graph
     }
 
-    /// The first switch that is not connected to the others, if there is one.
+    /// The first part of the network that is not connected to the others, if there is one. Packets do not pass through
+    /// hosts, so hosts with several links do not join switches.
     fn unconnected(&self) -> Option<Wrong> {
         // Each node names one of its part that is nearer to the part's first.
         let mut nearer: Vec<usize> = (0..self.nodes.len()).collect();
@@ -383,31 +411,66 @@ impl Described {
             }
             node
         };
-        for link in &self.links {
+        let is_switch = |node: u32| self.nodes[node as usize].tier.is_some();
+        for link in self.links.iter().filter(|link| link.ends.iter().all(|&end| is_switch(end))) {
             let [from, to] = link.ends.map(|end| first_of(&mut nearer, end as usize));
             // The lesser number stands for the part: the first switch is found by it.
             nearer[from.max(to)] = from.min(to);
+        }
+        let mut parts: BTreeMap<u32, BTreeSet<usize>> = BTreeMap::new();
+        for &Link { ends: [a, b], .. } in &self.links {
+            for (host, switch) in [(a, b), (b, a)].into_iter().filter(|&(host, _)| !is_switch(host))
+            {
+                parts.entry(host).or_default().insert(first_of(&mut nearer, switch as usize));
+            }
         }
         let mut switches = (0..).zip(&self.nodes).filter(|(_, node)| node.tier.is_some());
         let (first, Node { name, .. }) = switches.next()?;
         let part = first_of(&mut nearer, first);
         let (_, lost) = switches.find(|&(at, _)| first_of(&mut nearer, at) != part)?;
-        let what = format!("no links lead from {} to {name}: the network is in parts", lost.name);
-        Some(Wrong::line(lost.line, what))
+        if parts.values().all(|parts| parts.len() == 1) {
+            let what =
+                format!("no links lead from {} to {name}: the network is in parts", lost.name);
+            return Some(Wrong::line(lost.line, what));
+        }
+        // Planes that are apart are one network where every two hosts share one.
+        let mut known: BTreeMap<&BTreeSet<usize>, u32> = BTreeMap::new();
+        for (&host, own) in &parts {
+            if let Some((_, &other)) = known.iter().find(|(other, _)| other.is_disjoint(own)) {
+                let [host, other] = [host, other].map(|node| &self.nodes[node as usize]);
+                let what = format!(
+                    "no links lead from the host {} to the host {}: hosts do not pass packets on",
+                    host.name, other.name
+                );
+                return Some(Wrong::line(host.line, what));
+            }
+            known.entry(own).or_insert(host);
+        }
+        let led: BTreeSet<usize> = parts.values().flatten().copied().collect();
+        let mut nodes = (0..).zip(&self.nodes).filter(|(_, node)| node.tier.is_some());
+        let (_, idle) = nodes.find(|&(at, _)| !led.contains(&first_of(&mut nearer, at)))?;
+        Some(Wrong::line(idle.line, format!("no links lead from {} to any host", idle.name)))
     }
 }
 
 impl Shape for FromFile {
     fn hosts(&self) -> u32 {
-        self.network().graph.as_ref().map_or(0, |graph| graph.hosts.len() as u32)
+        self.network().graph.as_ref().map_or(0, |graph| graph.hosts() as u32)
+    }
+    fn host_links(&self) -> u64 {
+        self.network().graph.as_ref().map_or(0, |graph| graph.access.len() as u64)
     }
     fn access(&self) -> (Rate, Span) {
         // Cables have delays of their own: `across` holds all of the way.
         (self.host_rates().most(), Span::ZERO)
     }
     fn host_rates(&self) -> HostRates {
-        let hosts = self.network().graph.iter().flat_map(|graph| &graph.hosts);
-        HostRates::Each(hosts.map(|cable| cable.rate).collect())
+        let Some(graph) = &self.network().graph else { return HostRates::Each(Arc::default()) };
+        let rate = |host| match graph.cables(host) {
+            [only] => only.rate,
+            cables => Rate::from_bps(cables.iter().map(|cable| cable.rate.as_bps()).sum()),
+        };
+        HostRates::Each((0..graph.hosts()).map(HostId::at).map(rate).collect())
     }
     fn across(&self) -> Span {
         self.network().longest

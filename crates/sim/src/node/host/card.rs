@@ -131,6 +131,35 @@ impl Card {
         self.groups[group.index()].point.is_some()
     }
 
+    /// Whether a group waits for its turn.
+    pub(crate) fn waits(&self, group: GroupId) -> bool {
+        self.groups.get(group.index()).is_some_and(|group| group.waits)
+    }
+
+    /// Gives a group the number that it has at another link's card.
+    pub(crate) fn mirror(&mut self, id: GroupId, class: u8) {
+        while self.groups.len() <= id.index() {
+            self.add(class);
+        }
+        let group = &mut self.groups[id.index()];
+        (group.class, group.next) = (class, Time::ZERO);
+    }
+
+    /// When a group's next packet may be sent.
+    pub(crate) fn next_of(&self, group: GroupId) -> Time {
+        self.groups[group.index()].next
+    }
+
+    /// A group's next packet may be sent from a time on, and not before.
+    pub(crate) fn delay(&mut self, group: GroupId, until: Time) {
+        self.groups[group.index()].next = until;
+    }
+
+    /// A connection of a group sends by another link.
+    pub(crate) fn forget(&mut self, group: GroupId, connection: ConnId) {
+        self.groups[group.index()].members.retain(|&other| other != connection);
+    }
+
     /// The line's rate.
     pub(crate) fn rate(&self) -> Rate {
         self.line.rate()

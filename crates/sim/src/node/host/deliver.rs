@@ -8,6 +8,7 @@ use crate::flow::FlowRecord;
 use crate::ids::{ConnId, Maybe};
 use crate::node::notice::{Answers, Notice, What};
 use crate::packet::{Body, Flags, NOTIFICATIONS, PAUSES, PROBES, Payload, Segment};
+use crate::topology::Hop;
 use crate::transport::is_data;
 use switchbed_qdisc::hooks::Feedback;
 use switchbed_qdisc::{FlowId, Packet};
@@ -39,7 +40,7 @@ impl Host {
                 self.notified(feedback, cx, now);
             }
         } else if packet.flow == PAUSES {
-            self.paused(&payload.body, cx, now);
+            self.paused(packet.ingress, &payload.body, cx, now);
         } else if self.intake.is_some() && !matches!(payload.body, Body::Rdma(_)) {
             self.take_in((packet, payload), cx, now);
         } else {
@@ -210,7 +211,8 @@ impl Host {
                 let other = answers.map(|answers| {
                     let Answers { flow, opening, receiver, keys, kind } = answers;
                     cx.log.open += 1;
-                    let at = (cx.settings, now);
+                    let line = self.line(Hop { dst: src, key: keys[0] }, kind, cx, now);
+                    let at = (cx.settings, line, now);
                     let other = self.sender(flow, src, keys, (class, kind, opening), at);
                     let half = &mut self.senders[other];
                     (half.peer, half.fresh) = (receiver.into(), fresh);
@@ -309,10 +311,10 @@ impl Host {
     /// The switch has paused a class, or resumed it: its queue in front of the line, and what the card asks
     /// connections for.
     #[cold]
-    fn paused<N: Net>(&mut self, body: &Body, cx: &mut Cx<N>, now: Time) {
+    fn paused<N: Net>(&mut self, nth: u16, body: &Body, cx: &mut Cx<N>, now: Time) {
         let &Body::Pause { class, quanta } = body else { return };
-        let Some((from, until)) = cx.net.pause(class, quanta, now) else { return };
-        if let Some(card) = &mut self.card {
+        let Some((from, until)) = cx.net.pause(nth, class, quanta, now) else { return };
+        if let Some(card) = self.card_of(nth.into()) {
             card.pause(class, from, until, now);
             self.arm_card(now);
         }

@@ -46,6 +46,8 @@ pub(super) struct SendHalf {
     pub(super) asks: bool,
     /// Whether it waits for its card to ask for the next packet.
     pub(super) joined: bool,
+    /// The link whose card it waits for, or did last.
+    pub(super) exit: u16,
     /// Connections that share its rate limiter, where a card limits rates.
     pub(super) group: GroupId,
     /// The earliest wake-up pending.

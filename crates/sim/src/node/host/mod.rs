@@ -7,6 +7,7 @@
 //! | `deliver` | what arrives: to its half, and what follows from that |
 //! | `intake` | what happens to a frame before that |
 //! | `card` | a card that asks for packets, where rates are limited |
+//! | `links` | cards of a host with several links |
 //! | `probes` | sources of probes |
 //! | `program` | operations that wait for each other |
 //! | `puller` | credit that receivers give |
@@ -16,6 +17,7 @@ mod card;
 mod deliver;
 mod halves;
 mod intake;
+mod links;
 mod open;
 mod probes;
 mod program;
@@ -39,6 +41,7 @@ use crate::topology::Hop;
 use crate::transport::Half;
 use halves::{Expected, ReceiveHalf, Running, SendHalf, Table, append};
 use intake::Intake;
+use links::Links;
 use open::Shared;
 use probes::Probes;
 use program::{Part, is_programs};
@@ -77,17 +80,43 @@ pub(crate) trait Net {
         terms: Terms,
         now: Time,
     );
-    /// When the card's line is next without a packet of the port's; [`Time::NEVER`] while it is down.
-    fn line_free(&mut self, now: Time) -> Time;
-    /// When the card's line is free, or has something to send again; [`Time::NEVER`] if it has
-    /// nothing.
+    /// The link that a packet leaves by.
+    #[inline(always)]
+    fn exit(&mut self, hop: Hop, bytes: u32, now: Time) -> usize {
+        let _ = (hop, bytes, now);
+        0
+    }
+    /// Sends a packet by a link that was chosen.
+    #[inline(always)]
+    fn send_by(
+        &mut self,
+        nth: usize,
+        (packet, payload, toward): (Packet, Payload, Toward),
+        terms: Option<Terms>,
+        now: Time,
+    ) {
+        let _ = nth;
+        match terms {
+            Some(terms) => self.send_on(packet, payload, toward, terms, now),
+            None => self.send(packet, payload, toward, now),
+        }
+    }
+    /// Whether packets wait for a link's line.
+    fn waits(&mut self, nth: usize, now: Time) -> bool {
+        let _ = (nth, now);
+        false
+    }
+    /// When a link's line is next without a packet of the port's; [`Time::NEVER`] while it is down.
+    fn line_free(&mut self, nth: usize, now: Time) -> Time;
+    /// When a line is free, or has something to send again; [`Time::NEVER`] if none has
+    /// anything.
     fn line_next(&mut self, now: Time) -> Time;
     /// Whether the card holds so many packets that it takes none which nothing else bounds.
     fn full(&mut self, now: Time) -> bool;
     /// The next data packet that is no longer in the card, of those that nobody has heard of.
     fn left(&mut self, now: Time) -> Option<Left>;
-    /// A class of the card is paused for so many quanta: from when until when.
-    fn pause(&mut self, class: u8, quanta: u16, now: Time) -> Option<(Time, Time)>;
+    /// A class of a link's port is paused for so many quanta: from when until when.
+    fn pause(&mut self, nth: u16, class: u8, quanta: u16, now: Time) -> Option<(Time, Time)>;
     /// Word for another host, of a connection.
     fn post(&mut self, to: HostId, flow: FlowId, what: What, now: Time);
 }
@@ -227,18 +256,21 @@ pub(crate) struct Host {
     answering: VecDeque<ConnId>,
     /// The pacer of credit, where receivers give it.
     puller: Option<Box<Puller>>,
+    /// Cards of the other links, where it has several.
+    links: Option<Box<Links>>,
 }
 
 const _: () = assert!(std::mem::offset_of!(Host, timers) <= 120, "the next timer is in line 2");
 
 impl Host {
-    /// A host whose line has this rate and rank.
+    /// A host whose lines have these rates and ranks.
     pub(crate) fn new(
         id: HostId,
-        (rate, rank): (Rate, Rank),
+        lines: &[(Rate, Rank)],
         settings: &Settings,
         log: &mut Log,
     ) -> Host {
+        let (rate, rank) = lines.first().copied().unwrap_or((Rate::from_bps(1), Rank(0)));
         let mut host = Host {
             id,
             senders: Table::default(),
@@ -258,7 +290,9 @@ impl Host {
             left_armed: Time::NEVER,
             answering: VecDeque::new(),
             puller: settings.credits.then(|| Box::new(Puller::new(rate))),
+            links: Links::of(lines, settings),
         };
+        host.share_credit();
         let own = settings.probes.iter().enumerate().filter(|(_, source)| source.src == id);
         for (number, source) in own {
             // A source without an end must not keep the run going.
@@ -299,19 +333,22 @@ impl Host {
         self.timers.push(at, timer);
     }
 
-    /// Changes the rate of its line from now on.
-    pub(crate) fn set_rate(&mut self, rate: Rate) {
-        if let Some(card) = &mut self.card {
+    /// Changes the rate of one of its lines from now on.
+    pub(crate) fn set_rate(&mut self, nth: usize, rate: Rate) {
+        if let Some(card) = self.card_of(nth) {
             card.set_rate(rate);
         }
-        if let Some(puller) = &mut self.puller {
+        if nth == 0
+            && let Some(puller) = &mut self.puller
+        {
             puller.line = rate;
         }
+        self.set_line(nth, rate);
     }
 
-    /// Takes its line down, or up again.
-    pub(crate) fn set_up(&mut self, up: bool, settings: &Settings, now: Time) {
-        if let Some(card) = &mut self.card {
+    /// Takes one of its lines down, or up again.
+    pub(crate) fn set_up(&mut self, nth: usize, up: bool, settings: &Settings, now: Time) {
+        if let Some(card) = self.card_of(nth) {
             card.set_up(up, now);
             self.arm_card(now);
         }
@@ -323,9 +360,9 @@ impl Host {
         }
     }
 
-    /// Ends the pauses of its line, which has gone down.
-    pub(crate) fn unpause(&mut self, now: Time) {
-        if let Some(card) = &mut self.card {
+    /// Ends the pauses of one of its lines, which has gone down.
+    pub(crate) fn unpause(&mut self, nth: usize, now: Time) {
+        if let Some(card) = self.card_of(nth) {
             card.unpause(now);
             self.arm_card(now);
         }
@@ -475,12 +512,41 @@ impl Host {
         }
         self.card_armed = Time::NEVER;
         let Some(mut card) = self.card.take() else { return };
+        let mut silent = Vec::new();
+        self.ask((&mut card, 0), &mut silent, cx, now);
+        self.card = Some(card);
+        let moved = self.ask_others(&mut silent, cx, now);
+        self.arm_card(now);
+        self.watch_line(cx, now);
+        for conn in silent {
+            self.arm_pace(conn);
+            self.arm_sender(conn);
+            self.note_unsent(conn, cx, now);
+            self.finish(conn, cx, now);
+        }
+        for conn in moved {
+            // Its last packet may have ended it.
+            if self.senders[conn].open {
+                self.pump_sender(conn, cx, now);
+            }
+        }
+        self.answer(cx, now);
+    }
+
+    /// A link's card asks connections for packets while its line is free.
+    #[inline(always)]
+    fn ask<N: Net>(
+        &mut self,
+        (card, nth): (&mut Card, usize),
+        silent: &mut Vec<ConnId>,
+        cx: &mut Cx<N>,
+        now: Time,
+    ) {
         let yields = cx.settings.cards_yield();
         // Transports that share the card with others leave it to them while the line is busy.
         if yields {
-            card.wait(cx.net.line_free(now));
+            card.wait(cx.net.line_free(nth, now));
         }
-        let mut silent = Vec::new();
         let mut sent = None;
         let point = cx.settings.reaction.as_ref().map(|reaction| reaction.card.point);
         card.send(point.as_ref(), now, |conn| {
@@ -492,12 +558,22 @@ impl Host {
                 return None;
             };
             let (packet, payload, toward) = half.packet(&out, conn);
-            match half.sending.terms().filter(|_| kind.shapes()) {
-                Some(terms) => cx.net.send_on(packet, payload, toward, terms, now),
-                None => cx.net.send(packet, payload, toward, now),
-            }
-            sent = Some(conn);
+            let terms = half.sending.terms().filter(|_| kind.shapes());
             let mut polled = Polled::packet(packet.len_bytes);
+            let mut exit = nth;
+            let mut moves = false;
+            if let Some(links) = &mut self.links {
+                let way = (toward.hop, packet.len_bytes);
+                let (led, again) = links.led((conn, kind.sprays()), way, (cx.net, now));
+                moves = again;
+                exit = led.unwrap_or(nth);
+                half.exit = exit as u16;
+                if exit != nth {
+                    polled = Polled::packet(0);
+                }
+            }
+            cx.net.send_by(exit, (packet, payload, toward), terms, now);
+            sent = Some(conn);
             if let Some((next, more)) = half.sending.pace(kind) {
                 (polled.next, polled.more) = (next, more);
                 if !more {
@@ -505,29 +581,25 @@ impl Host {
                     silent.push(conn);
                 }
             }
+            if moves && polled.more {
+                (polled.more, half.joined) = (false, false);
+            }
             Some(polled)
         });
         if yields {
-            card.wait(cx.net.line_free(now));
+            card.wait(cx.net.line_free(nth, now));
         }
-        self.card = Some(card);
         if let Some(conn) = sent.filter(|_| yields) {
             self.arm_sender(conn);
         }
-        self.arm_card(now);
-        self.watch_line(cx, now);
-        for conn in silent {
-            self.arm_pace(conn);
-            self.arm_sender(conn);
-            self.note_unsent(conn, cx, now);
-            self.finish(conn, cx, now);
-        }
-        self.answer(cx, now);
     }
 
     fn arm_card(&mut self, now: Time) {
         if let Some(next) = self.card.as_ref().and_then(|card| card.next(now)) {
             self.arm_card_at(next);
+        }
+        if self.links.is_some() {
+            self.arm_others(now);
         }
     }
 
@@ -585,7 +657,11 @@ impl Host {
                 && !std::mem::replace(&mut half.joined, true)
                 && let Some(card) = &mut self.card
             {
-                card.join(half.group, conn, now);
+                if self.links.is_some() {
+                    self.join_one(conn, cx, now);
+                } else {
+                    card.join(half.group, conn, now);
+                }
                 self.arm_card(now);
             }
         } else if kind.shapes() {

@@ -182,7 +182,8 @@ impl Host {
         });
         cx.log.open += 1;
         let begins = (flow.class, kind, opening);
-        let conn = self.sender(id, dst, keys, begins, (settings, flow.start));
+        let line = self.line(Hop { dst, key: keys[0] }, kind, cx, flow.start);
+        let conn = self.sender(id, dst, keys, begins, (settings, line, flow.start));
         let half = &mut self.senders[conn];
         (half.fresh, half.asks) = (salt.is_none(), asks);
         if let Some(Answers { receiver, .. }) = answers {
@@ -208,7 +209,7 @@ impl Host {
         dst: HostId,
         keys: [u32; 2],
         (class, kind, opening): (u8, u8, Opening),
-        (settings, now): (&Settings, Time),
+        (settings, line, now): (&Settings, Rate, Time),
     ) -> ConnId {
         let group = match &mut self.card {
             Some(card) => {
@@ -217,7 +218,9 @@ impl Host {
             }
             None => GroupId(0),
         };
-        let line = self.card.as_ref().map_or(Rate::from_bps(1), |card| card.rate());
+        if let Some(links) = &mut self.links {
+            links.mirror(group, class);
+        }
         let Carrier { transport, warm, .. } = settings.kind(kind);
         let conn = self.senders.put(SendHalf {
             sending: Sending::new(transport, opening, warm.as_ref(), (line, keys[0]), now),
@@ -231,6 +234,7 @@ impl Host {
             fresh: false,
             asks: false,
             joined: false,
+            exit: 0,
             group,
             armed: Time::NEVER,
             running: VecDeque::new(),
@@ -319,7 +323,10 @@ impl Host {
         half.open = false;
         let (to, flow) = (half.dst, half.flow);
         if let Some(card) = &mut self.card {
-            card.leave(half.group, cx.settings.reaction.as_ref());
+            // A group that still waits at another link's card keeps its number.
+            if self.links.as_ref().is_none_or(|links| !links.wait(half.group)) {
+                card.leave(half.group, cx.settings.reaction.as_ref());
+            }
             self.sources.remove(&half.flow);
         }
         cx.log.open -= 1;

@@ -8,6 +8,7 @@ use crate::transport::Kind;
 use std::sync::Arc;
 use switchbed_scenario::Scenario;
 use switchbed_scenario::protocols::Protocols;
+use switchbed_scenario::topology::choice::Choice;
 use switchbed_scenario::traffic::FlowStart;
 use switchbed_scenario::transport::Warm;
 use switchbed_scenario::{FctEnd, Reaction};
@@ -56,6 +57,8 @@ pub(crate) struct Settings {
     pub(super) tells_unsent: bool,
     /// Connections leave congested paths.
     pub(super) plb: bool,
+    /// Each packet chooses its link, at hosts with several.
+    pub(super) by_packet: bool,
     /// Somebody wants to know of each operation of programs.
     pub(super) traces: bool,
 }
@@ -95,6 +98,7 @@ impl Settings {
             programs,
             tells_taken: measure.goodput_every.is_some(),
             plb: scenario.routing.plb(),
+            by_packet: scenario.routing.choice() != Choice::ByFlow,
             traces: measure.operations.unwrap_or(false),
             tells_unsent: !measure.monitors.underflow.is_empty(),
         }

@@ -46,6 +46,11 @@ pub struct Config {
 }
 
 impl Config {
+    /// Whether senders choose a path for each packet.
+    pub(crate) fn sprays(&self) -> bool {
+        self.entropies > 1
+    }
+
     /// The same with waits that count from the end of a run's warm-up.
     #[must_use]
     pub(crate) fn counting(self, counts_from: Time) -> Config {
