@@ -108,6 +108,11 @@ fn htsims_numbers_make_its_fat_tree() {
     // 2 × (1 us + 500 ns + 700 ns) of links; switches 100 + 300 + 0 + 300 + 100 ns.
     let file = read(HTSIM, "htsim").expect("read");
     assert_eq!(file.across(), Span::from_ns(4_400 + 800));
+    // Four ports to hosts with two links each: two hosts a ToR, four ToRs a pod.
+    let twice = HTSIM.replacen("Radix_Down 4", "Radix_Down 4\nBundle 2", 1);
+    let graph = self::graph(&twice.replacen("Radix_Down 2", "Radix_Down 4", 1), "auto");
+    assert_eq!((graph.hosts(), graph.access.len(), graph.tiers[0].switches.len()), (16, 32, 8));
+    assert_eq!(graph.access[7].to, Node::Switch(SwitchId(1)));
 }
 
 #[test]
@@ -120,8 +125,12 @@ fn simais_files_are_hpccs_with_nvswitches() {
     // Two GPUs on an NVSwitch and a leaf each.
     let two = "5 2 1 2 6 A100\n2 3 4\n0 2 2880Gbps 25ns 0\n1 2 2880Gbps 25ns 0\n0 3 400Gbps 1us 0\n\
                1 4 400Gbps 1us 0\n3 4 400Gbps 1us 0\n3 4 400Gbps 1us 0\n";
-    let why = read(two, "auto").expect_err("two links");
-    assert!(why.contains("the host host0 has 2 links: one is supported"), "{why}");
+    let graph = self::graph(two, "auto");
+    let links = |host| graph.cables(HostId(host)).iter().map(|cable| cable.to).collect::<Vec<_>>();
+    assert_eq!(links(0), [0, 1].map(|switch| Node::Switch(SwitchId(switch))));
+    // Over the NVSwitch alone, which is nearer.
+    let chooser = graph.chooser(HostId(0)).expect("two links");
+    assert_eq!(graph.route.ways(HostId(1), chooser).iter().collect::<Vec<_>>(), [PortId(0)]);
 }
 
 #[test]

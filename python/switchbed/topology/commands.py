@@ -111,6 +111,10 @@ def wires(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+NVLINK_DELAY = "25ns"
+"""SimAI's default."""
+
+
 def _count(name: str, default: int, text: str) -> Callable[..., Any]:
     kind = options.Whole(1, 65_535)
     return click.option(name, type=kind, default=default, show_default=True, help=text)
@@ -145,12 +149,24 @@ def _write(made: network.Network, out: Path | None) -> None:
 @_count("--gpus", 8, "GPUs of a server, each with a card; as many rails.")
 @click.option("--segment", type=options.Whole(1), help="Servers of a segment. Default: all.")
 @_count("--spines", 8, "Spines.")
+@click.option(
+    "--nvlink",
+    metavar="RATE",
+    help="Also a link from each GPU to its server's NVSwitch, such as 2880Gbps (of 25ns).",
+)
 @wires
 def rail(
-    servers: int, gpus: int, segment: int | None, spines: int, out: Path | None, **links: Any
+    servers: int,
+    gpus: int,
+    segment: int | None,
+    spines: int,
+    nvlink: str | None,
+    out: Path | None,
+    **links: Any,
 ) -> None:
     """Rail-optimised: the g-th GPU of each server of a segment is on the segment's g-th leaf."""
-    _write(generators.rail(servers, gpus, segment, spines, *_both(**links)), out)
+    inside = None if nvlink is None else _wire("nvlink-", nvlink, NVLINK_DELAY)
+    _write(generators.rail(servers, gpus, segment, spines, *_both(**links), inside), out)
 
 
 @new.command("dual-tor")

@@ -137,7 +137,9 @@ class FatTree:
                 for to in set(self._toward(at, -1))
             )
             bundle.append(self._one(f"parallel links of {name} to one below", pairs))
-        self._one("links of hosts", self._counts(0, 1))
+        links = self._one("links of hosts", self._counts(0, 1))
+        if links != bundle[1]:
+            self._refuse(f"a host has {links} links to different switches, and there to one")
         podsize = self._pods(top)
         lines = [f"Nodes {len(self.levels[0])}", f"Tiers {top}", f"Podsize {podsize}"]
         for n in range(1, top + 1):
@@ -171,7 +173,7 @@ class FatTree:
             if any(set(self._toward(other, 1)) != aggs for other in tors):
                 self._refuse("each ToR of a pod must be linked to each aggregation of it")
             seen |= tors
-            sizes.add(sum(len(self._toward(other, -1)) for other in tors))
+            sizes.add(sum(len(set(self._toward(other, -1))) for other in tors))
             pods.append(aggs)
         size = self._one("hosts of a pod", iter(sizes))
         if top == 2 and len(pods) > 1:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from switchbed._native import Mistake
-from switchbed.topology.network import Link, Network, with_nics
+from switchbed.topology.network import Link, Network
 
 
 @dataclass(frozen=True)
@@ -19,10 +19,17 @@ class Wire:
 
 
 def rail(
-    servers: int, gpus: int, segment: int | None, spines: int, access: Wire, fabric: Wire
+    servers: int,
+    gpus: int,
+    segment: int | None,
+    spines: int,
+    access: Wire,
+    fabric: Wire,
+    nvlink: Wire | None = None,
 ) -> Network:
     """A rail-optimised fabric: the g-th GPU of each server of a segment is on the segment's g-th
-    leaf, and every leaf is linked to every spine. A GPU's card is a host."""
+    leaf, and every leaf is linked to every spine. A GPU with its own card is a host; with `nvlink`,
+    it also has a link to its server's NVSwitch."""
     per = segment or servers
     if servers % per:
         raise Mistake(f"--segment {per}: {servers} servers are no whole number of segments")
@@ -36,6 +43,11 @@ def rail(
         for s, own in enumerate(hosts)
         for g, host in enumerate(own)
     ]
+    if nvlink is not None:
+        inside = [made.add(f"server{s}.nvswitch", "nvswitch") for s in range(servers)]
+        made.links += [
+            nvlink.joins(host, inside[s]) for s, own in enumerate(hosts) for host in own
+        ]
     made.links += [fabric.joins(leaf, top) for leaf in leaves for top in tops]
     return made
 
@@ -61,4 +73,4 @@ def dual(
     made.links += [
         fabric.joins(two[side], top) for two in tors for side in (0, 1) for top in tops[side]
     ]
-    return with_nics(made)
+    return made

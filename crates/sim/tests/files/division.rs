@@ -19,7 +19,7 @@ fn scenario(name: &str, sets: &[&str]) -> Scenario {
 /// A run's flows, its ports' counts with the lengths of their queues, and all else as text.
 pub(super) type Outcome = (Vec<FlowRecord>, String, String);
 
-fn run(scenario: &Scenario, division: Division, batch: u64) -> Outcome {
+pub(super) fn run(scenario: &Scenario, division: Division, batch: u64) -> Outcome {
     let mut run = Simulation::with(scenario, &Nothing, division).expect("builds");
     while run.advance(batch) == Status::Running {}
     let mut flows = run.take_finished();

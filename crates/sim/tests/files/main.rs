@@ -8,6 +8,7 @@ mod ends;
 mod every_scheme;
 mod failures;
 mod flow_series;
+mod homes;
 mod interference;
 mod lazy;
 mod limits;

@@ -206,7 +206,6 @@ fn what_is_wrong_is_told_with_its_line_and_column() {
         ("9216B", "1000B", "t:10: carries packets up to 1KB, and host.mtu is 1.5KB"),
         ("s,t,5Gbps,3us,2,", "", "t:6: no links lead from t to s: the network is in parts"),
         ("a,s,10Gbps,1us,,", "", "t:3: the host a has no link"),
-        ("a,s,10Gbps,1us,,", "a,s,10Gbps,1us,2,", "t:3: the host a has 2 links: one is supported"),
         ("a,s,10Gbps,1us,,", "a,b,10Gbps,1us,,", "t:9: joins the hosts a and b"),
         ("s,t,5Gbps", "s,s,5Gbps", "t:11: the link joins s to itself"),
     ] {

@@ -312,14 +312,6 @@ impl Described {
     fn check_hosts(&self) -> Result<(), Wrong> {
         let links = self.links_of_nodes();
         let several = |&(node, links): &(&Node, &u32)| node.tier.is_none() && *links > 1;
-        if let Some((node, links)) = self.nodes.iter().zip(&links).find(several) {
-            let what = format!(
-                "the host {} has {links} links: one is supported (`switchbed topology convert` has --nics and \
-                 --without)",
-                node.name
-            );
-            return Err(Wrong::line(node.line, what));
-        }
         let several: HashMap<&str, u32> = self
             .nodes
             .iter()
