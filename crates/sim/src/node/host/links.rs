@@ -1,12 +1,14 @@
-//! Cards of a host with several links. Each has a line, a queue and pauses of its own. A connection that a card asks for
-//! packets waits at the card of the link that its next packet leaves by: where a hash decides, always the same one.
+//! Cards that ask connections for packets, and those of a host with several links. Each has a line, a queue and pauses of
+//! its own. A connection that a card asks for packets waits at the card of the link that its next packet leaves by: where a
+//! hash decides, always the same one.
 //!
 //! A sender that chooses a path for each packet (`entropies`) is asked by the card that is free first, or by that of its
 //! last packet's link while packets wait there; its packets then leave by the links that their entropies lead to.
 
-use super::{Card, Cx, Host, Net, Settings};
+use super::{Card, Cx, Host, Net, Polled, Settings, Timer};
 use crate::ids::{ConnId, GroupId, Rank};
 use crate::topology::Hop;
+use crate::transport::Half;
 use switchbed_units::{Rate, Time};
 
 /// Length of a packet that is not made yet, until one has been sent.
@@ -17,7 +19,7 @@ const TYPICAL: u32 = 1_500;
 pub(super) struct Links {
     /// Rates of all links.
     rates: Vec<Rate>,
-    /// Their cards, where cards ask for packets.
+    /// Cards of the links behind the first, where cards ask for packets.
     cards: Vec<Card>,
     /// The link is chosen for each packet.
     by_packet: bool,
@@ -109,6 +111,120 @@ impl Host {
         }
     }
 
+    /// The card may send.
+    #[cold]
+    pub(super) fn card_due<N: Net>(&mut self, cx: &mut Cx<N>, now: Time) {
+        // A later request for an earlier time has replaced this wake-up.
+        if self.card_armed != now {
+            return;
+        }
+        self.card_armed = Time::NEVER;
+        let Some(mut card) = self.card.take() else { return };
+        let mut silent = Vec::new();
+        self.ask((&mut card, 0), &mut silent, cx, now);
+        self.card = Some(card);
+        let mut moved = Vec::new();
+        if self.links.is_some() {
+            moved = self.ask_others(&mut silent, cx, now);
+        }
+        self.arm_card(now);
+        self.watch_line(cx, now);
+        for conn in silent {
+            self.arm_pace(conn);
+            self.arm_sender(conn);
+            self.note_unsent(conn, cx, now);
+            self.finish(conn, cx, now);
+        }
+        for conn in moved {
+            // A packet of the connection may have ended it.
+            if self.senders[conn].open {
+                self.pump_sender(conn, cx, now);
+            }
+        }
+        self.answer(cx, now);
+    }
+
+    /// A link's card asks connections for packets while its line is free.
+    #[inline(always)]
+    fn ask<N: Net>(
+        &mut self,
+        (card, nth): (&mut Card, usize),
+        silent: &mut Vec<ConnId>,
+        cx: &mut Cx<N>,
+        now: Time,
+    ) {
+        let yields = cx.settings.cards_yield();
+        // Transports that share the card with others leave it to them while the line is busy.
+        if yields {
+            card.wait(cx.net.line_free(nth, now));
+        }
+        let mut sent = None;
+        let point = cx.settings.reaction.as_ref().map(|reaction| reaction.card.point);
+        card.send(point.as_ref(), now, |conn| {
+            let half = &mut self.senders[conn];
+            let kind = cx.settings.transport(half.kind);
+            let Some(out) = half.sending.poll_transmit(kind, now) else {
+                half.joined = false;
+                silent.push(conn);
+                return None;
+            };
+            let (packet, payload, toward) = half.packet(&out, conn);
+            let terms = half.sending.terms().filter(|_| kind.shapes());
+            let mut polled = Polled::packet(packet.len_bytes);
+            let mut exit = nth;
+            let mut moves = false;
+            if let Some(links) = &mut self.links {
+                let way = (toward.hop, packet.len_bytes);
+                let (led, again) = links.led((conn, kind.sprays()), way, (cx.net, now));
+                moves = again;
+                exit = led.unwrap_or(nth);
+                half.exit = exit as u16;
+                if exit != nth {
+                    // Another line carries it: the card's own stays free.
+                    polled = Polled::packet(0);
+                }
+            }
+            cx.net.send_by(exit, (packet, payload, toward), terms, now);
+            sent = Some(conn);
+            if let Some((next, more)) = half.sending.pace(kind) {
+                (polled.next, polled.more) = (next, more);
+                if !more {
+                    half.joined = false;
+                    silent.push(conn);
+                }
+            }
+            if moves && polled.more {
+                (polled.more, half.joined) = (false, false);
+            }
+            Some(polled)
+        });
+        if yields {
+            card.wait(cx.net.line_free(nth, now));
+        }
+        if let Some(conn) = sent.filter(|_| yields) {
+            self.arm_sender(conn);
+        }
+    }
+
+    #[inline]
+    pub(super) fn arm_card(&mut self, now: Time) {
+        if let Some(next) = self.card.as_ref().and_then(|card| card.next(now)) {
+            self.arm_card_at(next);
+        }
+        if self.links.is_some() {
+            self.arm_others(now);
+        }
+    }
+
+    #[inline]
+    pub(super) fn arm_card_at(&mut self, next: Time) {
+        // The earliest request alone is set; later ones are set again when it fires.
+        if next != Time::NEVER && next < self.card_armed {
+            self.card_armed = next;
+            self.wake(next, Timer::Card);
+        }
+    }
+
     /// A connection waits at the card of the link that its next packet leaves by.
     #[cold]
     pub(super) fn join_one<N: Net>(&mut self, conn: ConnId, cx: &mut Cx<N>, now: Time) {
@@ -136,7 +252,7 @@ impl Host {
     }
 
     /// The other links' cards ask connections for packets. Answers the connections that choose a link anew.
-    #[inline]
+    #[cold]
     pub(super) fn ask_others<N: Net>(
         &mut self,
         silent: &mut Vec<ConnId>,

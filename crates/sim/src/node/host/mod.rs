@@ -7,7 +7,7 @@
 //! | `deliver` | what arrives: to its half, and what follows from that |
 //! | `intake` | what happens to a frame before that |
 //! | `card` | a card that asks for packets, where rates are limited |
-//! | `links` | cards of a host with several links |
+//! | `links` | what cards ask connections for; hosts with several links |
 //! | `probes` | sources of probes |
 //! | `program` | operations that wait for each other |
 //! | `puller` | credit that receivers give |
@@ -500,114 +500,6 @@ impl Host {
                 self.wake(again, Timer::Probe(nth));
             }
             None => cx.log.through(now),
-        }
-    }
-
-    /// The card may send.
-    #[cold]
-    fn card_due<N: Net>(&mut self, cx: &mut Cx<N>, now: Time) {
-        // A later request for an earlier time has replaced this wake-up.
-        if self.card_armed != now {
-            return;
-        }
-        self.card_armed = Time::NEVER;
-        let Some(mut card) = self.card.take() else { return };
-        let mut silent = Vec::new();
-        self.ask((&mut card, 0), &mut silent, cx, now);
-        self.card = Some(card);
-        let moved = self.ask_others(&mut silent, cx, now);
-        self.arm_card(now);
-        self.watch_line(cx, now);
-        for conn in silent {
-            self.arm_pace(conn);
-            self.arm_sender(conn);
-            self.note_unsent(conn, cx, now);
-            self.finish(conn, cx, now);
-        }
-        for conn in moved {
-            // Its last packet may have ended it.
-            if self.senders[conn].open {
-                self.pump_sender(conn, cx, now);
-            }
-        }
-        self.answer(cx, now);
-    }
-
-    /// A link's card asks connections for packets while its line is free.
-    #[inline(always)]
-    fn ask<N: Net>(
-        &mut self,
-        (card, nth): (&mut Card, usize),
-        silent: &mut Vec<ConnId>,
-        cx: &mut Cx<N>,
-        now: Time,
-    ) {
-        let yields = cx.settings.cards_yield();
-        // Transports that share the card with others leave it to them while the line is busy.
-        if yields {
-            card.wait(cx.net.line_free(nth, now));
-        }
-        let mut sent = None;
-        let point = cx.settings.reaction.as_ref().map(|reaction| reaction.card.point);
-        card.send(point.as_ref(), now, |conn| {
-            let half = &mut self.senders[conn];
-            let kind = cx.settings.transport(half.kind);
-            let Some(out) = half.sending.poll_transmit(kind, now) else {
-                half.joined = false;
-                silent.push(conn);
-                return None;
-            };
-            let (packet, payload, toward) = half.packet(&out, conn);
-            let terms = half.sending.terms().filter(|_| kind.shapes());
-            let mut polled = Polled::packet(packet.len_bytes);
-            let mut exit = nth;
-            let mut moves = false;
-            if let Some(links) = &mut self.links {
-                let way = (toward.hop, packet.len_bytes);
-                let (led, again) = links.led((conn, kind.sprays()), way, (cx.net, now));
-                moves = again;
-                exit = led.unwrap_or(nth);
-                half.exit = exit as u16;
-                if exit != nth {
-                    polled = Polled::packet(0);
-                }
-            }
-            cx.net.send_by(exit, (packet, payload, toward), terms, now);
-            sent = Some(conn);
-            if let Some((next, more)) = half.sending.pace(kind) {
-                (polled.next, polled.more) = (next, more);
-                if !more {
-                    half.joined = false;
-                    silent.push(conn);
-                }
-            }
-            if moves && polled.more {
-                (polled.more, half.joined) = (false, false);
-            }
-            Some(polled)
-        });
-        if yields {
-            card.wait(cx.net.line_free(nth, now));
-        }
-        if let Some(conn) = sent.filter(|_| yields) {
-            self.arm_sender(conn);
-        }
-    }
-
-    fn arm_card(&mut self, now: Time) {
-        if let Some(next) = self.card.as_ref().and_then(|card| card.next(now)) {
-            self.arm_card_at(next);
-        }
-        if self.links.is_some() {
-            self.arm_others(now);
-        }
-    }
-
-    fn arm_card_at(&mut self, next: Time) {
-        // The earliest request alone is set; later ones are set again when it fires.
-        if next != Time::NEVER && next < self.card_armed {
-            self.card_armed = next;
-            self.wake(next, Timer::Card);
         }
     }
 
