@@ -1,6 +1,7 @@
 //! Topologies' files: forms of others by hand, and mutants of each form.
 
-use switchbed_scenario::topology::graph::{Graph, Node};
+use switchbed_scenario::topology::graph::{Graph, Hop, Node, Route};
+use switchbed_scenario::topology::tables::Tables;
 use switchbed_scenario::{FromFile, Shape};
 use switchbed_units::ids::{HostId, PortId, SwitchId};
 use switchbed_units::random::{Random, Stream};
@@ -133,6 +134,35 @@ fn simais_files_are_hpccs_with_nvswitches() {
     assert_eq!(graph.route.ways(HostId(1), chooser).iter().collect::<Vec<_>>(), [PortId(0)]);
 }
 
+/// Two hosts on both of two ToRs under a spine, and one on the first ToR alone.
+const DUAL: &str = "node,tier\na,host\nb,host\nc,host\ns,tor\nt,tor\nu,spine\nfrom,to,rate,delay\n\
+                    a,s,10Gbps,1us\na,t,10Gbps,1us\nb,s,10Gbps,1us\nb,t,10Gbps,1us\nc,s,10Gbps,1us\n\
+                    s,u,40Gbps,1us\nt,u,40Gbps,1us\n";
+
+#[test]
+fn hosts_with_several_links_choose_those_of_the_shortest_paths() {
+    let graph = graph(DUAL, "auto");
+    let [a, b, c] = [0, 1, 2].map(HostId);
+    let [s, u] = [0, 2].map(SwitchId);
+    let [at_a, at_b] = [a, b].map(|host| graph.chooser(host).expect("two links"));
+    let ways = |route: &dyn Route, dst, at| -> Vec<u32> {
+        route.ways(dst, at).iter().map(|port| port.0).collect()
+    };
+    let plain = |dst, at| ways(&*graph.route, dst, at);
+    assert_eq!((plain(b, at_a), plain(c, at_a)), (vec![0, 1], vec![0]));
+    // The ToR's ports are a, b, c and the spine; the spine's s and t.
+    assert_eq!((plain(b, s), plain(b, u), plain(c, u)), (vec![1], vec![0, 1], vec![0]));
+    // Without the link from a to s.
+    let usable = |at, port| port != PortId(0) || at != s && at != at_a;
+    let tables = Tables::over(&graph.access, &graph.switches, usable);
+    let left = |dst, at| ways(&tables, dst, at);
+    assert_eq!((left(a, s), left(a, u), left(a, at_b)), (vec![3], vec![1], vec![1]));
+    assert_eq!((left(b, at_a), left(c, at_a)), (vec![1], vec![1]));
+    // Numbers of pinned paths take each.
+    let path = |n| graph.path(a, Hop { dst: b, key: Hop::PINNED | n })[0].to;
+    assert_eq!([path(0), path(1)], [0, 1].map(|tor| Node::Switch(SwitchId(tor))));
+}
+
 #[test]
 fn what_is_wrong_with_forms_of_others_is_told_with_its_line_and_column() {
     for (text, from, to, told) in [
@@ -213,7 +243,9 @@ fn mutant(text: &str, rng: &mut Stream) -> String {
 
 #[test]
 fn mutants_of_each_form_are_read_or_refused_by_one_line() {
-    for (format, text) in [("table", TABLE), ("hpcc", HPCC), ("simai", SIMAI), ("htsim", HTSIM)] {
+    for (format, text) in
+        [("table", TABLE), ("table", DUAL), ("hpcc", HPCC), ("simai", SIMAI), ("htsim", HTSIM)]
+    {
         assert!(read(text, format).is_ok());
         let mut rng = Stream::new(7, format, 0);
         let mut refused = 0;

@@ -45,9 +45,7 @@ def rail(
     ]
     if nvlink is not None:
         inside = [made.add(f"server{s}.nvswitch", "nvswitch") for s in range(servers)]
-        made.links += [
-            nvlink.joins(host, inside[s]) for s, own in enumerate(hosts) for host in own
-        ]
+        made.links += [nvlink.joins(host, inside[s]) for s, own in enumerate(hosts) for host in own]
     made.links += [fabric.joins(leaf, top) for leaf in leaves for top in tops]
     return made
 

@@ -106,6 +106,13 @@ def test_rails_are_one_hop_from_their_leaf(switchbed: Program, tmp_path: Path) -
     assert found["oversubscription"] == 2
     (tmp_path / "s.toml").write_text(SCENARIO.format(path="rail.csv"))
     switchbed("run", "s.toml")
+    inside = ("--servers", "2", "--gpus", "2", "--spines", "1", "--nvlink", "2880Gbps")
+    switchbed("topology", "new", "rail", *inside, "--out", "rail.csv", "--force")
+    assert "server1.gpu0,server1.nvswitch,2.88Tbps,25ns,," in (tmp_path / "rail.csv").read_text()
+    # Both GPUs of a server over its NVSwitch, else over leaf, spine and leaf.
+    assert shown(switchbed, "rail.csv")["diameter_links"] == 4
+    # A load is of both links together, and the card has an eighth of the NVLink's rate.
+    switchbed("run", "s.toml", "--set", "load=0.02")
 
 
 @pytest.mark.parametrize("kind", ["dual-tor", "dual-plane"])

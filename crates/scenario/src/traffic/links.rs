@@ -221,7 +221,7 @@ impl<'g> Links<'g> {
         let all: f64 = group.iter().map(|host| y[host.index()]).sum();
         let (Some(&first), true) = (group.first(), all > 0.0) else { return };
         let mut sent = sent.to_vec();
-        // What they send each other is laid by hand, since none of them sends to itself.
+        // Traffic among them is laid by hand, since none of them sends to itself.
         let choosers: Vec<SwitchId> = group.iter().map(|&host| graph.start(host).1).collect();
         choosers.iter().for_each(|chooser| sent[chooser.index()] = 0.0);
         let mut came = self.towards(first, sent.iter().map(|sent| sent * all).collect(), bps);

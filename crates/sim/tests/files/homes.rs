@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use switchbed_scenario::topology::graph::Node;
 use switchbed_scenario::traffic::Links;
 use switchbed_scenario::{Scenario, plans_of};
-use switchbed_sim::ids::{HostId, LinkId, SwitchId};
+use switchbed_sim::ids::{LinkId, SwitchId};
 use switchbed_sim::{Division, FlowRecord, PortReport, Simulation, Status};
-use switchbed_units::{Bytes, Span, Time};
+use switchbed_units::{Span, Time};
 
 /// A scenario on the topology of this file.
 fn read(topology: &str, more: &str) -> Result<Scenario, String> {
