@@ -23,7 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := setup
 .PHONY: help setup setup-all setup-system setup-peers release pgo demo check test lint lint-rust lint-python \
 	lint-ci lint-module lint-fuzz instructions format validate \
-	bench bench-accept bench-core bench-memory bench-peers bench-roce bench-sizes wheels deny site size \
+	bench bench-accept bench-core bench-live bench-memory bench-peers bench-roce bench-sizes wheels deny site size \
 	live-papers lock clean
 
 help: ## List the targets
@@ -154,6 +154,9 @@ bench-sizes: release ## Measure the cost by hosts, flows, queues and schemes (ha
 
 bench-roce: release ## Measure RoCE beside TCP on 320 hosts (REPEATS=n, default five)
 	$(BIN)/python -m evidence.bench.roce_cost $(REPEATS)
+
+bench-live: setup ## Measure the live switch beside the kernel's bridge, as root (REPEATS=n, default five)
+	$(BIN)/python -m evidence.bench.live $(REPEATS)
 
 bench-memory: release ## Measure memory by flow, connection, sample and captured packet
 	$(BIN)/python -m evidence.bench.memory
