@@ -118,7 +118,7 @@ pub fn leave_none_to_heirs() -> io::Result<()> {
 /// sockets, no programs, no signals to others, no devices.
 const CALLS: &[libc::c_long] = &[
     // Frames and the control socket.
-    libc::SYS_recvmmsg,
+    libc::SYS_sendmmsg,
     libc::SYS_recvfrom,
     libc::SYS_recvmsg,
     libc::SYS_sendto,

@@ -8,9 +8,14 @@ mod reacting;
 mod recorder;
 
 #[cfg(target_os = "linux")]
+mod outgoing;
+#[cfg(target_os = "linux")]
 mod overruns;
 #[cfg(target_os = "linux")]
 mod packet;
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code, reason = "memory shared with the kernel: see its beginning")]
+mod ring;
 #[cfg(target_os = "linux")]
 mod tap;
 
@@ -67,11 +72,17 @@ pub trait Device {
     /// Errors of the operating system; the device may recover.
     fn receive(&mut self, now: Time, frame: &mut Vec<u8>) -> io::Result<Received>;
 
-    /// Writes a frame. Does not wait.
+    /// Writes a frame, at the latest when it is flushed. Does not wait.
     ///
     /// # Errors
     /// Errors of the operating system; the frame is lost, the device may recover.
     fn send(&mut self, now: Time, frame: &[u8]) -> io::Result<()>;
+
+    /// Writes the frames that were kept to be written together. Returns how many were lost by an error of the
+    /// operating system since the last call.
+    fn flush(&mut self) -> u64 {
+        0
+    }
 
     /// Descriptor that becomes readable when a frame waits; `None`: ask at [`Device::due`].
     fn fd(&self) -> Option<BorrowedFd<'_>> {

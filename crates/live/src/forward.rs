@@ -171,6 +171,9 @@ impl<C: Clock> Forwarder<C> {
                 attached.errors += 1;
             }
         });
+        for attached in &mut self.devices {
+            attached.errors += attached.device.flush();
+        }
         if self.next_sample <= now {
             self.switch.sample(now, &mut self.samples);
             self.next_sample = match self.switch.live().live.series_every {

@@ -7,7 +7,7 @@
 //! `confine` gives up what it needs no more, and
 //! `control` is how a switch that runs is asked and set.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 #![deny(unreachable_pub)]
 
 pub mod clock;

@@ -26,7 +26,7 @@ pub fn device(live: &Live, port: usize) -> io::Result<AnyDevice> {
             Box::new(Tap::create(name).map_err(|error| named(&format!("TAP {name}"), error))?)
         }
         Attach::Interface => {
-            let opened = PacketSocket::open(name);
+            let opened = PacketSocket::open(name, live.live.mtu.get() as usize);
             Box::new(opened.map_err(|error| named(&format!("interface {name}"), error))?)
         }
     };

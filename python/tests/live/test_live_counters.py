@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Program
@@ -37,8 +38,9 @@ BURST = """
     raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
     raw.bind((sys.argv[1], 0))
     addresses = bytes([2, 0, 0, 0, 0, 7, 2, 9, 9, 9, 9, 9])
-    frames = [addresses + bytes.fromhex(kind) + bytes(1480) for kind in sys.argv[3:]]
-    for frame in itertools.islice(itertools.cycle(frames), int(sys.argv[2])):
+    count, length = map(int, sys.argv[2:4])
+    frames = [addresses + bytes.fromhex(kind) + bytes(length) for kind in sys.argv[4:]]
+    for frame in itertools.islice(itertools.cycle(frames), count):
         try:
             raw.send(frame)
         except OSError:  # lost before the interface counted it, or counted as dropped
@@ -63,7 +65,7 @@ class Ports:
     ) -> None:
         self._switchbed, self._socket = switchbed, socket
         self.tap, self.veth = names
-        self._hosts = hosts
+        self.hosts = hosts
         self._switch = min(holders(socket))
         self._before = [0, 0]
         self._before = self._interfaces()
@@ -71,13 +73,20 @@ class Ports:
     def _interfaces(self) -> list[int]:
         """Frames that the interfaces have counted since the switch began: of the TAP those that its
         host has sent and those that found its queue full; of the veth those that have come."""
-        words = ("-n", self._hosts[0], "-json", "-s", "link", "show", self.tap)
+        words = ("-n", self.hosts[0], "-json", "-s", "link", "show", self.tap)
         (link,) = json.loads(ip(*words))
         sent = link["stats64"]["tx"]["packets"] + link["stats64"]["tx"]["dropped"]
         folder = Path("/sys/class/net", self.veth, "statistics")
         came = [int((folder / name).read_text()) for name in ("rx_packets", "rx_missed_errors")]
         now = (sent, sum(came))
         return [count - before for count, before in zip(now, self._before, strict=True)]
+
+    def stats(self) -> dict[str, Any]:
+        """The switch's statistics."""
+        found: dict[str, Any] = json.loads(
+            self._switchbed("live", "stats", "--json", "--socket", self._socket).stdout
+        )
+        return found
 
     def look(self) -> list[tuple[int, int, int]]:
         """Of each port: frames received, lost, and counted by the interface."""
@@ -105,15 +114,23 @@ class Ports:
         yield
         os.kill(self._switch, signal.SIGCONT)
 
-    def burst(self, count: int, kinds: tuple[str, ...]) -> None:
+    def burst(self, count: int, kinds: tuple[str, ...], length: int = 1480) -> None:
         """Both hosts send."""
-        for host, name in zip(self._hosts, (self.tap, "eth0"), strict=True):
-            with inside(host, BURST, name, str(count), *kinds) as sender:
+        for host, name in zip(self.hosts, (self.tap, "eth0"), strict=True):
+            with inside(host, BURST, name, str(count), str(length), *kinds) as sender:
                 sender.output()
 
     def burst_from_here(self, count: int) -> None:
         """This host sends by the veth, away from the switch."""
-        words = [sys.executable, "-c", textwrap.dedent(BURST), self.veth, str(count), "88b6"]
+        words = [
+            sys.executable,
+            "-c",
+            textwrap.dedent(BURST),
+            self.veth,
+            str(count),
+            "1480",
+            "88b6",
+        ]
         assert ended(words) == (0, "")
 
 
@@ -145,6 +162,30 @@ def test_frames_lost_before_the_switch_are_counted_once(ports: Ports) -> None:
             assert counted > TOO_MANY / 2, kinds
             assert lost > 1000, kinds
             assert received > 500, kinds
+
+
+def test_frames_longer_than_a_slot_of_the_ring_are_counted_too(ports: Ports) -> None:
+    """Frames of 5000 bytes are read by a call, and of 40,000 not whole: both are over the MTU."""
+    ip("link", "set", "dev", ports.veth, "mtu", "60000")
+    ip("-n", ports.hosts[1], "link", "set", "dev", "eth0", "mtu", "60000")
+    with ports.growth() as growth:
+        for length in (5000, 40_000, 100):
+            ports.burst(20, ("88b6",), length)
+    received, lost, counted = growth[1]
+    assert (received, lost, counted) == (60, 0, 60)
+    assert ports.stats()["refused"]["oversized"] == 40
+
+
+def test_an_interface_that_was_down_goes_on(ports: Ports) -> None:
+    ip("link", "set", "dev", ports.veth, "down")
+    wait_for(lambda: ports.stats()["ports"][1]["device_errors"], lambda errors: errors > 0)
+    assert not ports.stats()["ports"][1]["gone"]
+    ip("link", "set", "dev", ports.veth, "up")
+    with ports.growth() as growth:
+        ports.burst(FITS, UNTAGGED)
+    received, lost, counted = growth[1]
+    assert (received, lost) == (counted, 0)
+    assert counted > FITS / 2
 
 
 @pytest.mark.long

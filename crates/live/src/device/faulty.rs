@@ -68,6 +68,9 @@ impl<D: Device> Device for Faulty<D> {
     fn send(&mut self, now: Time, frame: &[u8]) -> io::Result<()> {
         self.device.send(now, frame)
     }
+    fn flush(&mut self) -> u64 {
+        self.device.flush()
+    }
     fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.device.fd()
     }

@@ -1,29 +1,31 @@
 //! An interface that exists, by `AF_PACKET`: a veth or a network card. The host's own
 //! protocols still see what arrives there; the interface should have no addresses.
 //!
-//! Frames are read many at a time (`recvmmsg`). The kernel takes the outer VLAN tag off a frame
-//! before it hands it over, and tells of it beside the frame (`PACKET_AUXDATA`): it is put back.
+//! Frames are read from a ring ([`Ring`]) and written many at a time (`sendmmsg`). The kernel takes the outer
+//! VLAN tag off a frame before it hands it over, and tells of it beside the frame: it is put back.
 
+use super::outgoing::Outgoing;
 use super::overruns::Overruns;
+use super::ring::{Ring, Taken, put, tag};
 use super::{Condition, Device, LONGEST, Received};
 use nix::errno::Errno;
 use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::{
-    AddressFamily, ControlMessageOwned, LinkAddr, MsgFlags, MultiHeaders, RecvMsg, SockFlag,
-    SockProtocol, SockType, SockaddrStorage, bind, getsockname, getsockopt, recvmmsg, send,
-    setsockopt, socket, sockopt,
+    AddressFamily, ControlMessageOwned, LinkAddr, MsgFlags, SockFlag, SockProtocol, SockType,
+    SockaddrStorage, bind, getsockname, getsockopt, recvmsg, setsockopt, socket, sockopt,
 };
 // The macros name each other and the library by these names.
 use nix::{cmsg_space, getsockopt_impl, libc, setsockopt_impl, sockopt_impl};
-use std::collections::VecDeque;
 use std::io::{self, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use switchbed_units::Time;
+use switchbed_units::{Span, Time};
 
-/// Receive buffer: some milliseconds at a gigabit.
+/// Receive buffer, for frames that are longer than the ring's slots.
 const BUFFER: usize = 4 << 20;
-/// Frames read at a time.
-const BATCH: usize = 32;
+/// Headers in front of a packet: Ethernet's and two VLAN tags.
+const HEADERS: usize = 14 + 2 * 4;
+/// A socket without frames is asked for an error this often at most.
+const ERRORS_EVERY: Span = Span::from_ms(10);
 
 sockopt_impl!(
     /// Asks for what the kernel knows of a frame beside its bytes (packet(7)).
@@ -43,6 +45,14 @@ sockopt_impl!(
     bool
 );
 sockopt_impl!(
+    /// Keeps a frame whole for the socket that is longer than a slot of the ring (packet(7)).
+    CopyThreshold,
+    SetOnly,
+    libc::SOL_PACKET,
+    libc::PACKET_COPY_THRESH,
+    libc::c_int
+);
+sockopt_impl!(
     /// Frames that came and that found no space, since it was last asked (packet(7)).
     Counted,
     GetOnly,
@@ -54,13 +64,13 @@ sockopt_impl!(
 /// A packet socket on an interface.
 pub struct PacketSocket {
     socket: OwnedFd,
-    /// Space that a batch is read into, one buffer a frame.
-    buffers: Vec<Vec<u8>>,
-    /// The frames of the batch that were not handed over yet: each one's buffer.
-    batch: VecDeque<(usize, Got)>,
-    /// The batch was all that there was: the next question is answered without the kernel.
-    drained: bool,
-    /// Frames that found no space in the socket.
+    ring: Ring,
+    outgoing: Outgoing,
+    /// Space for a frame that is longer than a slot of the ring.
+    long: Vec<u8>,
+    /// Time from which an empty socket is asked for an error.
+    asks_at: Time,
+    /// Frames that found no space in the ring or the socket.
     lost: u64,
     /// Frames that found none in the card. `rx_dropped` is not among its counters: it also counts
     /// frames that the socket has had, if no protocol takes them afterwards (`__netif_receive_skb_core`),
@@ -68,49 +78,23 @@ pub struct PacketSocket {
     overruns: Overruns,
 }
 
-/// A frame that was read.
-struct Got {
-    length: usize,
-    /// Whether the frame was longer than its buffer.
-    cut: bool,
-    tag: Option<[u8; 4]>,
-}
-
-/// A frame of a batch.
-fn got(message: &RecvMsg<'_, '_, LinkAddr>) -> Got {
-    let cut = message.flags.contains(MsgFlags::MSG_TRUNC);
-    let tag = message.cmsgs().into_iter().flatten().find_map(|told| match told {
-        ControlMessageOwned::Unknown(told) => tag(&told.data_bytes),
-        _ => None,
-    });
-    Got { length: message.bytes, cut, tag }
-}
-
-/// The tag that the kernel took off, as on the wire, by its `struct tpacket_auxdata`: three
-/// words, and of the four half-words behind them the last two.
-fn tag(aux: &[u8]) -> Option<[u8; 4]> {
+/// The tag that the kernel took off, by its `struct tpacket_auxdata`: three words, and of the four
+/// half-words behind them the last two.
+fn tag_beside(aux: &[u8]) -> Option<[u8; 4]> {
     const _: () = assert!(size_of::<libc::tpacket_auxdata>() == 20);
     let aux: &[u8; 20] = aux.try_into().ok()?;
     let [a, b, c, d, ..] = *aux;
     let [.., e, f, g, h] = *aux;
     let status = u32::from_ne_bytes([a, b, c, d]);
-    if status & libc::TP_STATUS_VLAN_VALID == 0 {
-        return None;
-    }
-    let protocol = match status & libc::TP_STATUS_VLAN_TPID_VALID {
-        0 => [0x81, 0x00],
-        _ => u16::from_ne_bytes([g, h]).to_be_bytes(),
-    };
-    let [high, low] = u16::from_ne_bytes([e, f]).to_be_bytes();
-    Some([protocol[0], protocol[1], high, low])
+    tag(status, u16::from_ne_bytes([e, f]), u16::from_ne_bytes([g, h]))
 }
 
 impl PacketSocket {
-    /// Opens the interface.
+    /// Opens the interface, whose packets have up to `mtu` bytes.
     ///
     /// # Errors
     /// There is none of that name, or `CAP_NET_RAW` is missing.
-    pub fn open(name: &str) -> io::Result<PacketSocket> {
+    pub fn open(name: &str, mtu: usize) -> io::Result<PacketSocket> {
         let unknown = || io::Error::new(io::ErrorKind::NotFound, format!("no interface {name}"));
         let mut interfaces = getifaddrs()?.filter(|found| found.interface_name == name);
         let address: LinkAddr = interfaces
@@ -130,65 +114,74 @@ impl PacketSocket {
             .or_else(|_| setsockopt(&socket, sockopt::RcvBuf, &BUFFER));
         setsockopt(&socket, Auxdata, &true)?;
         setsockopt(&socket, IgnoreOutgoing, &true)?;
+        setsockopt(&socket, CopyThreshold, &1)?;
+        let ring = Ring::new(&socket, mtu + HEADERS)?;
         let overruns = Overruns::of(name, &["rx_missed_errors"]);
         bind(socket.as_raw_fd(), address)?;
         Ok(PacketSocket {
             socket,
-            buffers: vec![vec![0; LONGEST]; BATCH],
-            batch: VecDeque::with_capacity(BATCH),
-            drained: false,
+            ring,
+            outgoing: Outgoing::default(),
+            long: vec![0; LONGEST],
+            asks_at: Time::ZERO,
             lost: 0,
             overruns,
         })
     }
 
-    fn read(&mut self) -> io::Result<()> {
-        self.batch.clear();
-        let aux = cmsg_space!(libc::tpacket_auxdata);
-        let mut headers = MultiHeaders::<LinkAddr>::preallocate(BATCH, Some(aux));
-        let mut parts: Vec<[IoSliceMut<'_>; 1]> =
-            self.buffers.iter_mut().map(|buffer| [IoSliceMut::new(buffer)]).collect();
+    /// Reads a frame that was longer than a slot.
+    fn read_long(&mut self, frame: &mut Vec<u8>) -> io::Result<Received> {
+        let mut aux = cmsg_space!(libc::tpacket_auxdata);
+        let mut parts = [IoSliceMut::new(&mut self.long)];
         let socket = self.socket.as_raw_fd();
-        match recvmmsg(socket, &mut headers, &mut parts, MsgFlags::MSG_DONTWAIT, None) {
-            Ok(messages) => {
-                let mut count = 0;
-                for (buffer, message) in messages.enumerate() {
-                    count += 1;
-                    self.batch.push_back((buffer, got(&message)));
-                }
-                self.drained = count < BATCH;
-            }
-            Err(Errno::EAGAIN) => self.drained = true,
-            Err(Errno::EINTR) => {}
-            Err(error) => return Err(error.into()),
+        let flags = MsgFlags::MSG_DONTWAIT;
+        let message = recvmsg::<LinkAddr>(socket, &mut parts, Some(&mut aux), flags)?;
+        if message.flags.contains(MsgFlags::MSG_TRUNC) {
+            return Ok(Received::Oversized);
         }
-        Ok(())
+        let tag = message.cmsgs().into_iter().flatten().find_map(|told| match told {
+            ControlMessageOwned::Unknown(told) => tag_beside(&told.data_bytes),
+            _ => None,
+        });
+        let length = message.bytes;
+        put(frame, &self.long[..length], tag);
+        Ok(Received::Frame)
+    }
+
+    /// The socket's error, such as that its interface is down. A ring does not tell, but the socket is
+    /// readable until it was asked.
+    fn failed(&mut self, now: Time) -> io::Result<()> {
+        if now < self.asks_at {
+            return Ok(());
+        }
+        self.asks_at = now + ERRORS_EVERY;
+        match getsockopt(&self.socket, sockopt::SocketError)? {
+            0 => Ok(()),
+            error => Err(Errno::from_raw(error).into()),
+        }
     }
 }
 
 impl Device for PacketSocket {
-    fn receive(&mut self, _now: Time, frame: &mut Vec<u8>) -> io::Result<Received> {
-        while self.batch.is_empty() {
-            if std::mem::take(&mut self.drained) {
-                return Ok(Received::Nothing);
-            }
-            self.read()?;
+    fn receive(&mut self, now: Time, frame: &mut Vec<u8>) -> io::Result<Received> {
+        loop {
+            return match self.ring.take(frame) {
+                Some(Taken::Whole) => Ok(Received::Frame),
+                Some(Taken::Cut { copied: true }) => self.read_long(frame),
+                Some(Taken::Cut { copied: false }) => {
+                    self.lost += 1;
+                    continue;
+                }
+                None => self.failed(now).map(|()| Received::Nothing),
+            };
         }
-        let Some((buffer, got)) = self.batch.pop_front() else { return Ok(Received::Nothing) };
-        if got.cut {
-            return Ok(Received::Oversized);
-        }
-        // IEEE 802.1Q: the tag stands behind the two MAC addresses.
-        let (addresses, behind) = self.buffers[buffer][..got.length].split_at(got.length.min(12));
-        frame.clear();
-        frame.extend_from_slice(addresses);
-        frame.extend(got.tag.into_iter().flatten());
-        frame.extend_from_slice(behind);
-        Ok(Received::Frame)
     }
     fn send(&mut self, _now: Time, frame: &[u8]) -> io::Result<()> {
-        send(self.socket.as_raw_fd(), frame, MsgFlags::MSG_DONTWAIT)?;
+        self.outgoing.push(&self.socket, frame);
         Ok(())
+    }
+    fn flush(&mut self) -> u64 {
+        self.outgoing.flush(&self.socket)
     }
     fn fd(&self) -> Option<BorrowedFd<'_>> {
         Some(self.socket.as_fd())
@@ -204,7 +197,7 @@ impl Device for PacketSocket {
         Condition { overruns: self.lost + self.overruns.count(), gone, ..Condition::default() }
     }
     fn due(&self) -> Time {
-        if self.batch.is_empty() { Time::NEVER } else { Time::ZERO }
+        if self.ring.waits() { Time::ZERO } else { Time::NEVER }
     }
 }
 
@@ -219,9 +212,9 @@ mod tests {
 
     #[test]
     fn a_tag_is_what_the_kernel_tells() {
-        assert_eq!(tag(&aux(0x11, 0xa007, 0)), Some([0x81, 0x00, 0xa0, 0x07]));
-        assert_eq!(tag(&aux(0x51, 7, 0x88a8)), Some([0x88, 0xa8, 0, 7]));
-        assert_eq!(tag(&aux(0x41, 7, 0x8100)), None, "no tag");
-        assert_eq!(tag(&[0; 19]), None);
+        assert_eq!(tag_beside(&aux(0x11, 0xa007, 0)), Some([0x81, 0x00, 0xa0, 0x07]));
+        assert_eq!(tag_beside(&aux(0x51, 7, 0x88a8)), Some([0x88, 0xa8, 0, 7]));
+        assert_eq!(tag_beside(&aux(0x41, 7, 0x8100)), None, "no tag");
+        assert_eq!(tag_beside(&[0; 19]), None);
     }
 }

@@ -223,6 +223,9 @@ impl<D: Device> Device for Reacting<D> {
         }
         self.device.send(now, frame)
     }
+    fn flush(&mut self) -> u64 {
+        self.device.flush()
+    }
     fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.device.fd()
     }

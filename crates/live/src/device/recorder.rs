@@ -67,6 +67,9 @@ impl<D: Device, W: Write> Device for Recorder<D, W> {
         self.write(now, frame);
         self.device.send(now, frame)
     }
+    fn flush(&mut self) -> u64 {
+        self.device.flush()
+    }
     fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.device.fd()
     }
