@@ -33,6 +33,42 @@ PROGRAM = "target/release/examples/wires"
 GBPS = 1e9
 
 
+TEXT = """\
+The live switch without a limit, on one thread, beside the kernel's bridge on the same veth pairs,
+in turn: the best of {repeats} runs of {seconds:g} s each. TCP is one connection (iperf3) between
+namespaces; frames of 64 bytes are UDP of one sender.
+
+| | bridge | switch | switch over bridge | processor time of the switch a packet |
+| --- | --- | --- | --- | --- |
+{rows}
+
+`python -m evidence.bench.live`, {machine}, other processes on it, {date}. Without offload the
+switch joins packets for the receiving host, and the bridge does not. In the last row the sender's
+processor does the bridge's work; the switch has a processor of its own."""
+
+
+def render(found: dict[str, Any]) -> str:
+    """The block's text."""
+    rows = []
+    for row in found["rows"]:
+        key, unit, by = (
+            ("frames_per_s", "frames/s", 1) if row["kind"] == SMALL else ("gbps", "Gbps", 0)
+        )
+        cells = [
+            f"{row[way][key]:,.0f} {unit}" if by else f"{row[way][key]:.2f} {unit}" for way in WAYS
+        ]
+        cells += [f"{row['ratio']:.2f}", f"{row['switch']['switch_us_per_frame']:.2f} µs"]
+        rows.append(f"| {row['kind']} | {' | '.join(cells)} |")
+    of = found["machine"]
+    return TEXT.format(
+        rows="\n".join(rows),
+        repeats=found["repeats"],
+        seconds=found["seconds"],
+        machine=f"{of['processor']}, {of['cores']} cores, {of['system']}",
+        date=found["date"],
+    )
+
+
 def within(netns: str, *words: str) -> list[str]:
     """A command in a namespace."""
     return ["ip", "netns", "exec", netns, *words]

@@ -1,4 +1,4 @@
-"""The measured parts of the pages performance, roce and trimming, and their pictures."""
+"""The measured parts of the pages performance, live, roce and trimming, and their pictures."""
 
 import json
 from functools import partial
@@ -7,6 +7,7 @@ from pathlib import Path
 from evidence.bench import (
     connections,
     core,
+    live,
     memory,
     peers_page,
     roce,
@@ -32,6 +33,7 @@ def write(site: Path) -> None:
     for name, block in BLOCKS.items():
         found = json.loads(block.RESULTS.read_text())
         fill(site / "performance.md", name, block.render(found))
+    fill(site / "live.md", "bench-live", live.render(json.loads(live.RESULTS.read_text())))
     fill(site / "roce.md", "fabrics", roce.render(roce.read()))
     fill(site / "trimming.md", "grid", trimming.render(json.loads(trimming.RESULTS.read_text())))
 

@@ -6,6 +6,7 @@ mod memory;
 mod paced;
 mod reacting;
 mod recorder;
+mod segments;
 
 #[cfg(target_os = "linux")]
 mod outgoing;
@@ -56,6 +57,12 @@ pub struct Condition {
     pub lost: u64,
     /// Frames lost by the system, before they could be read.
     pub overruns: u64,
+    /// Frames that the system handed over. A frame may hold several packets.
+    pub received: u64,
+    /// Frames that were handed to the system.
+    pub sent: u64,
+    /// Frames dropped because their offload header contradicts them.
+    pub malformed: u64,
     /// Rate limiters at work in middleware.
     pub limiters: u64,
     /// The interface is no more; another of its name would be another one.

@@ -9,8 +9,8 @@ use std::os::fd::BorrowedFd;
 use switchbed_scenario::Live;
 use switchbed_units::{Span, Time};
 
-/// Frames read from one device before the others have their turn.
-const BUDGET: usize = 32;
+/// Packets read from one device before the others have their turn.
+const BUDGET: usize = 64;
 /// A device that failed is left alone for so long.
 const REST: Span = Span::from_ms(100);
 
@@ -109,6 +109,9 @@ impl<C: Clock> Forwarder<C> {
             let condition = attached.device.condition();
             port.host_drops = condition.lost;
             port.overruns = condition.overruns;
+            port.received_frames = condition.received;
+            port.sent_frames = condition.sent;
+            port.bad_offloads = condition.malformed;
             port.limiters = condition.limiters;
             port.gone = condition.gone;
         }

@@ -22,11 +22,12 @@ pub fn device(live: &Live, port: usize) -> io::Result<AnyDevice> {
         |what: &str, error: io::Error| io::Error::new(error.kind(), format!("{what}: {error}"));
     let name = &port.name;
     let mut device: AnyDevice = match port.attach {
-        Attach::Tap { .. } => {
-            Box::new(Tap::create(name).map_err(|error| named(&format!("TAP {name}"), error))?)
-        }
+        Attach::Tap { .. } => Box::new(
+            Tap::create(name, port.offload)
+                .map_err(|error| named(&format!("TAP {name}"), error))?,
+        ),
         Attach::Interface => {
-            let opened = PacketSocket::open(name, live.live.mtu.get() as usize);
+            let opened = PacketSocket::open(name, live.live.mtu.get() as usize, port.offload);
             Box::new(opened.map_err(|error| named(&format!("interface {name}"), error))?)
         }
     };

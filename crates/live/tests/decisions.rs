@@ -1,9 +1,14 @@
 //! The switch decides as the simulator does: what it sends, when, and with which marks is
 //! what the same port gives when it is driven by an event for each departure.
 
-use crate::common::{MBPS, ecn, frame, live, notifier, number, punctual, scheme, step};
+use crate::common::{
+    MBPS, ecn, forwarder_of, frame, identified, joined, live, notifier, number, parted, punctual,
+    scheme, step,
+};
 use proptest::prelude::*;
 use switchbed_config::param::Param;
+use switchbed_live::Fake;
+use switchbed_live::device::Memory;
 use switchbed_live::random::Stream;
 use switchbed_qdisc::hooks::Expulsion;
 use switchbed_qdisc::switch::{BufferPolicy, POLICIES, PolicyInfo};
@@ -140,6 +145,26 @@ fn forwarded(live: &Live, arrivals: &[Arrival]) -> Vec<Left> {
     forwarder.run_until(end).unwrap();
     assert!(sides[1].sent().is_empty());
     sides[2].sent().iter().map(|(at, frame)| (*at, number(frame), ecn(frame))).collect()
+}
+
+/// The same arrivals, those of an instant in as few frames as can be; how many fewer these were.
+fn forwarded_whole(live: &Live, arrivals: &[Arrival]) -> (Vec<Left>, usize) {
+    let (mut forwarder, sides) = forwarder_of(live.clone(), Fake::default(), Memory::with_offload);
+    let packet = |(i, arrival): (usize, &Arrival)| {
+        let frame = frame(0, 2, arrival.dscp, arrival.ecn, arrival.length, i as u32);
+        (arrival.at, identified(frame, i as u16))
+    };
+    let packets: Vec<_> = arrivals.iter().enumerate().map(packet).collect();
+    let frames = joined(&packets);
+    let fewer = packets.len() - frames.len();
+    assert_eq!(parted(&frames), packets);
+    for (at, header, frame) in frames {
+        sides[0].arrive_with(at, header, frame);
+    }
+    let end = arrivals.last().map_or(Time::ZERO, |last| last.at) + Span::from_ms(100);
+    forwarder.run_until(end).unwrap();
+    let left = parted(&sides[2].sent_with());
+    (left.iter().map(|(at, frame)| (*at, number(frame), ecn(frame))).collect(), fewer)
 }
 
 /// Switches whose ports share 30,000 bytes, by each policy for that.
@@ -303,6 +328,34 @@ proptest! {
         for case in cases() {
             let label = (case.scheme.name(), case.switch.discipline);
             prop_assert_eq!(forwarded(&case, &arrivals), reference(&case, &arrivals), "{:?}", label);
+        }
+    }
+}
+
+/// Arrivals as segmentation offload has them: packets of one length and class at once, a shorter one last.
+fn segments() -> impl Strategy<Value = Vec<Arrival>> {
+    let one = (0u64..3000, 0u8..2, 0u8..4, 61usize..1515, 1usize..46, 50usize..61);
+    prop::collection::vec(one, 1..6).prop_map(|list| {
+        let (mut at, mut arrivals) = (Time::ZERO, Vec::new());
+        for (gap, dscp, ecn, length, count, last) in list {
+            at += Span::from_us(gap);
+            let of = |nth| if nth < count { length } else { last };
+            let packets = (1..=count).map(|nth| Arrival { at, dscp, ecn, length: of(nth) });
+            arrivals.extend(packets);
+        }
+        arrivals
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn the_same_decisions_on_packets_that_came_in_one_frame(arrivals in segments()) {
+        for case in cases() {
+            let label = (case.scheme.name(), case.switch.discipline);
+            let (left, fewer) = forwarded_whole(&case, &arrivals);
+            prop_assert!(arrivals.windows(2).all(|two| two[0].at != two[1].at) || fewer > 0);
+            prop_assert_eq!(left, reference(&case, &arrivals), "{:?}", label);
         }
     }
 }

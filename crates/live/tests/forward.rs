@@ -2,8 +2,8 @@
 //! it runs, and that no frame can harm it.
 
 use crate::common::{
-    ecn, every, forwarder, frame, live, notifier, number, punctual, scheme, small, station, step,
-    trimming, us,
+    ecn, every, forwarder, forwarder_of, frame, identified, joined, live, notifier, number, parted,
+    punctual, scheme, small, station, step, trimming, us,
 };
 use proptest::prelude::*;
 use std::io;
@@ -15,6 +15,7 @@ use switchbed_live::{Clock, Fake, Forwarder, Stats, Switch};
 use switchbed_scenario::Live;
 use switchbed_units::random::Random;
 use switchbed_units::{Bytes, Rate, Span, Time};
+use switchbed_wire::offload::Header;
 
 fn none() -> switchbed_scenario::SchemeChoice {
     scheme("none", &[])
@@ -114,6 +115,50 @@ fn late(bucket: Bytes) -> (Vec<Time>, Stats) {
     }
     forwarder.run_until(us(1_000_000)).unwrap();
     (sides[1].sent().iter().map(|&(at, _)| at).collect(), forwarder.stats())
+}
+
+/// A thread that wakes late hands over several packets at once: joined they are those that leave singly, with the
+/// same marks and losses, and a packet that was dropped or marked parts its neighbours.
+#[test]
+fn packets_that_leave_in_a_row_leave_as_one() {
+    let sent = |new: fn() -> Memory| {
+        let mut live = live(2, step(6_000));
+        live.switch.buffer = Bytes::new(20_000);
+        let clock = Late { now: Time::ZERO, most: Span::from_us(900), rng: Stream::new(7, 0) };
+        let (mut forwarder, sides) = forwarder_of(live, clock, new);
+        for i in 0..2_000 {
+            // Not ECN-capable packets are lost where others are marked.
+            let ecn = if i % 17 == 0 { 0 } else { 2 };
+            let frame = identified(frame(0, 1, 0, ecn, 1514, i as u32), i as u16);
+            sides[0].arrive(us(90 * i), frame);
+        }
+        forwarder.run_until(us(400_000)).unwrap();
+        let port = forwarder.stats().ports[1].clone();
+        (sides[1].sent_with(), port)
+    };
+    let (single, port) = sent(Memory::new);
+    let (joined, same) = sent(Memory::with_offload);
+    assert_eq!(parted(&joined), parted(&single));
+    assert!(port.marked_packets > 100 && port.drops_not_ecn_capable > 10, "{port:?}");
+    assert_eq!((port.marked_packets, port.sent_packets), (same.marked_packets, same.sent_packets));
+    assert!(joined.len() < single.len() * 2 / 3, "{} of {}", joined.len(), single.len());
+}
+
+#[test]
+fn an_offload_header_that_lies_costs_its_frame_alone() {
+    let (mut forwarder, sides) =
+        forwarder_of(live(2, none()), Fake::default(), Memory::with_offload);
+    let packet = |i: u32| (us(5), identified(frame(0, 1, 0, 0, 200, i), i as u16));
+    let frames = joined(&[packet(0), packet(1)]);
+    let [(at, header, bytes)] = &frames[..] else { panic!("one frame") };
+    sides[0].arrive_with(*at, Header { gso_size: 0, ..*header }, bytes.clone());
+    sides[0].arrive_with(*at, Header { csum_start: u16::MAX, ..*header }, bytes.clone());
+    sides[0].arrive_with(*at, *header, bytes.clone());
+    forwarder.run_until(us(1_000)).unwrap();
+    let port = &forwarder.stats().ports[0];
+    assert_eq!((port.bad_offloads, port.received_packets), (2, 2));
+    let left = parted(&sides[1].sent_with());
+    assert_eq!(left.iter().map(|(_, frame)| number(frame)).collect::<Vec<_>>(), [0, 1]);
 }
 
 #[test]

@@ -114,8 +114,10 @@ fn what_no_message_is_about_passes_at_once() {
     // The flow that the message is about: it was idle, and so two at once.
     (0..10).for_each(|i| side.arrive(us(20), frame(0, 1, 0, 0, 1514, i)));
     assert_eq!(let_out(&mut card, us(20)).len(), 1);
+    card.flush();
     assert!(side.sent().is_empty(), "messages end here");
     card.send(us(0), &frame(1, 0, 0, 0, 1514, 0)).unwrap();
+    card.flush();
     assert_eq!(side.sent().len(), 1);
 }
 

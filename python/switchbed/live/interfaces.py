@@ -13,6 +13,8 @@ from switchbed.live.scale import size_bytes
 
 HOST_OFFLOADS = ("tx", "tso", "gso")
 SWITCH_OFFLOADS = ("gro", "lro")
+LOSSY_OFFLOADS = ("lro",)
+"""Offloads that join packets so that they cannot be parted as they were."""
 
 
 def check(live: dict[str, Any]) -> None:
@@ -43,7 +45,8 @@ def _refusals(
                 f'device = "tap" makes one'
             )
         else:
-            yield from (f": {why}" for why in _of_interface(link, mtu))
+            whole = port["offload"]
+            yield from (f": {why}" for why in _of_interface(link, mtu, offload=whole))
         return
     if link is not None:
         yield (
@@ -55,7 +58,7 @@ def _refusals(
         yield f".netns is {netns!r}: there is no such namespace: ip netns add {netns}"
 
 
-def _of_interface(link: dict[str, Any], mtu: str) -> Iterator[str]:
+def _of_interface(link: dict[str, Any], mtu: str, *, offload: bool) -> Iterator[str]:
     name = link["ifname"]
     if "UP" not in link["flags"]:
         yield f"{name} is down: ip link set dev {name} up"
@@ -71,17 +74,18 @@ def _of_interface(link: dict[str, Any], mtu: str) -> Iterator[str]:
             f"{name} has an MTU of {link['mtu']} and live.mtu is {mtu}: "
             f"ip link set dev {name} mtu {size_bytes(mtu)}"
         )
-    on = [offload for offload in SWITCH_OFFLOADS if ethtool.offloads(name)[offload]]
+    refused = LOSSY_OFFLOADS if offload else SWITCH_OFFLOADS
+    on = [each for each in refused if ethtool.offloads(name)[each]]
     if on:
         yield (
             # A frame over the MTU could not be sent on.
             f"{name} joins packets to frames over the MTU ({', '.join(on)}): "
-            f"ethtool -K {name} {' '.join(f'{offload} off' for offload in on)}"
+            f"ethtool -K {name} {' '.join(f'{each} off' for each in on)}"
         )
     # A veth filters nothing; a card drops what is for other stations, unless promiscuous.
     veth = link.get("linkinfo", {}).get("info_kind") == "veth"
     if veth:
-        yield from _of_peer(link, mtu)
+        yield from _of_peer(link, mtu, offload=offload)
     elif "PROMISC" not in link["flags"]:
         yield f"{name} drops what is not for itself: ip link set dev {name} promisc on"
 
@@ -103,9 +107,9 @@ def _addresses(link: dict[str, Any]) -> Iterator[str]:
             )
 
 
-def _of_peer(link: dict[str, Any], mtu: str) -> Iterator[str]:
-    """A veth's other end must send whole packets that fit: checksums and segments that it
-    leaves to its peer are not there when the switch forwards them."""
+def _of_peer(link: dict[str, Any], mtu: str, *, offload: bool) -> Iterator[str]:
+    """A veth's other end must send packets that fit. Where the port takes no offload headers, they
+    must be whole: what the end leaves to its peer is not there when the switch forwards them."""
     found = _peer(link)
     if found is None:
         return  # in a namespace without a name: nothing can be asked there
@@ -116,13 +120,15 @@ def _of_peer(link: dict[str, Any], mtu: str) -> Iterator[str]:
             f"the other end of {link['ifname']}, {name}, has an MTU of {peer['mtu']} and "
             f"live.mtu is {mtu}: ip {within}link set dev {name} mtu {size_bytes(mtu)}"
         )
-    on = [offload for offload in HOST_OFFLOADS if _offloads(netns, name)[offload]]
+    if offload:
+        return
+    on = [each for each in HOST_OFFLOADS if _offloads(netns, name)[each]]
     if on:
         within = f"ip netns exec {netns} " if netns else ""
         yield (
             f"the other end of {link['ifname']}, {name}, leaves checksums or segments "
             f"to it ({', '.join(on)}), and TCP would fail: {within}ethtool -K {name} "
-            f"{' '.join(f'{offload} off' for offload in on)}"
+            f"{' '.join(f'{each} off' for each in on)}"
         )
 
 

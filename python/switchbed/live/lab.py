@@ -323,6 +323,8 @@ def _switch_file(
             "host_rate": rate,
             "delay": _delay(topology, of.host(i)),
             "reaction": "reaction" in scenario,
+            # Receivers acknowledge joined packets less often than the simulated ones.
+            "offload": False,
         }
         | _faults(scenario.get("event", []), f"host{i}")
         for i, (namespace, interface) in enumerate(zip(namespaces, interfaces, strict=True))

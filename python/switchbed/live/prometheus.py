@@ -3,7 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-COUNTERS = ("_packets", "_errors", "_drops", "overruns", "received_bytes", "sent_bytes")
+COUNTERS = (
+    *("_packets", "_frames", "_errors", "_drops", "_offloads"),
+    *("overruns", "received_bytes", "sent_bytes"),
+)
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 HELP = {
@@ -19,6 +22,9 @@ HELP = {
     "switchbed_sent_bytes_total": "Bytes that the port sent.",
     "switchbed_marked_packets_total": "Packets that left the port with CE by its scheme.",
     "switchbed_overruns_total": "Frames lost before the switch read them.",
+    "switchbed_received_frames_total": "Frames that the interface handed over, of any packets.",
+    "switchbed_sent_frames_total": "Frames that the interface took, of any packets.",
+    "switchbed_bad_offloads_total": "Frames dropped as their offload header contradicts them.",
     "switchbed_port_rate_bps": "Rate at which the port sends.",
     "switchbed_port_gone": "1 if the port's interface no longer exists.",
     "switchbed_queue_bytes": "Bytes in the queue.",

@@ -72,7 +72,8 @@ def test_what_would_break_it_is_refused_all_at_once_with_what_mends_it(
     a, b, _ = namespaces
     names = [f"r{os.getpid()}{letter}" for letter in "ab"]
     bridge = f"br{os.getpid()}"
-    text = SWITCH + "".join(veth(n, ns) for n, ns in zip(names, (a, b), strict=True))
+    whole = "offload = false\n"
+    text = SWITCH + "".join(veth(n, ns) + whole for n, ns in zip(names, (a, b), strict=True))
     ip("link", "add", bridge, "type", "bridge")
     try:
         ip("link", "set", "dev", names[0], "down", "mtu", "1400", "master", bridge)

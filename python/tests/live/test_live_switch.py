@@ -47,7 +47,8 @@ def test_what_would_break_it_is_refused_with_what_mends_it(
     assert "ip netns add nowhere" in refusal(
         tap("x1", a, "10.0.0.1") + tap("x2", "nowhere", "10.0.0.2")
     )
-    ports = "".join(f'[[port]]\nname = "{each}"\ndevice = "interface"\n' for each in (name, other))
+    port = '[[port]]\nname = "{}"\ndevice = "interface"\noffload = false\n'
+    ports = port.format(name) + port.format(other)
     assert "there is no such interface" in refusal(ports)
     for each, netns, address in ((name, a, "10.0.0.1"), (other, b, "10.0.0.2")):
         veth = ("type", "veth", "peer", "name", "eth0", "netns", netns)

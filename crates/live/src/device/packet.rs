@@ -6,8 +6,9 @@
 
 use super::outgoing::Outgoing;
 use super::overruns::Overruns;
-use super::ring::{Ring, Taken, put, tag};
-use super::{Condition, Device, LONGEST, Received};
+use super::ring::{Ring, Taken, behind, put, tag};
+use super::segments::{Incoming, LONGEST_WHOLE};
+use super::{Condition, Device, Received};
 use nix::errno::Errno;
 use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::{
@@ -19,9 +20,10 @@ use nix::{cmsg_space, getsockopt_impl, libc, setsockopt_impl, sockopt_impl};
 use std::io::{self, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use switchbed_units::{Span, Time};
+use switchbed_wire::offload::{Contradiction, Header};
 
-/// Receive buffer, for frames that are longer than the ring's slots.
-const BUFFER: usize = 4 << 20;
+/// Buffers of the socket: for frames that are longer than the ring's slots, and for frames on their way out.
+const BUFFER: usize = 16 << 20;
 /// Headers in front of a packet: Ethernet's and two VLAN tags.
 const HEADERS: usize = 14 + 2 * 4;
 /// A socket without frames is asked for an error this often at most.
@@ -53,6 +55,14 @@ sockopt_impl!(
     libc::c_int
 );
 sockopt_impl!(
+    /// Puts an offload header before each frame, in and out (packet(7)).
+    OffloadHeaders,
+    SetOnly,
+    libc::SOL_PACKET,
+    libc::PACKET_VNET_HDR,
+    bool
+);
+sockopt_impl!(
     /// Frames that came and that found no space, since it was last asked (packet(7)).
     Counted,
     GetOnly,
@@ -66,6 +76,12 @@ pub struct PacketSocket {
     socket: OwnedFd,
     ring: Ring,
     outgoing: Outgoing,
+    incoming: Incoming,
+    /// The socket has offload headers.
+    headers: bool,
+    /// Frames that were read, and those among them whose offload header lied.
+    received: u64,
+    malformed: u64,
     /// Space for a frame that is longer than a slot of the ring.
     long: Vec<u8>,
     /// Time from which an empty socket is asked for an error.
@@ -90,11 +106,12 @@ fn tag_beside(aux: &[u8]) -> Option<[u8; 4]> {
 }
 
 impl PacketSocket {
-    /// Opens the interface, whose packets have up to `mtu` bytes.
+    /// Opens the interface, whose packets have up to `mtu` bytes. With `offload` packets of a flow come and go in
+    /// one frame where the other side can.
     ///
     /// # Errors
     /// There is none of that name, or `CAP_NET_RAW` is missing.
-    pub fn open(name: &str, mtu: usize) -> io::Result<PacketSocket> {
+    pub fn open(name: &str, mtu: usize, offload: bool) -> io::Result<PacketSocket> {
         let unknown = || io::Error::new(io::ErrorKind::NotFound, format!("no interface {name}"));
         let mut interfaces = getifaddrs()?.filter(|found| found.interface_name == name);
         let address: LinkAddr = interfaces
@@ -112,40 +129,49 @@ impl PacketSocket {
         // Without the right to pass the system's limit the kernel may grant less.
         let _ = setsockopt(&socket, sockopt::RcvBufForce, &BUFFER)
             .or_else(|_| setsockopt(&socket, sockopt::RcvBuf, &BUFFER));
+        let _ = setsockopt(&socket, sockopt::SndBufForce, &BUFFER)
+            .or_else(|_| setsockopt(&socket, sockopt::SndBuf, &BUFFER));
+        setsockopt(&socket, OffloadHeaders, &offload)?;
         setsockopt(&socket, Auxdata, &true)?;
         setsockopt(&socket, IgnoreOutgoing, &true)?;
         setsockopt(&socket, CopyThreshold, &1)?;
-        let ring = Ring::new(&socket, mtu + HEADERS)?;
+        let ring = Ring::new(&socket, mtu + HEADERS, offload)?;
         let overruns = Overruns::of(name, &["rx_missed_errors"]);
         bind(socket.as_raw_fd(), address)?;
         Ok(PacketSocket {
             socket,
             ring,
-            outgoing: Outgoing::default(),
-            long: vec![0; LONGEST],
+            outgoing: Outgoing::new(offload),
+            incoming: Incoming::default(),
+            headers: offload,
+            received: 0,
+            malformed: 0,
+            long: vec![0; LONGEST_WHOLE],
             asks_at: Time::ZERO,
             lost: 0,
             overruns,
         })
     }
 
-    /// Reads a frame that was longer than a slot.
-    fn read_long(&mut self, frame: &mut Vec<u8>) -> io::Result<Received> {
+    /// Reads a frame that was longer than a slot, and its offload header. `None`: it was longer than any.
+    fn read_long(&mut self, frame: &mut Vec<u8>) -> io::Result<Option<Header>> {
         let mut aux = cmsg_space!(libc::tpacket_auxdata);
-        let mut parts = [IoSliceMut::new(&mut self.long)];
+        let mut offload = [0; Header::BYTES];
+        let before = if self.headers { Header::BYTES } else { 0 };
+        let mut parts = [IoSliceMut::new(&mut offload[..before]), IoSliceMut::new(&mut self.long)];
         let socket = self.socket.as_raw_fd();
         let flags = MsgFlags::MSG_DONTWAIT;
         let message = recvmsg::<LinkAddr>(socket, &mut parts, Some(&mut aux), flags)?;
         if message.flags.contains(MsgFlags::MSG_TRUNC) {
-            return Ok(Received::Oversized);
+            return Ok(None);
         }
         let tag = message.cmsgs().into_iter().flatten().find_map(|told| match told {
             ControlMessageOwned::Unknown(told) => tag_beside(&told.data_bytes),
             _ => None,
         });
-        let length = message.bytes;
+        let length = message.bytes.saturating_sub(before);
         put(frame, &self.long[..length], tag);
-        Ok(Received::Frame)
+        Ok(Some(behind(Header::read(offload), tag)))
     }
 
     /// The socket's error, such as that its interface is down. A ring does not tell, but the socket is
@@ -165,15 +191,25 @@ impl PacketSocket {
 impl Device for PacketSocket {
     fn receive(&mut self, now: Time, frame: &mut Vec<u8>) -> io::Result<Received> {
         loop {
-            return match self.ring.take(frame) {
-                Some(Taken::Whole) => Ok(Received::Frame),
-                Some(Taken::Cut { copied: true }) => self.read_long(frame),
-                Some(Taken::Cut { copied: false }) => {
+            if self.incoming.next(frame) {
+                return Ok(Received::Frame);
+            }
+            let header = match self.ring.take(frame) {
+                Some((Taken::Whole, header)) => Some(header),
+                Some((Taken::Cut { copied: true }, _)) => self.read_long(frame)?,
+                Some((Taken::Cut { copied: false }, _)) => {
                     self.lost += 1;
                     continue;
                 }
-                None => self.failed(now).map(|()| Received::Nothing),
+                None => return self.failed(now).map(|()| Received::Nothing),
             };
+            self.received += 1;
+            let Some(header) = header else { return Ok(Received::Oversized) };
+            match self.incoming.take(header, frame) {
+                Ok(true) => return Ok(Received::Frame),
+                Ok(false) => {}
+                Err(Contradiction) => self.malformed += 1,
+            }
         }
     }
     fn send(&mut self, _now: Time, frame: &[u8]) -> io::Result<()> {
@@ -194,10 +230,17 @@ impl Device for PacketSocket {
         let bound = getsockname::<SockaddrStorage>(self.socket.as_raw_fd()).ok();
         let interface = bound.and_then(|bound| Some(bound.as_link_addr()?.ifindex() as i32));
         let gone = interface.is_some_and(|number| number <= 0);
-        Condition { overruns: self.lost + self.overruns.count(), gone, ..Condition::default() }
+        Condition {
+            overruns: self.lost + self.overruns.count(),
+            received: self.received,
+            sent: self.outgoing.written(),
+            malformed: self.malformed,
+            gone,
+            ..Condition::default()
+        }
     }
     fn due(&self) -> Time {
-        if self.ring.waits() { Time::ZERO } else { Time::NEVER }
+        if self.incoming.waits() || self.ring.waits() { Time::ZERO } else { Time::NEVER }
     }
 }
 

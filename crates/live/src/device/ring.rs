@@ -15,6 +15,7 @@ use std::num::NonZeroUsize;
 use std::os::fd::OwnedFd;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
+use switchbed_wire::offload::Header;
 
 /// Memory of a ring: 4096 frames of 1500 bytes, 17 ms at 240,000 a second.
 const BYTES: usize = 8 << 20;
@@ -46,6 +47,8 @@ pub(super) struct Ring {
     slot_bytes: usize,
     slots: usize,
     next: usize,
+    /// Bytes of an offload header before each frame.
+    header_bytes: usize,
 }
 
 /// A frame that was read.
@@ -65,11 +68,12 @@ pub(super) enum Taken {
 unsafe impl Send for Ring {}
 
 impl Ring {
-    /// Makes the ring of a socket that is not bound yet, for frames up to `longest` bytes.
+    /// Makes the ring of a socket that is not bound yet, for frames up to `longest` bytes, and an offload header
+    /// before each if the socket has them.
     ///
     /// # Errors
     /// The kernel has no memory, or no rings.
-    pub(super) fn new(socket: &OwnedFd, longest: usize) -> io::Result<Ring> {
+    pub(super) fn new(socket: &OwnedFd, longest: usize, headers: bool) -> io::Result<Ring> {
         let slot_bytes = (longest + BEFORE).next_power_of_two().min(BLOCK);
         let slots = BYTES / slot_bytes;
         set(socket, Version, libc::tpacket_versions::TPACKET_V2 as c_int)?;
@@ -84,7 +88,8 @@ impl Ring {
         let rights = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
         // SAFETY: the kernel chooses an address that nothing else uses.
         let memory = unsafe { mmap(None, length, rights, MapFlags::MAP_SHARED, socket, 0)? };
-        Ok(Ring { memory: memory.cast(), slot_bytes, slots, next: 0 })
+        let header_bytes = if headers { Header::BYTES } else { 0 };
+        Ok(Ring { memory: memory.cast(), slot_bytes, slots, next: 0, header_bytes })
     }
 
     /// The next slot's header.
@@ -106,8 +111,9 @@ impl Ring {
         self.status().load(Ordering::Acquire) & libc::TP_STATUS_USER != 0
     }
 
-    /// Reads the next frame, with the VLAN tag that the kernel took off, into `frame`, whose contents are replaced.
-    pub(super) fn take(&mut self, frame: &mut Vec<u8>) -> Option<Taken> {
+    /// Reads the next frame, with the VLAN tag that the kernel took off, into `frame`, whose contents are replaced,
+    /// and its offload header.
+    pub(super) fn take(&mut self, frame: &mut Vec<u8>) -> Option<(Taken, Header)> {
         // Acquire: what the kernel wrote before it gave the slot away is seen.
         let status = self.status().load(Ordering::Acquire);
         if status & libc::TP_STATUS_USER == 0 {
@@ -116,19 +122,26 @@ impl Ring {
         // SAFETY: the slot is this process's until its status says otherwise, and begins with a header.
         let header = unsafe { self.header().read() };
         let (begin, length) = (usize::from(header.tp_mac), header.tp_snaplen as usize);
-        assert!(begin + length <= self.slot_bytes, "the kernel writes within slots");
+        let within = size_of::<libc::tpacket2_hdr>() + self.header_bytes <= begin
+            && begin + length <= self.slot_bytes;
+        assert!(within, "the kernel writes within slots");
+        let before = self.header_bytes;
         // SAFETY: these bytes are within the slot, and nobody writes them while it is this process's.
         let bytes = unsafe {
-            std::slice::from_raw_parts(self.header().cast::<u8>().add(begin).as_ptr(), length)
+            let first = self.header().cast::<u8>().add(begin - before);
+            std::slice::from_raw_parts(first.as_ptr(), before + length)
         };
         let tag = tag(status, header.tp_vlan_tci, header.tp_vlan_tpid);
+        let (offload, bytes) = bytes.split_at(before);
+        let offload = offload.try_into().map_or_else(|_| Header::default(), Header::read);
         put(frame, bytes, tag);
         let cut = header.tp_len as usize > length;
         // Release: the frame was read before the kernel may write there again.
         self.status().store(libc::TP_STATUS_KERNEL, Ordering::Release);
         self.next = (self.next + 1) % self.slots;
         let copied = status & libc::TP_STATUS_COPY != 0;
-        Some(if cut { Taken::Cut { copied } } else { Taken::Whole })
+        let taken = if cut { Taken::Cut { copied } } else { Taken::Whole };
+        Some((taken, behind(offload, tag)))
     }
 }
 
@@ -159,6 +172,11 @@ pub(super) fn tag(status: u32, tci: u16, protocol: u16) -> Option<[u8; 4]> {
     };
     let [high, low] = tci.to_be_bytes();
     Some([protocol[0], protocol[1], high, low])
+}
+
+/// The offload header of a frame that got its tag back.
+pub(super) fn behind(header: Header, tag: Option<[u8; 4]>) -> Header {
+    if tag.is_some() { header.moved(4) } else { header }
 }
 
 /// Writes a frame with its tag, which stands behind the two MAC addresses (IEEE 802.1Q).

@@ -17,6 +17,7 @@ use switchbed_scenario::{
     Unmarkable,
 };
 use switchbed_units::{Bytes, Rate, Span, Time};
+use switchbed_wire::offload::{Header, Joined, split};
 
 pub const MBPS: u64 = 1_000_000;
 
@@ -44,6 +45,7 @@ pub fn live(ports: usize, scheme: SchemeChoice) -> Live {
     let port = |i: usize| LivePort {
         name: format!("p{i}"),
         attach: Attach::Interface,
+        offload: true,
         rate: Rate::from_bps(100 * MBPS),
         delay: Span::ZERO,
         host_rate: None,
@@ -164,7 +166,16 @@ fn within_reach(scheme: &SchemeInfo) -> SchemeChoice {
 
 /// A forwarder over devices in memory, and their other sides.
 pub fn forwarder<C: Clock>(live: Live, clock: C) -> (Forwarder<C>, Vec<Port>) {
-    let devices: Vec<Memory> = live.port.iter().map(|_| Memory::new()).collect();
+    forwarder_of(live, clock, Memory::new)
+}
+
+/// The same of devices that are made so.
+pub fn forwarder_of<C: Clock>(
+    live: Live,
+    clock: C,
+    new: impl Fn() -> Memory,
+) -> (Forwarder<C>, Vec<Port>) {
+    let devices: Vec<Memory> = live.port.iter().map(|_| new()).collect();
     let sides = devices.iter().map(Memory::port).collect();
     let devices = devices.into_iter().map(|device| Box::new(device) as AnyDevice).collect();
     (Forwarder::new(Switch::new(live), devices, clock), sides)
@@ -193,6 +204,46 @@ pub fn frame(from: usize, to: usize, dscp: u8, ecn: u8, length: usize, number: u
     let mut frame = Vec::new();
     let builder = PacketBuilder::ethernet2(station(from), station(to)).ip(headers);
     builder.udp(1000, 2000).write(&mut frame, &payload).expect("memory");
+    frame
+}
+
+/// Frames to which packets are joined that arrive at one time, in their order.
+pub fn joined(packets: &[(Time, Vec<u8>)]) -> Vec<(Time, Header, Vec<u8>)> {
+    let (mut frames, mut frame) = (Vec::new(), Joined::default());
+    for (nth, (at, packet)) in packets.iter().enumerate() {
+        let last = nth.checked_sub(1).map(|last| packets[last].0);
+        if last == Some(*at) && frame.append(packet) {
+            continue;
+        }
+        if let Some(last) = last {
+            frames.push((last, frame.finish(), frame.bytes().to_vec()));
+        }
+        frame.begin(packet);
+    }
+    if let Some((at, _)) = packets.last() {
+        frames.push((*at, frame.finish(), frame.bytes().to_vec()));
+    }
+    frames
+}
+
+/// Packets of frames with offload headers.
+pub fn parted(frames: &[(Time, Header, Vec<u8>)]) -> Vec<(Time, Vec<u8>)> {
+    let mut found = Vec::new();
+    for (at, header, frame) in frames {
+        let mut packets = split(*header, frame).expect("a header that fits");
+        let mut packet = Vec::new();
+        while packets.next(frame, &mut packet) {
+            found.push((*at, packet.clone()));
+        }
+    }
+    found
+}
+
+/// It with another IPv4 identification.
+pub fn identified(mut frame: Vec<u8>, id: u16) -> Vec<u8> {
+    frame[18..20].copy_from_slice(&id.to_be_bytes());
+    let header = etherparse::Ipv4Header::from_slice(&frame[14..]).expect("IPv4").0;
+    frame[24..26].copy_from_slice(&header.calc_header_checksum().to_be_bytes());
     frame
 }
 

@@ -102,6 +102,8 @@ pub struct LivePort {
     pub name: String,
     /// How it is attached.
     pub attach: Attach,
+    /// Frames of several packets come and go (segmentation offload).
+    pub offload: bool,
     /// The line rate.
     pub rate: Rate,
     /// Time from the end of a frame to its delivery: the link behind the port.
@@ -276,6 +278,14 @@ pub const PORT: SectionSpec = SectionSpec {
             "address",
             ParamKind::Text,
             "tap: its address there, with a prefix length: \"10.0.0.1/24\".",
+        ),
+        Param::with_default(
+            "offload",
+            ParamKind::Flag,
+            "true",
+            "Frames of several packets and without checksums come in, as hosts with segmentation offload \
+             send them, and packets of a flow that leave in a row go out as one. The port queues, marks and \
+             drops single packets all the same. They come in at once, or one behind the other by host_rate.",
         ),
         Param::optional("rate", ParamKind::Rate, "Its line rate. Default: live.rate."),
         Param::optional("delay", ParamKind::Time, "Its link's delay. Default: live.delay."),

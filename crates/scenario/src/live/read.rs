@@ -355,6 +355,7 @@ fn port(section: Section<'_>, rate: Rate, delay: Span) -> Result<LivePort, Mista
         rate,
         delay: section.get_or(key!(delay), delay)?,
         host_rate: section.maybe(key!(host_rate))?,
+        offload: section.get(key!(offload))?,
         reaction: section.get(key!(reaction))?,
         pcap: section.maybe(key!(pcap))?,
         faults: Faults {
