@@ -165,6 +165,8 @@ def simulated_goodput(result: "Result") -> "pl.DataFrame | None":
     return samples.select("time_s", "row", "traffic", goodput_bps="delivered_bps")
 
 
+BUCKET_NS = 1_200_000
+"""Lateness that a port makes up for (`live.bucket`, which labs do not set)."""
 PINGS: "dict[str, Any]" = {"time_s": float, "class": int, "rtt_s": float}
 GOODPUT: "dict[str, Any]" = {"time_s": float, "row": int, "traffic": int, "goodput_bps": float}
 """`time_s` is an interval's end, `row` the flow's in the table `flows`."""
@@ -226,7 +228,12 @@ def beside(settings: dict[str, Any], setup: "Setup", live: Measured) -> dict[str
         "rate": setup.scenario["topology"]["rate"],
         "hosts": setup.hosts,
         "congestion_control": setup.congestion_control,
-        "notes": [*setup.notes, *_unfinished(setup, live), *_lost(live.counters)],
+        "notes": [
+            *setup.notes,
+            *_unfinished(setup, live),
+            *_lost(live.counters),
+            *_late(live.stats["wakes"]),
+        ],
         "simulated": summary(setup, setup.simulated),
         "live": summary(setup, live) | {"peak_mbps": live.peak_mbps, "wakes": live.stats["wakes"]},
     }
@@ -268,6 +275,16 @@ def _lost(counters: Mapping[str, int]) -> Iterator[str]:
             f"live: of {counters['drops']} drops {cards} are the hosts' cards' (their queues, or "
             f"faults that the file asks for) and {before} came before the switch read them, which "
             "was too slow"
+        )
+
+
+def _late(wakes: Mapping[str, int]) -> Iterator[str]:
+    """Which wake-ups of the switch cost its ports their rate."""
+    if wakes["max_late_ns"] > BUCKET_NS:
+        yield (
+            f"live: the switch woke up to {wakes['max_late_ns'] / 1e6:.1f} ms late (99 % of "
+            f"{wakes['count']} times at most {wakes['p99_late_ns'] / 1e3:.0f} us): ports make up "
+            f"for {BUCKET_NS / 1e6:g} ms, and what is later is lost to their rate"
         )
 
 

@@ -25,7 +25,14 @@ COUNTERS = {
 }
 
 
-def notes(rows: list[tuple[float, float | None, int]], counters: dict[str, int]) -> list[str]:
+PUNCTUAL = {"count": 500, "p50_late_ns": 9_000, "p99_late_ns": 16_383, "max_late_ns": 1_200_000}
+
+
+def notes(
+    rows: list[tuple[float, float | None, int]],
+    counters: dict[str, int],
+    wakes: dict[str, int] = PUNCTUAL,
+) -> list[str]:
     """Of a lab whose flows of 1000 bytes have these starts, FCTs and received bytes."""
     flows = pl.DataFrame(
         {
@@ -39,7 +46,7 @@ def notes(rows: list[tuple[float, float | None, int]], counters: dict[str, int])
     )
     none = pl.DataFrame(schema={"time_s": pl.Float64, "port": pl.Utf8, "bytes": pl.UInt64})
     pings = pl.DataFrame(schema=measured.PINGS)
-    found = measured.Measured(flows, none, pings, COUNTERS | counters, stats={"wakes": 1})
+    found = measured.Measured(flows, none, pings, COUNTERS | counters, stats={"wakes": wakes})
     setup: Any = SimpleNamespace(
         scenario=SCENARIO,
         simulated=found,
@@ -76,6 +83,14 @@ def test_losses_of_cards_and_before_the_switch_are_named() -> None:
     (said,) = notes([(1, 0.1, 1000)], {"host_drops": 8, "overruns": 3})
     assert said.startswith("live: of 12 drops 8 are the hosts' cards' ")
     assert "and 3 came before the switch read them" in said
+
+
+def test_wakes_that_cost_a_port_its_rate_are_named() -> None:
+    (said,) = notes([(1, 0.1, 1000)], {}, PUNCTUAL | {"max_late_ns": 4_250_000})
+    assert said.startswith(
+        "live: the switch woke up to 4.2 ms late (99 % of 500 times at most 16 us)"
+    )
+    assert "ports make up for 1.2 ms" in said
 
 
 def test_losses_are_counted_by_where_they_are() -> None:
