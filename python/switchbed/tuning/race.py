@@ -54,7 +54,7 @@ class Race:
     """Intervals of others that shall hold at once with these: guards'."""
     live: set[int] = field(default_factory=set)
     put_out: dict[int, int] = field(default_factory=dict)
-    """Who put a point out that is out because it is worse."""
+    """Points that are out because they are worse, with the one that showed it."""
     leader: int = 0
     against: dict[int, Against] = field(default_factory=dict)
     """Result of the last look at each point."""

@@ -307,7 +307,7 @@ class _Tuning:
         refused = any(self.points[p] in self.refused for p in self.race.live)
         if refused and len(self.race.live) > 1:
             self.race.drop(self.own)
-        # Who is in again is judged by as many seeds as the others.
+        # A setting that is in again is judged by as many seeds as the others.
         self._block(max(map(self.race.blocks, range(len(self.points)))))
         self.race.look(kept)
 
