@@ -13,10 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from switchbed import (
-    comparing,
     completion,
-    doctor,
-    exchange,
     extended,
     files,
     library,
@@ -26,19 +23,12 @@ from switchbed import (
     terminal,
     threads,
 )
-from switchbed import fct as fct_files
 from switchbed._native import Mistake
-from switchbed.calibration.command import calibrate
-from switchbed.drill.command import drill
 from switchbed.ending import BAD_INPUT, complain, finish
-from switchbed.live.commands import live
 from switchbed.plots import command as plots
-from switchbed.plots.command import plot
 from switchbed.sweeps import options as engines
 from switchbed.tables import FORMATS, Format
 from switchbed.terminal import say
-from switchbed.theory.command import theory
-from switchbed.topology.commands import topology
 
 if TYPE_CHECKING:
     from switchbed.alone import Over
@@ -72,8 +62,51 @@ JOBS = click.option(
 )
 
 
+LATER = {
+    "asic": ("exchange:asic", "Switch chips: their packet memory, as switches that ship with them"),
+    "calibrate": (
+        "calibration.command:calibrate",
+        "Say under which traffic the simulated switch of CONFIG (a SONiC",
+    ),
+    "completion": (
+        "completion:command",
+        "Print the script that completes commands, keys and scenarios in SHELL",
+    ),
+    "doctor": ("doctor:doctor", "Say what this machine has of what live switches, labs, clusters"),
+    "drill": (
+        "drill.command:drill",
+        "Play packetdrill scripts against one connection of the model.",
+    ),
+    "export": (
+        "exchange:export",
+        "Write a scenario as a real switch's configuration, or a result as",
+    ),
+    "fct": ("fct:fct", "Write the flow completion times of the result directory DIR in the form"),
+    "headroom": (
+        "exchange:headroom",
+        "Sum up what still comes in on a lossless port after it pauses",
+    ),
+    "import": ("exchange:import_", "Make a scenario of a real switch's configuration."),
+    "live": (
+        "live.commands:live",
+        "Forward real frames between Linux interfaces, with any scheme at",
+    ),
+    "plot": (
+        "plots.command:plot",
+        "Draw runs: RUN is a result directory, one of a comparison, or a",
+    ),
+    "theory": ("theory.command:theory", "Thresholds and bounds from the papers' analysis."),
+    "topology": (
+        "topology.commands:topology",
+        "Networks: show and draw them, convert files between",
+    ),
+}
+"""Modules of commands that are imported as they are used, and the beginning of each one's help."""
+
+
 @click.group(
     cls=extended.Group,
+    commands=extended.Later(LATER),
     no_args_is_help=False,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -84,6 +117,8 @@ JOBS = click.option(
 def cli(context: click.Context, version: bool, as_json: bool) -> None:
     """A test bed for data-centre switch queue management."""
     if version:
+        from switchbed import doctor
+
         if as_json:
             options.write_json(doctor.version(), options.STDOUT)
         else:
@@ -368,23 +403,6 @@ def tune(
 
 
 @cli.command()
-@click.argument("folder", type=file_argument, metavar="DIR")
-@click.option(
-    "--form",
-    type=click.Choice(fct_files.FORMS),
-    required=True,
-    help="Whose: HPCC's, ns3-datacenter's, or MQ-ECN's flow.tr.",
-)
-@options.output(
-    "--to", type=file_argument, metavar="FILE", help="Where to. Default: standard output."
-)
-def fct(folder: Path, form: fct_files.Form, to: Path | None) -> None:
-    """Write the flow completion times of the result directory DIR in the form of others' files."""
-    with files.believing([folder]):
-        fct_files.write(folder, form, to)
-
-
-@cli.command()
 @click.argument("sql")
 @STORE
 @options.JSON
@@ -416,6 +434,7 @@ def table(
 ) -> None:
     """Print any figures over any settings, with intervals over seeds; two settings are compared by
     --against, seed by seed. RUN is as for `switchbed plot`."""
+    from switchbed import comparing
     from switchbed.series import curves, runs
 
     window = plots.seconds("--from", since), plots.seconds("--until", until)
@@ -698,6 +717,10 @@ def check(
                 "memory_bytes": need.bytes,
                 "busiest_links": (busiest := printing.busiest_links(plans)),
                 "repetitions": (repeated := printing.repetitions(plans)),
+                "fct": (
+                    "fct:fct",
+                    "Write the flow completion times of the result directory DIR in the form",
+                ),
                 "headroom": (groups := printing.headrooms(plans)),
                 "warnings": said,
             }
@@ -823,23 +846,6 @@ def bench(json_to: str | None, only: str | None, repeat: int) -> None:
         from switchbed import printing
 
         printing.print_bench(found)
-
-
-for command in (
-    exchange.asic,
-    exchange.export,
-    exchange.import_,
-    exchange.headroom,
-    calibrate,
-    completion.command,
-    doctor.doctor,
-    drill,
-    live,
-    plot,
-    theory,
-    topology,
-):
-    cli.add_command(command)
 
 
 def main() -> NoReturn:

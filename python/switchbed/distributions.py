@@ -3,18 +3,27 @@
 SciPy has them too, and is 140 MB of an installation; tests hold ours to its last digits.
 """
 
+import functools
 import math
 from collections.abc import Callable
-from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from statistics import NormalDist
+
     from numpy import float64
     from numpy.typing import NDArray
 
-NORMAL = NormalDist()
 MANY = 1000
 """Degrees of freedom from which t is the normal distribution and four corrections."""
+
+
+@functools.cache
+def normal() -> "NormalDist":
+    """Return the standard normal distribution. `statistics` is slow to import."""
+    from statistics import NormalDist
+
+    return NormalDist()
 
 
 def student(freedom: int, p: float) -> float:
@@ -42,7 +51,7 @@ def _within(freedom: int, angle: float) -> float:
 
 def _student_of_many(freedom: int, p: float) -> float:
     """Quantile by Abramowitz and Stegun, 26.7.5."""
-    z = NORMAL.inv_cdf(p)
+    z = normal().inv_cdf(p)
     corrections = (
         (z**3 + z) / 4,
         (5 * z**5 + 16 * z**3 + 3 * z) / 96,
@@ -96,13 +105,13 @@ def resampled(
     spread = float((influence**2).sum())
     if not (0 < below < 2 * resamples and spread > 0):
         return None
-    bias = NORMAL.inv_cdf(below / (2 * resamples))
+    bias = normal().inv_cdf(below / (2 * resamples))
     skew = float((influence**3).sum()) / spread**1.5 / 6
 
     def end(z: float) -> float:
         moved = bias + z
-        at = NORMAL.cdf(bias + moved / (1 - skew * moved))
+        at = normal().cdf(bias + moved / (1 - skew * moved))
         return float(np.quantile(found, at))
 
-    z = NORMAL.inv_cdf((1 - level) / 2)
+    z = normal().inv_cdf((1 - level) / 2)
     return end(z), end(-z)

@@ -7,7 +7,6 @@ import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from importlib import metadata
 from pathlib import Path
 
 import click
@@ -129,6 +128,8 @@ def _packages() -> Iterator[Finding]:
 
 
 def _version_of(package: str) -> str:
+    from importlib import metadata
+
     try:
         return metadata.version(package.replace("_", "-"))
     except metadata.PackageNotFoundError:

@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from switchbed import files, foreign, links
+import click
+
+from switchbed import files, foreign, links, options
 from switchbed._native import Mistake
 from switchbed.quantity import size as size_bytes
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 Form = Literal["hpcc", "ns3-datacenter", "mq-ecn"]
 FORMS: tuple[Form, ...] = get_args(Form)
 
+PATH = click.Path(path_type=Path)
 HPCC_PORT = 100
 """The destination port by which HPCC's scripts know flows that are not incast's."""
 NS3_HEADER = "time flowsize fct basefct slowdown basertt flowstart priority incast"
@@ -183,3 +186,18 @@ _READERS: dict[Form, tuple[str, Callable[[list[str], int], Flow]]] = {
     "ns3-datacenter": (NS3_HEADER, _read_ns3_datacenter),
     "mq-ecn": ("packets fct timeouts src dst service", _read_mq_ecn),
 }
+
+
+@click.command()
+@click.argument("folder", type=PATH, metavar="DIR")
+@click.option(
+    "--form",
+    type=click.Choice(FORMS),
+    required=True,
+    help="Whose: HPCC's, ns3-datacenter's, or MQ-ECN's flow.tr.",
+)
+@options.output("--to", type=PATH, metavar="FILE", help="Where to. Default: standard output.")
+def fct(folder: Path, form: Form, to: Path | None) -> None:
+    """Write the flow completion times of the result directory DIR in the form of others' files."""
+    with files.believing([folder]):
+        write(folder, form, to)

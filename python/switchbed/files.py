@@ -5,7 +5,6 @@ import json
 import os
 import re
 import stat
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -109,6 +108,8 @@ def whole(path: Path, option: str = "") -> Iterator[Path]:
             yield path
             return
         place = path.resolve()  # a link stays one
+        import tempfile
+
         with tempfile.TemporaryDirectory(prefix=f".{place.stem}.", dir=place.parent) as aside:
             draft = Path(aside) / place.name
             yield draft

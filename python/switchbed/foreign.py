@@ -2,7 +2,6 @@
 
 import json
 import re
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice, pairwise
 from math import isfinite
@@ -105,6 +104,8 @@ def fraction(text: str) -> float:
 
 def must_run(text: str, where: str, files: Mapping[str, str]) -> None:
     """Refuse an import whose scenario, with the files beside it, the check would refuse."""
+    import tempfile
+
     with tempfile.TemporaryDirectory() as folder:
         for name, content in files.items():
             (Path(folder) / name).write_text(content, encoding="utf-8")

@@ -1,6 +1,5 @@
 """Files that a run reads beside its scenario's: flow lists, and a topology's."""
 
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,8 @@ def digest(path: Path) -> str:
     """A hash of what is in a file."""
     try:
         with path.open("rb") as file:
+            import hashlib
+
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise Mistake(f"{path}: cannot be read: {error.strerror}") from error

@@ -5,7 +5,6 @@ import json
 import os
 import shlex
 import sys
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -230,6 +229,8 @@ def is_scenario(name: str) -> bool:
     path = Path(name)
     if path.suffix != ".toml" or not path.is_file():
         return False
+    import tomllib
+
     try:
         return "traffic" in tomllib.loads(files.read_text(path))
     except tomllib.TOMLDecodeError:

@@ -3,7 +3,8 @@
 import json
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 CLASSES = ("all", "small", "medium", "large")
 FIELDS = ("mean_us", "p50_us", "p95_us", "p99_us", "p999_us")
 LOAD = "load: payload bits that a sender offers over its link's rate"
+GAP = "   "
+"""Between the columns of a table."""
+NONE = "–"
+"""In place of a figure that does not exist."""
 WIDE = 200
 """Columns where the output is no terminal."""
 LEAST_WORDS = 4
@@ -26,16 +31,15 @@ LEAST_WORDS = 4
 
 def print_run(outcome: Outcome) -> None:
     """One run: FCT by class, counters, the bottleneck's queue."""
-    console, table = ruled("FCT", "n", "mean", "p50", "p95", "p99", "p99.9")
-    for line in losses([outcome]):
-        console.print(line)
-    for name, row in times(outcome.summary).items():
-        table.add_row(name, f"{row['n']:,}", *(duration(row[field]) for field in FIELDS))
+    say_wrapped(losses([outcome]))
     if outcome.summary["fct"]["all"]["n"]:
-        console.print(table)
-    for line in headline(outcome.summary):
-        console.print(line)
-    console.print(_speed(outcome.summary, outcome.wall_s))
+        found = times(outcome.summary)
+        rows = [
+            (name, f"{row['n']:,}", *(duration(row[field]) for field in FIELDS))
+            for name, row in found.items()
+        ]
+        print_table(("FCT", "n", "mean", "p50", "p95", "p99", "p99.9"), rows)
+    say_wrapped([*headline(outcome.summary), _speed(outcome.summary, outcome.wall_s)])
 
 
 def times(summary: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -202,7 +206,7 @@ def _job_cell(place: int, field: str, row: comparing.Row) -> str:
         return _estimate(comparing.over_seeds(found))
     # Bandwidths in Gbps; a slowdown has no unit.
     mean = comparing.over_seeds(value / (1e9 if field == "busbw_bps" else 1) for value in found)
-    return "–" if mean is None else f"{mean.estimate:.4g}{_reaching(mean)}"
+    return NONE if mean is None else f"{mean.estimate:.4g}{_reaching(mean)}"
 
 
 def queries(summary: dict[str, Any]) -> dict[int, dict[str, Any]]:
@@ -247,7 +251,7 @@ def _goodput_cell(row: comparing.Row) -> str:
 def _queue_cell(row: comparing.Row) -> str:
     """The busiest port's, mean over time and the seeds."""
     mean = comparing.over_seeds(run.summary["bottleneck"]["mean_bytes"] for run in row.runs)
-    return "–" if mean is None else f"{mean.estimate / 1e3:.1f} KB{_reaching(mean)}"
+    return NONE if mean is None else f"{mean.estimate / 1e3:.1f} KB{_reaching(mean)}"
 
 
 def _rtt_cell(probe: tuple[int, int, int], field: str, row: comparing.Row) -> str:
@@ -291,7 +295,7 @@ def _print_ratios(console: "Console", ratios: Sequence[comparing.Ratio], keys: l
             *(str(value) for _, value in point),
             # Cells of one row may rest on fewer pairs, where a size class is empty in some seeds.
             str(max(r.pairs for r in group)),
-            *(cells.get(statistic, "–") for statistic in comparing.STATISTICS),
+            *(cells.get(statistic, NONE) for statistic in comparing.STATISTICS),
         )
     console.print(table)
     if looked := comparing.looked(ratios):
@@ -358,7 +362,7 @@ def print_frame(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
 
 def _cell(value: object) -> str:
     if value is None:
-        return "–"
+        return NONE
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
@@ -481,7 +485,7 @@ def _kind(warning: str) -> str:
 def duration(us: float | None) -> str:
     """Microseconds in the unit that reads best, four digits."""
     if us is None:
-        return "–"
+        return NONE
     for size, unit in ((1e6, "s"), (1e3, "ms")):
         if us >= size:
             return f"{us / size:.4g} {unit}"
@@ -630,6 +634,44 @@ def _speed(summary: dict[str, Any], wall_s: float) -> str:
     hops = summary["packet_hops"]
     each = f" of {wall_s * 1e9 / hops:.0f} ns" if hops else ""
     return f"{hops:,} packet-hops{each}, {summary['events']:,} events, {wall_s:.2f} s"
+
+
+def columns() -> int:
+    """Return the width of the output."""
+    if not sys.stdout.isatty():
+        return WIDE
+    import shutil
+
+    return shutil.get_terminal_size().columns
+
+
+def say_wrapped(lines: Iterable[str]) -> None:
+    """Print lines, wrapped to the width of the output."""
+    for line in lines:
+        for part in textwrap.wrap(line, columns(), break_on_hyphens=False):
+            say(part)
+
+
+def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table: as rich does it, which takes longer to import than a short run takes, where
+    the width of a cell is known and the table is no wider than the output."""
+    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+    total = sum(widths) + len(GAP) * (len(widths) - 1)
+    texts = "".join(text for row in (headings, *rows) for text in row)
+    if total + 2 > columns() or not texts.replace(NONE, "").isascii():
+        console, table = ruled(*headings)
+        for row in rows:
+            table.add_row(*row)
+        console.print(table)
+        return
+    lines = [" " * total]
+    for row in (headings, *rows):
+        first, *others = zip(row, widths, strict=True)
+        lines.append(GAP.join((first[0].ljust(first[1]), *(text.rjust(n) for text, n in others))))
+    lines[2:2] = ["─" * total]
+    lines.append(" " * total)
+    for nth, line in enumerate(lines):
+        say(f" {line} ", bold=nth == 1)
 
 
 def ruled(first: str, *others: str) -> tuple["Console", Any]:

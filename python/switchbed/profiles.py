@@ -2,7 +2,6 @@
 
 import codecs
 import json
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -126,6 +125,8 @@ def migrate(path: Path) -> bool:
     mark = codecs.BOM_UTF8 if before.startswith(codecs.BOM_UTF8) else b""
     with files.whole(path) as draft:
         draft.write_bytes(mark + after.encode())
+        import shutil
+
         shutil.copymode(path, draft)
     return True
 

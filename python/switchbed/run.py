@@ -8,14 +8,17 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from switchbed import files, library, options, printing, profiles, room, runner, signals, tables
 from switchbed._native import Mistake, Plan, Results
-from switchbed.directory import Directory
 from switchbed.meter import meter
 from switchbed.runner import Outcome, Sweep
 from switchbed.terminal import say
 from switchbed.threads import taken
+
+if TYPE_CHECKING:
+    from switchbed.directory import Directory
 
 
 @dataclass(frozen=True)
@@ -100,9 +103,11 @@ def execute(request: Request) -> Finished:
     return Finished(sweep, is_sweep, wall_s, captures, profiles.of_plans(plans))
 
 
-def _directory(request: Request, is_sweep: bool) -> AbstractContextManager[Directory | None]:
+def _directory(request: Request, is_sweep: bool) -> "AbstractContextManager[Directory | None]":
     if request.out is None:
         return nullcontext()
+    from switchbed.directory import Directory
+
     return Directory(request.out, force=request.force, form=request.form, is_sweep=is_sweep)
 
 

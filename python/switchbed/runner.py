@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 from switchbed import room, signals
 from switchbed._native import Mistake, Panic, Plan, Progress, Results
-from switchbed.prototype import process
 
 TICK_S = 0.1
 """How often the main thread wakes. It has to: Polars replaces the handler of SIGINT by one
@@ -157,6 +156,9 @@ def run_one(
     begin = time.perf_counter()
     results: Results | None
     if plan.python:
+        # Processes, pipes and hashes take as long to import as all else here.
+        from switchbed.prototype import process
+
         results = process.run(plan, track)
     else:
         results = plan.run(track, threads=threads, any_memory=any_memory)

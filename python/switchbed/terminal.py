@@ -35,8 +35,10 @@ def plain() -> bool:
     return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
 
 
-def say(line: object = "", *, err: bool = False) -> None:
-    click.echo(clean(str(line)), err=err)
+def say(line: object = "", *, err: bool = False, bold: bool = False) -> None:
+    """Prints a line; `bold` where a terminal shows it."""
+    text = clean(str(line))
+    click.echo(click.style(text, bold=True) if bold and not plain() else text, err=err)
 
 
 def page(text: str, *, err: bool = False) -> None:

@@ -5,8 +5,10 @@ import json
 import os
 import pty
 import subprocess
+import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.shell_completion import BashComplete
 from conftest import Program
@@ -288,13 +290,36 @@ def test_a_reader_that_leaves_early_sees_no_traceback(command: list[str]) -> Non
     assert done.stderr == b""
 
 
-def test_the_heavy_libraries_stay_out_of_start_up(command: list[str]) -> None:
-    interpreter = Path(command[0]).with_name("python")
-    probe = (
-        "import sys, switchbed.cli; print({'polars', 'rich', 'matplotlib'} & sys.modules.keys())"
-    )
-    done = subprocess.run([interpreter, "-c", probe], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"
+SLOW = {
+    *("duckdb", "matplotlib", "numpy", "polars", "rich", "ray"),
+    *("fractions", "hashlib", "multiprocessing", "statistics", "tempfile", "tomllib"),
+    *(f"switchbed.{name}" for name in ("directory", "drill", "live", "result", "theory")),
+    *("switchbed.topology", "switchbed.exchange", "switchbed.series"),
+}
+"""Modules that take as long to import as a short run takes, or that other commands are for."""
+
+
+@pytest.mark.parametrize("command", ["run", "--version", "--help", "run --help"])
+def test_slow_modules_stay_out_of_start_up(command: str, single: Path) -> None:
+    arguments = [*command.split(), *([str(single)] if command == "run" else [])]
+    interpreter = [sys.executable, "-X", "importtime", "-m", "switchbed"]
+    done = subprocess.run([*interpreter, *arguments], capture_output=True, text=True, check=True)
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "switchbed.cli" in imported
+    # For entry points of others, whose commands the list of commands has.
+    allowed = {"tempfile"} if command == "--help" else set()
+    assert not SLOW & imported - allowed
+    if command == "run":
+        assert "FCT" in done.stdout
+
+
+@pytest.mark.parametrize("width", [40, 80, 100])
+def test_the_list_of_commands_has_the_beginning_of_each_ones_help(width: int) -> None:
+    context = click.Context(cli, info_name="switchbed")
+    listed, whole = (click.HelpFormatter(width=width) for _ in range(2))
+    cli.format_commands(context, listed)
+    super(type(cli), cli).format_commands(context, whole)
+    assert listed.getvalue() == whole.getvalue()
 
 
 @pytest.mark.long

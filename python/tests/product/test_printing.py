@@ -116,3 +116,18 @@ def test_goodputs_and_round_trips_are_tables(
     rtts = probes["rtt_s"].drop_nulls()
     assert len(rtts) >= 49
     assert (rtts > 100e-6).all()
+
+
+def test_a_table_is_printed_as_rich_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
+    headings = ("FCT", "n", "mean")
+    rows = [("all", "1,000", "–"), ("class 1", "10", "455.3 us")]
+    printing.print_table(headings, rows)
+    ours = capsys.readouterr().out
+    console, table = printing.ruled(*headings)
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+    assert capsys.readouterr().out == ours
+    # Where a character may be wider than one column, or the table than the output, it is rich's.
+    printing.print_table(headings, [("\u4e2d" * 100, "1", "2")])
+    assert len(capsys.readouterr().out.splitlines()) > 4
