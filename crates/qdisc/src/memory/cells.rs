@@ -437,7 +437,7 @@ impl Cells {
         let used = self.place.pools().groups(part, change(&self.group, group));
         if !came {
             // Lossless groups may take the memory that lossy traffic leaves.
-            self.place.with_all_lossless(|lossless| {
+            self.place.with_paused(|lossless| {
                 lossless.resume(part, used, |input| part_of(input.into(), parts, ports));
             });
         }
@@ -446,7 +446,10 @@ impl Cells {
 
 /// The partition of one of so many ports: neighbours are together.
 fn part_of(port: u32, parts: u32, ports: u64) -> usize {
-    (u64::from(port) * u64::from(parts) / ports) as usize
+    match parts {
+        1 => 0,
+        _ => (u64::from(port) * u64::from(parts) / ports) as usize,
+    }
 }
 
 impl Buffer for Cells {
@@ -494,7 +497,7 @@ impl Buffer for Cells {
     }
 
     fn signal(&mut self) -> Option<Signal> {
-        self.place.with_all_lossless(Lossless::signal).flatten()
+        self.place.with_paused(Lossless::signal).flatten()
     }
 
     fn groups(&self, restart: bool) -> Vec<GroupUse> {

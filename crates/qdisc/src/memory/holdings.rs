@@ -1,9 +1,10 @@
 //! Memory held by the queues of a switch, as its ports know it of each other.
 
 use super::lossless::Lossless;
+use crate::memory::pfc::PRIORITIES;
 use crate::port::packet::QueueId;
 use crate::port::view::View;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use switchbed_units::Bytes;
 
@@ -18,8 +19,32 @@ struct Holdings {
     turn: AtomicU64,
     next: AtomicU64,
     pools: Pools,
-    /// Groups that pause before they lose, if there are any, and what is kept apart for their headroom.
-    lossless: Option<(Mutex<Lossless>, u64)>,
+    /// Groups that pause before they lose, if there are any.
+    lossless: Option<Groups>,
+}
+
+/// Lossless groups of a switch, and what its ports read of them without a lock.
+#[derive(Debug)]
+struct Groups {
+    all: Mutex<Lossless>,
+    /// Cells apart for their headroom.
+    apart: u64,
+    classes: u8,
+    /// No group is paused, and nothing is to be signalled.
+    quiet: AtomicBool,
+}
+
+impl Groups {
+    /// Does something with the groups.
+    #[inline]
+    fn with<T>(&self, act: impl FnOnce(&mut Lossless) -> T) -> T {
+        // The ports of a switch are one thread's: nobody else has it.
+        // A lock poisoned by a panic still guards counters that are whole.
+        let mut lossless = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let answer = act(&mut lossless);
+        self.quiet.store(lossless.is_quiet(), Relaxed);
+        answer
+    }
 }
 
 /// Cells that a chip's pools have given out.
@@ -67,6 +92,7 @@ fn changed(count: &AtomicU64, by: i64) -> u64 {
 pub struct Place {
     holdings: Arc<Holdings>,
     port: u32,
+    ports: u32,
 }
 
 /// A queue of a switch: its port's number there, and its own.
@@ -92,6 +118,7 @@ impl Place {
         Place {
             holdings: Arc::new(Holdings { queues, bytes, turn, next, pools, lossless: None }),
             port: 0,
+            ports,
         }
     }
 
@@ -99,14 +126,15 @@ impl Place {
     pub(super) fn lossless(mut self, lossless: Lossless, apart: u64) -> Place {
         // Only the first port exists yet, so the memory is still its own.
         if let Some(holdings) = Arc::get_mut(&mut self.holdings) {
-            holdings.lossless = Some((Mutex::new(lossless), apart));
+            let (classes, quiet) = (lossless.classes(), AtomicBool::new(true));
+            holdings.lossless = Some(Groups { all: Mutex::new(lossless), apart, classes, quiet });
         }
         self
     }
 
     /// Returns the memory kept for lossless groups' headroom.
     pub(super) fn headroom(&self) -> u64 {
-        self.holdings.lossless.as_ref().map_or(0, |(_, apart)| *apart)
+        self.holdings.lossless.as_ref().map_or(0, |groups| groups.apart)
     }
 
     /// Does something with the lossless groups, if a class is.
@@ -116,17 +144,22 @@ impl Place {
         class: u8,
         act: impl FnOnce(&mut Lossless, &Pools) -> T,
     ) -> Option<T> {
-        let (lossless, _) = self.holdings.lossless.as_ref()?;
-        // The ports of a switch are one thread's: nobody else has it.
-        // A lock poisoned by a panic still guards counters that are whole.
-        let mut lossless = lossless.lock().unwrap_or_else(PoisonError::into_inner);
-        lossless.has(class).then(|| act(&mut lossless, self.pools()))
+        let groups = self.holdings.lossless.as_ref()?;
+        // A DSCP of 8 or more is no priority (802.1Q has 3 bits), and would shift beyond the mask.
+        let has = class < PRIORITIES && groups.classes >> class & 1 == 1;
+        has.then(|| groups.with(|lossless| act(lossless, self.pools())))
     }
 
     /// The same whatever the class.
     pub(super) fn with_all_lossless<T>(&self, act: impl FnOnce(&mut Lossless) -> T) -> Option<T> {
-        let (lossless, _) = self.holdings.lossless.as_ref()?;
-        Some(act(&mut lossless.lock().unwrap_or_else(PoisonError::into_inner)))
+        Some(self.holdings.lossless.as_ref()?.with(act))
+    }
+
+    /// The same where a group is paused, or something is to be signalled.
+    #[inline]
+    pub(super) fn with_paused<T>(&self, act: impl FnOnce(&mut Lossless) -> T) -> Option<T> {
+        let groups = self.holdings.lossless.as_ref()?;
+        (!groups.quiet.load(Relaxed)).then(|| groups.with(act))
     }
 
     /// The next port of the same switch.
@@ -141,7 +174,7 @@ impl Place {
 
     /// How many ports there are.
     pub(super) fn ports(&self) -> u64 {
-        (self.holdings.bytes.len() / self.holdings.queues) as u64
+        self.ports.into()
     }
 
     /// A queue of its own is as long as the view says.

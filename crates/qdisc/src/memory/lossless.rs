@@ -76,10 +76,14 @@ impl Lossless {
         Lossless { classes, accounts, offset, resumes_at, headroom, pool, groups, paused, signals }
     }
 
-    /// Whether a class is lossless.
-    pub(super) fn has(&self, class: u8) -> bool {
-        // A DSCP of 8 or more is no priority (802.1Q has 3 bits), and would shift beyond the mask.
-        class < PRIORITIES && self.classes >> class & 1 == 1
+    /// Returns a bit for each class that is lossless.
+    pub(super) fn classes(&self) -> u8 {
+        self.classes
+    }
+
+    /// Whether no group is paused, and nothing is to be signalled.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.paused.is_empty() && self.signals.is_empty()
     }
 
     fn account(&self, input: u16) -> Account {
