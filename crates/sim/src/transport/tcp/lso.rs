@@ -39,10 +39,15 @@ impl Default for Lso {
 impl Sender {
     /// Returns the bytes that are worth sending at once: min(L, β·window), in whole packets.
     pub(super) fn lso_segment(&self, config: &Config) -> u64 {
+        self.lso_segment_of(config, self.largest_segment(config))
+    }
+
+    /// The same, where the largest segment is known.
+    fn lso_segment_of(&self, config: &Config, largest: u64) -> u64 {
         let mss = config.mss as u64;
         let packets = self.window(config) / mss;
         let share = (config.lso_beta * packets as f64).ceil() as u64;
-        (share.max(1) * mss).min(self.largest_segment(config))
+        (share.max(1) * mss).min(largest)
     }
 
     /// Whether the next ACK is not to be expected soon.
@@ -58,7 +63,8 @@ impl Sender {
     /// Whether new data is held back, with `in_flight` bytes in the network.
     #[cold]
     pub(super) fn defers(&mut self, config: &Config, in_flight: u64, now: Time) -> bool {
-        let segment = self.lso_segment(config);
+        let largest = self.largest_segment(config);
+        let segment = self.lso_segment_of(config, largest);
         let allowed = self.window(config).saturating_sub(in_flight);
         let cut = self.una < self.cut_end && !config.lso_after_cut;
         let open = self.loss.is_none() && !cut;
@@ -68,7 +74,7 @@ impl Sender {
         // As Linux has it, what is worth sending is not all that is sent.
         let most = match config.autosize {
             Autosize::Off => segment,
-            _ => self.largest_segment(config),
+            _ => largest,
         };
         let Some(Extras { lso, growth, .. }) = self.extras.as_deref_mut() else { return false };
         // A segment that was begun is handed over whole.

@@ -75,6 +75,16 @@ impl Default for Outlet {
     }
 }
 
+/// The product of two numbers divided by a third, unless that is too large. A division of 128 bits takes ten times
+/// as long as one of 64, and few products need it.
+#[inline]
+fn per(a: u64, b: u64, by: u64) -> Option<u64> {
+    match a.checked_mul(b) {
+        Some(product) => Some(product / by),
+        None => u64::try_from(u128::from(a) * u128::from(b) / u128::from(by)).ok(),
+    }
+}
+
 impl Sender {
     fn outlet(&self) -> Option<&Outlet> {
         self.extras.as_deref().map(|extras| &extras.outlet)
@@ -104,8 +114,7 @@ impl Sender {
         let mss = u64::from(config.mss);
         // `tcp_update_pacing_rate` takes the larger of the window and of what is out.
         let packets = (cwnd as u64).max((self.sent - self.una).div_ceil(mss));
-        let per_second = u128::from(mss * packets * percent) * u128::from(PS_PER_S);
-        u64::try_from(per_second / (100 * u128::from(srtt))).ok()
+        per(mss * packets * percent, PS_PER_S / 100, srtt)
     }
 
     /// The same of a sender whose packets it holds back.
@@ -115,11 +124,16 @@ impl Sender {
 
     /// The largest segment in bytes of payload, in whole packets.
     pub(super) fn largest_segment(&self, config: &Config) -> u64 {
-        let (most, mss) = (config.lso_max, u64::from(config.mss));
-        if config.autosize == Autosize::Off {
-            return most;
+        match config.autosize {
+            Autosize::Off => config.lso_max,
+            _ => self.largest_segment_at(config, self.pacing_rate(config)),
         }
-        let Some(rate) = self.pacing_rate(config) else { return most };
+    }
+
+    /// The same at a pacing rate.
+    fn largest_segment_at(&self, config: &Config, rate: Option<u64>) -> u64 {
+        let (most, mss) = (config.lso_max, u64::from(config.mss));
+        let Some(rate) = rate.filter(|_| config.autosize != Autosize::Off) else { return most };
         let mut bytes = rate >> SHIFT;
         let rtt = self.outlet().map_or(Span::MAX, |outlet| outlet.min_rtt);
         // `tcp_tso_autosize`: a shift by 32 or more would add nothing.
@@ -182,13 +196,13 @@ impl Sender {
     /// Returns the bytes in the card from which on the sender waits.
     fn small_queue(&self, config: &Config) -> u64 {
         let (mss, header) = (u64::from(config.mss), u64::from(config.header));
+        let rate = self.pacing_rate(config);
         let segment = match config.lso_max {
             0 => mss,
-            _ => self.largest_segment(config).min(self.unsent()).max(mss),
+            _ => self.largest_segment_at(config, rate).min(self.unsent()).max(mss),
         };
         let segment = segment.saturating_add(segment.div_ceil(mss).saturating_mul(header));
-        let rate = self.pacing_rate(config).unwrap_or(u64::MAX);
-        let mut enough = segment.saturating_mul(2).max(rate >> SHIFT);
+        let mut enough = segment.saturating_mul(2).max(rate.unwrap_or(u64::MAX) >> SHIFT);
         if !config.paced {
             enough = enough.min(config.small_queue_limit);
         }
@@ -226,8 +240,7 @@ impl Sender {
                 if let Some(rate) = rate.filter(|&rate| rate > 0)
                     && outlet.packets >= UNPACED
                 {
-                    let ps = u128::from(whole) * u128::from(PS_PER_S) / u128::from(rate);
-                    let takes = Span::from_ps(u64::try_from(ps).unwrap_or(u64::MAX / 2));
+                    let takes = Span::from_ps(per(whole, PS_PER_S, rate).unwrap_or(u64::MAX / 2));
                     outlet.next = start + (takes - late.min(takes / 2));
                 }
             } else {
