@@ -171,6 +171,14 @@ impl Arena {
         &mut self.slots[id.index()].cargo
     }
 
+    /// A packet that leaves for the port of this number at the next switch: its cargo, for writing.
+    #[inline]
+    pub fn leaves_for(&mut self, id: SlotId, ingress: u16) -> &mut Cargo {
+        let slot = &mut self.slots[id.index()];
+        slot.packet.ingress = ingress;
+        &mut slot.cargo
+    }
+
     /// The note on a queued packet.
     #[inline]
     pub fn note(&self, id: SlotId) -> Note {

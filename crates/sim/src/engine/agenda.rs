@@ -53,11 +53,13 @@ impl Agenda {
     }
 
     /// The next phase from this one on with something to do; `u64::MAX`: none.
+    #[inline]
     pub(super) fn next(&self, from: u64) -> u64 {
         self.calendar.next(from).min(self.wakes.next(from))
     }
 
     /// A phase's events, in a vector that is to be given back to the calendar.
+    #[inline]
     pub(super) fn take(&mut self, phase: u64) -> Vec<Event> {
         self.phase = phase;
         self.calendar.take(phase)

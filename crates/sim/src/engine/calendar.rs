@@ -22,6 +22,8 @@ pub(crate) struct Calendar {
     /// A bit for each bucket that holds something; it has memory then, and only then.
     taken: Box<[u64]>,
     far: BinaryHeap<Reverse<(Event, Beat)>>,
+    /// The window of the earliest of these; `u64::MAX`: there is none.
+    far_window: u64,
 }
 
 impl Calendar {
@@ -36,6 +38,7 @@ impl Calendar {
             spare: Vec::new(),
             taken: vec![0; buckets / 64].into(),
             far: BinaryHeap::new(),
+            far_window: u64::MAX,
         }
     }
 
@@ -74,13 +77,16 @@ impl Calendar {
     fn push_slowly(&mut self, event: Event, beat: Beat, phase: u64) -> u64 {
         if phase - self.first >= self.ring.len() as u64 {
             self.far.push(Reverse((event, beat)));
+            self.far_window = self.far_window.min(self.phases.window(event.at));
             return phase;
         }
         let number = self.bucket_of(phase);
         let bucket = &mut self.ring[number];
         if bucket.capacity() == 0 {
             self.taken[number / 64] |= 1 << (number % 64);
-            *bucket = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(64));
+            let spare = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(64));
+            // Without a drop of what was there: it has no memory.
+            std::mem::forget(std::mem::replace(bucket, spare));
         }
         bucket.push(event);
         phase
@@ -88,11 +94,8 @@ impl Calendar {
 
     /// The next phase from this one on that may have an event; `u64::MAX`: there is none.
     pub(crate) fn next(&self, from: u64) -> u64 {
-        let far = self
-            .far
-            .peek()
-            // The event goes into the earliest phase that may handle it: one too early does no harm.
-            .map_or(u64::MAX, |Reverse((event, _))| self.phases.window(event.at).max(from));
+        // The event goes into the earliest phase that may handle it: one too early does no harm.
+        let far = self.far_window.max(from);
         let from = from.max(self.first);
         if from - self.first >= self.ring.len() as u64 {
             return far;
@@ -131,7 +134,7 @@ impl Calendar {
     pub(crate) fn take(&mut self, phase: u64) -> Vec<Event> {
         // Moving `first` makes buckets for later phases, which far events may fit by now.
         self.first = self.first.max(self.phases.first(phase));
-        if self.far.peek().is_some_and(|Reverse((event, _))| self.is_near(event.at)) {
+        if self.far_window != u64::MAX && self.is_near(self.far_window) {
             self.bring_near();
         }
         let number = self.bucket_of(phase);
@@ -139,10 +142,15 @@ impl Calendar {
         std::mem::take(&mut self.ring[number])
     }
 
-    /// Whether the ring has a bucket for a time, whoever handles it.
+    /// Whether the ring has a bucket for a window, whoever handles it.
     #[inline]
-    fn is_near(&self, at: Time) -> bool {
-        self.phases.last(self.phases.window(at)) < self.first + self.ring.len() as u64
+    fn is_near(&self, window: u64) -> bool {
+        self.phases.last(window) < self.first + self.ring.len() as u64
+    }
+
+    /// The window of the earliest of the events that are far away.
+    fn earliest(&self) -> u64 {
+        self.far.peek().map_or(u64::MAX, |Reverse((event, _))| self.phases.window(event.at))
     }
 
     /// Takes out events that are not to happen.
@@ -151,6 +159,7 @@ impl Calendar {
         // no harm.
         self.ring.iter_mut().for_each(|bucket| bucket.retain(&mut keep));
         self.far.retain(|Reverse((event, _))| keep(event));
+        self.far_window = self.earliest();
     }
 
     /// Events that were far away get into buckets.
@@ -158,11 +167,12 @@ impl Calendar {
     #[inline(never)]
     fn bring_near(&mut self) {
         while let Some(&Reverse((event, beat))) = self.far.peek()
-            && self.is_near(event.at)
+            && self.is_near(self.phases.window(event.at))
         {
             self.far.pop();
             self.push(event, beat);
         }
+        self.far_window = self.earliest();
     }
 
     /// Takes back the vector from [`Calendar::take`], with the events that remain. Events that came

@@ -44,6 +44,7 @@ pub(super) struct Sum {
 impl Sum {
     pub(super) const NONE: Sum = Sum { next: u64::MAX, running: 0, events: 0 };
 
+    #[inline(always)]
     pub(super) fn and(self, other: Sum) -> Sum {
         Sum {
             next: self.next.min(other.next),
@@ -175,6 +176,7 @@ impl<W: World> Engine<W> {
     }
 }
 
+#[inline(always)]
 pub(super) fn sum<W: World>(shard: &Shard<W>, from: u64) -> Sum {
     Sum { next: shard.next(from), running: shard.world.running(), events: shard.events }
 }
@@ -184,6 +186,7 @@ impl Limits {
     ///
     /// Nodes whose turn it was are a window ahead of the others: to end at one time for all, it
     /// ends at that of those ahead.
+    #[inline(always)]
     pub(super) fn decide(
         &mut self,
         phases: Phases,

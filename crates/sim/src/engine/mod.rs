@@ -83,8 +83,8 @@ pub(crate) trait World: Send + 'static {
     /// An event comes soon: fetch what it will need, as far as what was fetched before says where
     /// that is. It is called once for each stage, the first long before, the last just before.
     fn fetch(&self, event: &Event, stage: Stage);
-    /// All that happens to a node before `end`, in any order (never [`WAKE`]); what it sends goes to
-    /// `out`.
+    /// All that happens to a node before `end` (never [`WAKE`]), in the order of time; what it sends goes
+    /// to `out`.
     /// Answers when it wants to be visited again if nothing else happens to it.
     fn visit(
         &mut self,

@@ -89,11 +89,13 @@ impl Phases {
     }
 
     /// The least time of a phase.
+    #[inline]
     pub(crate) fn begin(self, phase: u64) -> Time {
         Time::from_ps(self.first(phase).saturating_mul(self.length_ps))
     }
 
     /// Returns the time before which everything is handled by the end of a phase.
+    #[inline]
     pub(crate) fn end(self, phase: u64) -> Time {
         Time::from_ps((phase + 1).saturating_mul(self.length_ps))
     }

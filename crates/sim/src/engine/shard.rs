@@ -4,12 +4,19 @@ use super::agenda::Agenda;
 use super::phases::{Beat, Phases};
 use super::{Event, Outbox, Stage, WAKE, World};
 use crate::ids::NodeId;
+use std::hint::select_unpredictable;
 use switchbed_units::Time;
 
 /// How many events before its own each stage fetches.
 const AHEAD: [usize; 4] = [40, 28, 16, 8];
 /// With fewer events than this, fetching in stages is not worthwhile: their data is in the cache.
 const FEW: usize = 192;
+/// Number of the values of a `u8`.
+const MOST: usize = 256;
+/// Number of a node's events up to which they are put in order one by one.
+const SOME: usize = 12;
+/// No event: it is later than all.
+const LAST: Event = Event::new(Time::NEVER, NodeId(0), WAKE);
 
 /// A shard: its nodes, and what is to happen to them.
 pub(crate) struct Shard<W: World> {
@@ -24,6 +31,12 @@ pub(crate) struct Shard<W: World> {
     counts: Vec<u32>,
     /// A phase's events, node by node; the nodes to visit, and where the events of each end.
     sorted: Vec<Event>,
+    /// Of a phase with few events: those of one node.
+    few: [Event; MOST + 1],
+    /// Where events are put in order.
+    order: [Event; MOST],
+    /// By event, counted from 1, the one before it at its node; 0: there is none.
+    before: [u8; MOST],
     visits: Vec<(NodeId, u32)>,
     phases: Phases,
 }
@@ -46,6 +59,9 @@ impl<W: World> Shard<W> {
             events: 0,
             counts: vec![0; nodes],
             sorted: Vec::new(),
+            few: [LAST; MOST + 1],
+            order: [LAST; MOST],
+            before: [0; MOST],
             visits: Vec::new(),
             phases,
         }
@@ -99,11 +115,66 @@ impl<W: World> Shard<W> {
             true => cut(&mut bucket, end),
             false => Vec::new(),
         };
-        self.by_node(&bucket, phase);
-        self.visit_all(phase, end);
+        if bucket.len() < FEW {
+            self.visit_few(&bucket, phase, end);
+        } else {
+            self.by_node(&bucket, phase);
+            self.visit_all(phase, end);
+        }
         bucket.clear();
         bucket.append(&mut rest);
         self.agenda.calendar.give_back(phase, bucket);
+    }
+
+    /// Visits node by node, where a phase has few events: each node's are chained, the last first.
+    fn visit_few(&mut self, bucket: &[Event], phase: u64, end: Time) {
+        let Shard { world, agenda, mail, earliest, counts: last, phases, events, .. } = self;
+        // As long as a `u8` has values: no index is out of bounds.
+        let (few, before, order) = (&mut self.few, &mut self.before, &mut self.order);
+        let (nodes, far, mut visits) = (agenda.wakes.take(phase), &mut agenda.far, 0);
+        for (nth, event) in (1u8..).zip(bucket) {
+            let node = event.node().index();
+            nodes[node / 64] |= 1 << (node % 64);
+            if event.what() == WAKE {
+                // The far visit has come: the next one may be asked for again.
+                far[node] = Time::NEVER;
+                visits += 1;
+                continue;
+            }
+            world.fetch(event, Stage::Packet);
+            before[usize::from(nth)] = std::mem::replace(&mut last[node], nth.into()) as u8;
+        }
+        *events += bucket.len() as u64 - visits;
+        let words = nodes.len();
+        let mut out = Outbox { agenda, phases: *phases, mail, earliest, next: phase + 1 };
+        for word in 0..words {
+            // A visit sets its own node's bit at most, where the phase comes again.
+            let mut bits = std::mem::take(&mut out.agenda.wakes.nodes_mut(phase)[word]);
+            while bits != 0 {
+                let node = NodeId(64 * word as u32 + bits.trailing_zeros());
+                bits &= bits - 1;
+                let (mut nth, mut from) = (std::mem::take(&mut last[node.index()]) as u8, u8::MAX);
+                while nth != 0 {
+                    let (event, mut place) = (bucket[usize::from(nth) - 1], usize::from(from));
+                    // In the order of their times, while there are some.
+                    let some = usize::from(u8::MAX - from) < SOME;
+                    while some && few[place + 1].at < event.at {
+                        few[place] = few[place + 1];
+                        place += 1;
+                    }
+                    few[place] = event;
+                    (from, nth) = (from.wrapping_sub(1), before[usize::from(nth)]);
+                }
+                let own = &mut few[usize::from(from) + 1..MOST];
+                if own.len() > SOME {
+                    deal(own, order);
+                }
+                let next = world.visit(node, own, end, &mut out);
+                if next != Time::NEVER {
+                    out.agenda.wake(node, next);
+                }
+            }
+        }
     }
 
     /// Lays out a phase's events by their nodes: counts them, then deals them out.
@@ -138,11 +209,7 @@ impl<W: World> Shard<W> {
         if self.sorted.len() < bucket.len() {
             self.sorted.resize(bucket.len(), Event::new(Time::ZERO, NodeId(0), WAKE));
         }
-        let few = (sum as usize) < FEW;
         for event in bucket.iter().filter(|event| event.what() != WAKE) {
-            if few {
-                self.world.fetch(event, Stage::Packet);
-            }
             let place = &mut self.counts[event.node().index()];
             self.sorted[*place as usize] = *event;
             *place += 1;
@@ -154,7 +221,9 @@ impl<W: World> Shard<W> {
     fn visit_all(&mut self, phase: u64, end: Time) {
         let Shard { world, agenda, mail, earliest, counts, sorted, visits, phases, .. } = self;
         let mut out = Outbox { agenda, phases: *phases, mail, earliest, next: phase + 1 };
+        let order = &mut self.order;
         let mut visit = |world: &mut W, node: NodeId, events: &mut [Event]| {
+            sort(events, order);
             // Zero again for the next phase.
             counts[node.index()] = 0;
             let next = world.visit(node, events, end, &mut out);
@@ -164,28 +233,95 @@ impl<W: World> Shard<W> {
         };
         let sorted = &mut sorted[..visits.last().map_or(0, |&(_, to)| to as usize)];
         let mut from = 0;
-        if sorted.len() < FEW {
-            sorted.iter().for_each(|event| world.fetch(event, Stage::Second));
-            for &(node, to) in &*visits {
-                visit(world, node, &mut sorted[from..to as usize]);
-                from = to as usize;
-            }
-        } else {
-            let mut fetched = [0; AHEAD.len()];
-            for &(node, to) in &*visits {
-                let to = to as usize;
-                // Written out, so that each call is compiled for its stage.
-                let [first, second, third, fourth] = &mut fetched;
-                let until = AHEAD.map(|ahead| (from + ahead).max(to));
-                fetch(world, sorted, first, until[0], Stage::First);
-                fetch(world, sorted, second, until[1], Stage::Second);
-                fetch(world, sorted, third, until[2], Stage::Third);
-                fetch(world, sorted, fourth, until[3], Stage::Fourth);
-                visit(world, node, &mut sorted[from..to]);
-                from = to;
-            }
+        let mut fetched = [0; AHEAD.len()];
+        for &(node, to) in &*visits {
+            let to = to as usize;
+            // Written out, so that each call is compiled for its stage.
+            let [first, second, third, fourth] = &mut fetched;
+            let until = AHEAD.map(|ahead| (from + ahead).max(to));
+            fetch(world, sorted, first, until[0], Stage::First);
+            fetch(world, sorted, second, until[1], Stage::Second);
+            fetch(world, sorted, third, until[2], Stage::Third);
+            fetch(world, sorted, fourth, until[3], Stage::Fourth);
+            visit(world, node, &mut sorted[from..to]);
+            from = to;
         }
         visits.clear();
+    }
+}
+
+/// Puts a node's events in the order of their times.
+#[inline(always)]
+fn sort(events: &mut [Event], order: &mut [Event; MOST]) {
+    match events {
+        [] | [_] => {}
+        [a, b] => {
+            // The order cannot be predicted, so a branch would cost more.
+            let (x, y) = (*a, *b);
+            let swap = y.at < x.at;
+            *a = select_unpredictable(swap, y, x);
+            *b = select_unpredictable(swap, x, y);
+        }
+        _ if events.len() <= SOME => {
+            rank(events, order);
+            events.copy_from_slice(&order[..events.len()]);
+        }
+        _ => deal(events, order),
+    }
+}
+
+/// Puts several events in order: dealt out by their times, evenly, nearly all are in their places.
+#[inline(never)]
+fn deal(events: &mut [Event], order: &mut [Event; MOST]) {
+    let times = events.iter().map(|event| event.at.as_ps());
+    let (first, last) = times.fold((u64::MAX, 0), |(a, b), at| (a.min(at), b.max(at)));
+    let (count, span) = (events.len(), last.saturating_sub(first) + 1);
+    if count > MOST || span > u32::MAX.into() {
+        return events.sort_unstable_by_key(|event| event.at);
+    }
+    // Shares of the span as fixed-point numbers: below `count` for each, as it is rounded down.
+    let scale = ((count as u64) << 32) / span;
+    let share = |event: &Event| (((event.at.as_ps() - first) * scale) >> 32) as u8;
+    let mut places = [0u16; MOST];
+    events.iter().for_each(|event| places[usize::from(share(event))] += 1);
+    let mut sum = 0;
+    for place in &mut places[..count] {
+        sum += std::mem::replace(place, sum);
+    }
+    for event in &*events {
+        let place = &mut places[usize::from(share(event))];
+        order[usize::from(*place as u8)] = *event;
+        *place += 1;
+    }
+    // By insertion, since each is near its place.
+    for (nth, event) in order[..count].iter().enumerate() {
+        let mut place = nth;
+        while place > 0 && event.at < events[place - 1].at {
+            events[place] = events[place - 1];
+            place -= 1;
+        }
+        events[place] = *event;
+    }
+}
+
+/// Puts a few events into `order`. Each one's rank is counted, without a branch: which comes first is
+/// anybody's guess.
+#[inline(always)]
+fn rank(events: &[Event], order: &mut [Event; MOST]) {
+    let mut ranks = [0u8; SOME];
+    for (i, a) in events.iter().enumerate() {
+        let mut rank = 0;
+        for (b, other) in events[..i].iter().zip(&mut ranks) {
+            // Exactly one of the pair is counted as the later one, so ranks are a permutation even
+            // where times are equal.
+            let later = u8::from(b.at <= a.at);
+            rank += later;
+            *other += 1 - later;
+        }
+        ranks[i] = rank;
+    }
+    for (event, rank) in events.iter().zip(ranks) {
+        order[usize::from(rank)] = *event;
     }
 }
 
@@ -204,4 +340,25 @@ fn fetch<W: World>(world: &W, events: &[Event], fetched: &mut usize, until: usiz
 #[inline(never)]
 fn cut(bucket: &mut Vec<Event>, end: Time) -> Vec<Event> {
     bucket.extract_if(.., |event| event.at >= end).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn events_are_put_in_order(times in prop::collection::vec(0u64..400, 0..300)) {
+            let times = times.iter().zip(0..);
+            let mut events: Vec<Event> =
+                times.map(|(&at, n)| Event::new(Time::from_ps(at), NodeId(n), 0)).collect();
+            let mut all = events.clone();
+            sort(&mut events, &mut [LAST; MOST]);
+            prop_assert!(events.is_sorted_by_key(|event| event.at));
+            all.sort();
+            events.sort();
+            prop_assert_eq!(events, all);
+        }
+    }
 }

@@ -76,6 +76,12 @@ impl Wakes {
         self.taken &= !(1 << place);
         &mut self.nodes[place]
     }
+
+    /// The set of a phase's nodes, bit by bit.
+    #[inline]
+    pub(super) fn nodes_mut(&mut self, phase: u64) -> &mut [u64] {
+        &mut self.nodes[phase as usize % SETS]
+    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::switch::Switch;
 use super::uplink::{Card, Cards, Home, Outlet, Silent};
 use super::{NOTICE, Parcel, START, Shared, class, index};
 use crate::engine::prefetch::{prefetch, prefetch_lines};
-use crate::engine::{Event, Outbox, Stage, WAKE, World};
+use crate::engine::{Event, Outbox, Stage, World};
 use crate::ids::{HostId, LocalLink, NodeId, PortId, Rank, ShardId, SwitchId};
 use crate::observe::flow_series::SenderState;
 use crate::observe::queue_stats::Lengths;
@@ -18,7 +18,6 @@ use crate::observe::watch::Watch;
 use crate::routing::{self, Live, Router};
 use crate::topology::Route;
 use std::collections::{BTreeMap, VecDeque};
-use std::hint::select_unpredictable;
 use std::sync::Arc;
 use switchbed_qdisc::memory::pfc;
 use switchbed_qdisc::{Driver, Pool, Qdisc, SlotId};
@@ -42,6 +41,9 @@ pub(crate) struct Fabric {
     pub(super) routers: Vec<Box<dyn Router>>,
     /// Each switch's ports that are not used, where links may go down.
     pub(super) lives: Vec<Live>,
+    /// No switch takes part in flow control, chooses ports, sends messages to sources or has a scheme that
+    /// reads its memory.
+    pub(super) plain: bool,
     /// Tables since a link went down or was drained.
     pub(super) table: Option<Arc<dyn Route>>,
     /// Hosts' links, then the switches'.
@@ -56,8 +58,6 @@ pub(crate) struct Fabric {
     starts: Slab<FlowStart>,
     pub(crate) log: Log,
     last_event: Time,
-    /// Where the events of a visit are put in order.
-    order: [Event; FEW],
 }
 
 /// Values by numbers that are used again.
@@ -115,6 +115,7 @@ impl Fabric {
             pausing: Vec::new(),
             routers: Vec::new(),
             lives: Vec::new(),
+            plain: true,
             table: None,
             links: Vec::new(),
             cold_links: Vec::new(),
@@ -125,7 +126,6 @@ impl Fabric {
             starts: Slab::new(),
             log: Log::new(),
             last_event: Time::ZERO,
-            order: [Event::new(Time::ZERO, NodeId(0), WAKE); FEW],
         }
     }
 
@@ -198,12 +198,16 @@ impl Fabric {
                 link.driver.guard(guard);
             }
         }
+        let reads_pool = switch.reads_pool;
         self.switches.push(switch);
         if self.shared.pfc.is_some() {
             self.pausing.push(Pausing::new(back));
         }
         self.routers.extend(routing::of(&self.shared.routing, seed, id, ports));
         self.lives.extend(self.shared.reroutes.then(Live::default));
+        let chooses = !self.routers.is_empty() || !self.lives.is_empty();
+        self.plain &=
+            !(reads_pool || chooses || self.shared.pfc.is_some() || self.shared.frames.sent);
     }
 
     fn add_link(&mut self, link: Built, seed: u64) {
@@ -518,14 +522,16 @@ impl Fabric {
         };
         happen(host, &mut net, (events, end), (&shared.settings, starts, log))
     }
-    /// Puts the events of a node in their order: time, class, and among packets the order that
-    /// is drawn for that instant.
+
+    /// Puts the events of one instant in their order: class, and among packets the order that is drawn
+    /// for that instant.
     #[cold]
-    fn sort(&self, events: &mut [Event]) {
-        let key = |event: &Event| (event.at, class(event.what()));
-        let order =
-            |a: &Event, b: &Event| key(a).cmp(&key(b)).then_with(|| self.tie(a).cmp(&self.tie(b)));
-        events.sort_unstable_by(order);
+    fn break_ties(&self, events: &mut [Event]) {
+        for together in events.chunk_by_mut(|a, b| a.at == b.at) {
+            if together.len() > 1 {
+                together.sort_unstable_by_key(|event| (class(event.what()), self.tie(event)));
+            }
+        }
     }
 
     /// Where an event comes among those of its instant and class.
@@ -589,32 +595,6 @@ fn happen<N: Outlet>(
     net.due().min(host.next_timer())
 }
 
-/// Number of a node's events up to which they are sorted by counting ranks.
-const FEW: usize = 12;
-
-/// Puts the order of a few events' times into `order`; whether no two are equal. Each one's rank is
-/// counted, without a branch: which comes first is anybody's guess.
-#[inline(always)]
-fn ranked(events: &[Event], order: &mut [Event]) -> bool {
-    let mut ranks = [0u8; FEW];
-    for (i, a) in events.iter().enumerate() {
-        let mut rank = 0;
-        for (b, other) in events[..i].iter().zip(&mut ranks) {
-            // Exactly one of the pair is counted as the later one, so ranks are a permutation even
-            // where times are equal.
-            let later = u8::from(b.at <= a.at);
-            rank += later;
-            *other += 1 - later;
-        }
-        ranks[i] = rank;
-    }
-    for (event, rank) in events.iter().zip(ranks) {
-        order[usize::from(rank)] = *event;
-    }
-    // Equal times are left to the slow sort, which breaks ties.
-    order[..events.len()].windows(2).all(|pair| pair[0].at != pair[1].at)
-}
-
 impl World for Fabric {
     type Parcel = Parcel;
 
@@ -639,25 +619,15 @@ impl World for Fabric {
         end: Time,
         out: &mut Outbox<Parcel>,
     ) -> Time {
-        match events {
-            [] | [_] => {}
-            [a, b] if a.at != b.at => {
-                // The order cannot be predicted, so a branch would cost more.
-                let (x, y) = (*a, *b);
-                let swap = y.at < x.at;
-                *a = select_unpredictable(swap, y, x);
-                *b = select_unpredictable(swap, x, y);
-            }
-            _ if events.len() <= FEW && ranked(events, &mut self.order) => {
-                events.copy_from_slice(&self.order[..events.len()]);
-            }
-            _ => self.sort(events),
+        if events.windows(2).any(|pair| pair[0].at == pair[1].at) {
+            self.break_ties(events);
         }
         if let Some(last) = events.last() {
             self.last_event = self.last_event.max(last.at);
         }
         let node = node.index();
         let next = match node.checked_sub(self.hosts.len()) {
+            Some(switch) if self.plain => self.visit_plain(switch, events, end, out),
             Some(switch) => self.switch(switch, out).visit(events, end),
             None if self.homes.is_empty() => {
                 self.visit_host((node, LocalLink::at(node)), events, end, out)
@@ -732,29 +702,6 @@ impl Fabric {
                 prefetch(link.driver.port().state().queue_like(class));
             }
             Stage::Packet | Stage::First => {}
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn a_few_events_are_put_in_order_unless_two_are_at_once(
-            times in prop::collection::vec(0u64..40, 0..16)
-        ) {
-            let times = &times[..times.len().min(FEW)];
-            let events: Vec<Event> =
-                (0..).zip(times).map(|(n, &at)| Event::new(Time::from_ps(at), NodeId(n), 0)).collect();
-            let mut sorted = events.clone();
-            sorted.sort_by_key(|event| event.at);
-            let alone = sorted.windows(2).all(|pair| pair[0].at != pair[1].at);
-            let mut order = [Event::new(Time::ZERO, NodeId(0), WAKE); FEW];
-            prop_assert_eq!(ranked(&events, &mut order), alone);
-            prop_assert!(!alone || order[..times.len()] == sorted);
         }
     }
 }

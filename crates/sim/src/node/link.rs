@@ -307,8 +307,7 @@ impl Wire for Line<'_, '_> {
                 return self.packets.arena.free(slot);
             }
         }
-        self.packets.arena.packet_mut(slot).ingress = ingress;
-        let cargo = self.packets.arena.cargo_mut(slot);
+        let cargo = self.packets.arena.leaves_for(slot, ingress);
         transit::set_link(cargo, rank);
         if let Some(switch) = switch.get() {
             // Routed as it leaves, not as it arrives: the output port's memory can then be prefetched.

@@ -62,6 +62,9 @@ impl Pausing {
 
     /// Returns the next frame with its time.
     fn next(&self) -> Option<(Time, Signal)> {
+        if self.waiting.is_empty() && self.again.is_empty() {
+            return None;
+        }
         let again = self
             .again
             .iter()
@@ -134,7 +137,7 @@ impl AtWork<'_, '_> {
     /// The departures and the pause frames that are due by `now`, in the order of their times.
     fn catch_up(&mut self, now: Time) {
         loop {
-            let departs = self.due().unwrap_or((Time::NEVER, PortId(0)));
+            let departs = self.due_by(now).unwrap_or((Time::NEVER, PortId(0)));
             let next = self.pausing.as_ref().and_then(|pausing| pausing.next());
             match next {
                 // Strictly before: at the same instant the packet goes first, and the frame waits

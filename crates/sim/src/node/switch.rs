@@ -125,6 +125,8 @@ pub(super) struct AtWork<'a, 'b> {
     reads_pool: bool,
     /// Ports with packets.
     pub(super) busy: &'a mut PortSet,
+    /// No departure is due before it, where departures are in the order of time.
+    bound: Time,
     pub(super) links: &'a mut [Link],
     pub(super) line: Line<'a, 'b>,
     /// State of flow control, if there is any.
@@ -145,15 +147,47 @@ impl Fabric {
         switch: usize,
         out: &'a mut Outbox<'b, Parcel>,
     ) -> AtWork<'a, 'b> {
-        let Fabric { switches, pausing, routers, lives, table, .. } = self;
+        let Fabric { switches, pausing, routers, lives, plain, table, .. } = self;
         let Fabric { links, cold_links, packets, shared, me, .. } = self;
-        let (pausing, router) = (pausing.get_mut(switch), routers.get_mut(switch));
-        let (live, table) = (lives.get_mut(switch), table.as_deref());
+        let (pausing, router, live, table) = match plain {
+            true => (None, None, None, None),
+            false => {
+                let (pausing, router) = (pausing.get_mut(switch), routers.get_mut(switch));
+                (pausing, router, lives.get_mut(switch), table.as_deref())
+            }
+        };
         let Switch { id, first, ports, reads_pool, pool, busy, feedbacks } = &mut switches[switch];
         let own = first.index()..first.index() + *ports as usize;
         let (links, cold) = (&mut links[own.clone()], &mut cold_links[own]);
         let line = Line::new((*first, cold), pool, packets, (shared, *me), out, Some(feedbacks));
-        AtWork { id: *id, reads_pool: *reads_pool, busy, links, line, pausing, router, live, table }
+        AtWork {
+            id: *id,
+            reads_pool: !*plain && *reads_pool,
+            busy,
+            bound: Time::ZERO,
+            links,
+            line,
+            pausing,
+            router,
+            live,
+            table,
+        }
+    }
+}
+
+impl Fabric {
+    /// [`AtWork::visit`] where all switches are plain: compiled without what these lack.
+    #[inline(never)]
+    pub(super) fn visit_plain(
+        &mut self,
+        switch: usize,
+        events: &[Event],
+        end: Time,
+        out: &mut Outbox<Parcel>,
+    ) -> Time {
+        assert!(self.plain);
+        let mut switch = self.switch(switch, out);
+        switch.visit_each::<false, true>(events, end)
     }
 }
 
@@ -199,15 +233,15 @@ impl AtWork<'_, '_> {
         }
         // Compiled loops for each, so that plain hashing does not pay for the choice.
         match (self.router.is_some(), self.live.is_some()) {
-            (false, false) => self.visit_each::<false>(events, end),
+            (false, false) => self.visit_each::<false, false>(events, end),
             (true, false) if events.len() >= SEVERAL => match self.line.shared.looks_at_ports {
                 false => self.visit_ahead(events, end),
                 true => {
                     self.fetch_backlogged();
-                    self.visit_each::<true>(events, end)
+                    self.visit_each::<true, false>(events, end)
                 }
             },
-            _ => self.visit_each::<true>(events, end),
+            _ => self.visit_each::<true, false>(events, end),
         }
     }
 
@@ -257,7 +291,7 @@ impl AtWork<'_, '_> {
             }
             events = rest;
         }
-        self.visit_each::<false>(&[], end)
+        self.visit_each::<false, false>(&[], end)
     }
 
     /// Chooses the ports of packets to come, and fetches their memory.
@@ -296,15 +330,19 @@ impl AtWork<'_, '_> {
 
     /// Visits event by event, with ports that are chosen as packets arrive, or before.
     #[inline(always)]
-    fn visit_each<const CHOOSES: bool>(&mut self, events: &[Event], end: Time) -> Time {
+    fn visit_each<const CHOOSES: bool, const PLAIN: bool>(
+        &mut self,
+        events: &[Event],
+        end: Time,
+    ) -> Time {
         for event in events {
             debug_assert!(class(event.what()) == 0, "switches get packets alone");
-            if self.told().is_some() {
+            if !PLAIN && self.told().is_some() {
                 self.send_feedbacks(event.at);
             }
             let slot = SlotId::at(event.what());
             // All ports, not the packet's alone: its admission depends on the memory that they share.
-            if self.reads_pool {
+            if !PLAIN && self.reads_pool {
                 self.settle_in_order(event.at);
             }
             let port = match CHOOSES {
@@ -318,19 +356,22 @@ impl AtWork<'_, '_> {
                 },
             };
             self.arrive(port, slot, event.at);
-            if self.reads_pool {
+            if !PLAIN && self.reads_pool {
                 self.expel(port, event.at);
             }
         }
         // `end` itself belongs to the next visit.
         let last = Time::from_ps(end.as_ps() - 1);
-        if self.told().is_some() {
+        if !PLAIN && self.told().is_some() {
             self.send_feedbacks(last);
         }
-        if self.reads_pool {
+        if !PLAIN && self.reads_pool {
             self.settle_in_order(last);
         }
         let due = self.settle_each(last);
+        if PLAIN {
+            return due;
+        }
         self.told().map_or(due, |&(at, ..)| at.min(due))
     }
 
@@ -342,7 +383,11 @@ impl AtWork<'_, '_> {
         act: impl FnOnce(&mut Driver, &mut Line) -> T,
     ) -> T {
         let Link { driver, channel } = &mut self.links[port.index()];
-        act(driver, self.line.at(port.index(), channel))
+        let answer = act(driver, self.line.at(port.index(), channel));
+        if self.reads_pool || self.pausing.is_some() {
+            self.bound = self.bound.min(driver.due());
+        }
+        answer
     }
 
     /// Whether a packet's port is chosen as it arrives.
@@ -492,7 +537,7 @@ impl AtWork<'_, '_> {
     /// The departures that are due by `now` in the order of their times, for a scheme that reads
     /// the memory that the ports share.
     fn settle_in_order(&mut self, now: Time) {
-        while let Some((at, port)) = self.due().filter(|&(at, _)| at <= now) {
+        while let Some((at, port)) = self.due_by(now) {
             let backlogged = self.at(port, |driver, line| {
                 driver.transmit(line, at);
                 driver.backlogged()
@@ -536,5 +581,16 @@ impl AtWork<'_, '_> {
             (driver.due(), channel.rank, port)
         });
         dues.filter(|due| due.0 != Time::NEVER).min().map(|(at, _, port)| (at, port))
+    }
+
+    /// The same if it is due by `now`; most often none is, and no port need be asked.
+    #[inline(always)]
+    pub(super) fn due_by(&mut self, now: Time) -> Option<(Time, PortId)> {
+        if self.bound > now {
+            return None;
+        }
+        let due = self.due();
+        self.bound = due.map_or(Time::NEVER, |(at, _)| at);
+        due.filter(|&(at, _)| at <= now)
     }
 }
