@@ -63,42 +63,51 @@ JOBS = click.option(
 
 
 LATER = {
-    "asic": ("exchange:asic", "Switch chips: their packet memory, as switches that ship with them"),
+    "asic": (
+        "exchange:asic",
+        "Switch chips: their packet memory, as switches that ship with them give",
+    ),
     "calibrate": (
         "calibration.command:calibrate",
-        "Say under which traffic the simulated switch of CONFIG (a SONiC",
+        "Say under which traffic the simulated switch of CONFIG (a SONiC switch's config_db.json",
     ),
     "completion": (
         "completion:command",
-        "Print the script that completes commands, keys and scenarios in SHELL",
+        "Print the script that completes commands, keys and scenarios in SHELL: bash, zsh or fish.",
     ),
-    "doctor": ("doctor:doctor", "Say what this machine has of what live switches, labs, clusters"),
+    "doctor": (
+        "doctor:doctor",
+        "Say what this machine has of what live switches, labs, clusters and notebooks",
+    ),
     "drill": (
         "drill.command:drill",
         "Play packetdrill scripts against one connection of the model.",
     ),
     "export": (
         "exchange:export",
-        "Write a scenario as a real switch's configuration, or a result as",
+        "Write a scenario as a real switch's configuration, or a result as other tools'",
     ),
-    "fct": ("fct:fct", "Write the flow completion times of the result directory DIR in the form"),
+    "fct": (
+        "fct:fct",
+        "Write the flow completion times of the result directory DIR in the form",
+    ),
     "headroom": (
         "exchange:headroom",
-        "Sum up what still comes in on a lossless port after it pauses",
+        "Sum up what still comes in on a lossless port after it pauses its neighbour",
     ),
     "import": ("exchange:import_", "Make a scenario of a real switch's configuration."),
     "live": (
         "live.commands:live",
-        "Forward real frames between Linux interfaces, with any scheme at",
+        "Forward real frames between Linux interfaces, with any scheme at each port.",
     ),
     "plot": (
         "plots.command:plot",
-        "Draw runs: RUN is a result directory, one of a comparison, or a",
+        "Draw runs: RUN is a result directory, one of a comparison, or a sweep's",
     ),
     "theory": ("theory.command:theory", "Thresholds and bounds from the papers' analysis."),
     "topology": (
         "topology.commands:topology",
-        "Networks: show and draw them, convert files between",
+        "Networks: show and draw them, convert files between forms, make files.",
     ),
 }
 """Modules of commands that are imported as they are used, and the beginning of each one's help."""
