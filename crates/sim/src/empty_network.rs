@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use switchbed_scenario::FctEnd;
 use switchbed_scenario::protocols::Protocols;
+use switchbed_scenario::roce::Roce;
 use switchbed_units::{Bytes, PS_PER_S, Rate, Span};
 
 /// Data for the duration of a flow in an empty network.
@@ -15,7 +16,7 @@ pub(crate) struct Paths {
     pub(crate) fct_end: FctEnd,
     /// Traffic entries whose flows end with the ACK whatever `fct_end` says: programs.
     pub(crate) acked: Vec<u32>,
-    /// Packets of a flow may take different paths, or others than its first.
+    /// Switches may send packets of a flow over different paths, or over others than its first.
     pub(crate) moves: bool,
     /// Paths between two switches, or hosts with several links, by those that were asked for.
     pub(crate) between: Mutex<Between>,
@@ -70,15 +71,23 @@ impl Paths {
         let last = (size.get() - (packets - 1) * mss + header) as u32;
         let packets = (full, last, packets);
         let there = self.paths(src, dst);
-        let together = self.together((src, dst), packets, &there);
+        let spreads = self.moves || protocol.sprays();
+        let together = self.together((src, dst), packets, (&there, spreads));
         let there = there.iter().map(|path| match together {
-            // Over several links at once: none of the paths bounds the flow alone.
+            // Over several links at once: none of the paths bounds the flow alone, but its longest packet has one.
             Some(least) => {
-                let alone = arrival(path, (last.min(full), last.min(full), 1));
+                let longest = if packets.2 > 1 { full.max(last) } else { last };
+                let alone = arrival(path, (longest, longest, 1));
                 Arrival { before: None, last: alone.last.max(least) }
             }
             None => arrival(path, packets),
         });
+        // Packets that come in any order are acknowledged together, but for the first: no other answer is sure to go
+        // ahead of the last.
+        let grouped = |roce: &Roce| roce.control.about().unordered();
+        let sure = !protocol.queue_pairs().is_some_and(grouped) || packets.2 == 2;
+        let there =
+            there.map(|arrival| Arrival { before: arrival.before.filter(|_| sure), ..arrival });
         let ends: Vec<Arrival> = there.collect();
         let least = |of: &mut dyn Iterator<Item = Span>| of.min().unwrap_or(Span::ZERO);
         match end {
@@ -119,16 +128,18 @@ impl Paths {
         Rate::from_bps(cables.iter().map(|cable| cable.rate.as_bps()).sum())
     }
 
-    /// The least time of a flow whose packets may leave or arrive by several links at once: both hosts' links together
-    /// carry all of it, and the rest of a path its shortest packet. `None`: it is bound to the links of one path.
+    /// The least time of a flow whose packets may take several paths at once: both hosts' links together carry all of
+    /// it, and the rest of a path its shortest packet. `None`: it is bound to the links of one path.
     fn together(
         &self,
         (src, dst): (HostId, HostId),
         (full, last, packets): (u32, u32, u64),
-        paths: &[Vec<Cable>],
+        (paths, spreads): (&[Vec<Cable>], bool),
     ) -> Option<Span> {
+        // Between hosts of one switch there is one path, unless their own links are several.
         let several = |host| self.graph.is_multihomed(host);
-        if !self.moves || !several(src) && !several(dst) {
+        let between = paths.iter().any(|path| path.len() > 2);
+        if !spreads || !between && !several(src) && !several(dst) {
             return None;
         }
         let bytes = u64::from(full) * (packets - 1) + u64::from(last);

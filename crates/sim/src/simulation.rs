@@ -211,7 +211,6 @@ impl Simulation {
             None => Frames { sent: false, class: 0, len_bytes: 64, delay: Span::ZERO },
         };
         let reroutes = event::reroute(&scenario.routing, &scenario.event);
-        let sprays = protocols.all().iter().any(|protocol| protocol.sprays());
         let (plb, warmed) = (scenario.routing.plb(), Time::ZERO + measure.warmup);
         let carriers = protocols.all().iter().enumerate().map(|(place, protocol)| {
             let (stack, echo) = protocols.ends(place);
@@ -299,7 +298,7 @@ impl Simulation {
                 protocols,
                 fct_end: measure.fct_end,
                 acked: programs.each().map(|(entry, _)| entry).collect(),
-                moves: !scenario.routing.keeps_paths() || sprays || reroutes,
+                moves: !scenario.routing.keeps_paths() || reroutes,
                 between: Default::default(),
             },
             deadlocks: switch.pfc.as_ref().map(|pfc| Deadlocks::new(pfc, &ports)),

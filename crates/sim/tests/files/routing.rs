@@ -218,3 +218,47 @@ fn connections_leave_a_path_that_stays_congested() {
         assert!(stays > 0.09 && moves < 0.6 * stays, "{seed}: {stays} {moves}");
     }
 }
+
+#[test]
+fn a_flow_over_many_slow_links_takes_no_less_than_in_an_empty_network() {
+    let text = |transport: &str, routing: &str| {
+        format!(
+            r#"
+            switch = {{ queues = 2, buffer = "4MB" }}
+            scheme.name = "none"
+            topology = {{ kind = "leaf-spine", leaves = 2, spines = 4, hosts_per_leaf = 2, host_rate = "25Gbps",
+                host_delay = "1us", fabric_rate = "10Gbps", fabric_delay = "1us" }}
+            transport.kind = "{transport}"
+            routing.kind = "{routing}"
+            [[traffic]]
+            kind = "incast"
+            from = [0]
+            to = 2
+            sizes = "2000001B"
+            "#
+        )
+    };
+    for (transport, routing) in [
+        ("nscc", "ecmp"),
+        ("rccc", "ecmp"),
+        ("dctcp", "spray"),
+        ("dctcp", "adaptive"),
+        ("dctcp", "ecmp"),
+    ] {
+        let plans =
+            plans_of("r.toml", &text(transport, routing), Path::new("."), &[], None).unwrap();
+        let mut simulation = Simulation::new(&plans[0].scenario).unwrap();
+        while simulation.advance(1 << 40) == Status::Running {}
+        let flows = simulation.take_finished();
+        let took = flows[0].end.unwrap().since(flows[0].start);
+        let least = simulation.empty_fct_of(&flows[0]).unwrap();
+        assert!(took >= least, "{transport}, {routing}: {took}, and {least} in an empty network");
+        // One path has 10 Gbps, four have the host's 25.
+        let bps = 8.0 * 2_000_001.0 / least.as_secs_f64();
+        let one = (transport, routing) == ("dctcp", "ecmp");
+        assert!(
+            if one { bps < 10e9 } else { bps > 20e9 && bps < 25e9 },
+            "{transport}, {routing}: {bps}"
+        );
+    }
+}

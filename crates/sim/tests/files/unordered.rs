@@ -87,6 +87,27 @@ fn a_lone_message_takes_its_time_to_the_picosecond() {
 }
 
 #[test]
+fn no_lone_message_takes_less_than_in_an_empty_network() {
+    // The last packet's SACK is longer than the packet where that has a byte alone.
+    let sizes = [1, 4087, 8172, 8173, 12_258, 12_259, 20_431, 40_861].iter();
+    let sizes = sizes.flat_map(|&size| [size, size + 1, size + 100]);
+    for (kind, size) in ["nscc", "rccc", "nscc-rccc"]
+        .iter()
+        .flat_map(|kind| sizes.clone().map(move |size| (kind, size)))
+    {
+        let traffic =
+            format!("[[traffic]]\nkind = \"incast\"\nfrom = 0\nto = 1\nsizes = \"{size}B\"");
+        let longer = text_of(2, kind, &traffic).replace("control_len = \"64B\"", "");
+        let mut simulation = Simulation::new(&scenario(&longer)).expect("builds");
+        while simulation.advance(1 << 40) == Status::Running {}
+        let flows = simulation.take_finished();
+        let took = flows[0].end.expect("an end").since(flows[0].start);
+        let least = simulation.empty_fct_of(&flows[0]).expect("it ends");
+        assert!(took >= least, "{kind}, {size}: {took}, and {least} in an empty network");
+    }
+}
+
+#[test]
 fn an_incast_ends_near_its_bound() {
     // 15 messages of 490 packets, 2,031,360 bytes on the wire, on a line of 100 Gbps.
     let bound = 15.0 * 2_031_360.0 * 8.0 / 100e3;
