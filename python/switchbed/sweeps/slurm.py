@@ -49,7 +49,7 @@ class Slurm:
     jobs: int | None = None
     """Jobs at a time; as many as Slurm allows unless given."""
     more: Mapping[str, str | bool] = field(default_factory=dict)
-    """Further options of sbatch, such as `{"account": "net", "mem": "4G"}`."""
+    """Further options of sbatch by name, as account and mem."""
     cluster: str = "slurm"
     """Executor name in submitit; with `local`, jobs are processes of this machine."""
 
