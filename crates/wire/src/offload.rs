@@ -21,6 +21,8 @@ const ETHERNET: usize = 14;
 const TAG: usize = 4;
 const TCP: u8 = 6;
 const UDP_PROTOCOL: u8 = 17;
+/// Place of the checksum in UDP's header.
+const UDP_CHECKSUM: usize = 6;
 const FIN: u8 = 0x01;
 const PSH: u8 = 0x08;
 const ACK: u8 = 0x10;
@@ -198,7 +200,7 @@ impl Layout {
 
     /// Place of the checksum behind the transport header's start.
     fn checksum_offset(self) -> usize {
-        if self.tcp { 16 } else { 6 }
+        if self.tcp { 16 } else { UDP_CHECKSUM }
     }
 
     fn kind(self) -> u8 {
@@ -299,7 +301,9 @@ impl Packets {
                 if let Some((start, field)) = place {
                     // The field holds the pseudo header's sum.
                     let sum = transport::checksum(0, &packet[start..], &[]);
-                    put(packet, field, if sum == 0 { 0xffff } else { sum });
+                    // In UDP alone 0 says that there is no checksum (RFC 768).
+                    let udp = field - start == UDP_CHECKSUM;
+                    put(packet, field, if sum == 0 && udp { 0xffff } else { sum });
                 }
             }
             Kind::Many(layout, size) => self.cut(layout, size, nth, frame, packet),

@@ -229,20 +229,35 @@ fn a_frame_is_as_long_as_ip_allows() {
 #[test]
 fn a_checksum_that_was_left_to_the_card_is_filled_in() {
     for (v6, tcp) in [(false, true), (true, true), (false, false), (true, false)] {
-        let whole = packet(&Sort { v6, tcp, payload: vec![3; 33], ..FIRST });
-        // As Linux leaves it: the sum of the pseudo header, by a frame of two packets.
-        let (csum_start, csum_offset) = (if v6 { 54 } else { 34 }, if tcp { 16 } else { 6 });
-        let mut left = whole.clone();
-        let length = (whole.len() - usize::from(csum_start)) as u16;
-        let addresses = if v6 { &whole[22..54] } else { &whole[26..34] };
-        let words = addresses.chunks(2).map(|two| u32::from(two[0]) << 8 | u32::from(two[1]));
-        let sum: u32 = words.sum::<u32>() + u32::from(length) + if tcp { 6 } else { 17 };
-        let sum = ((sum & 0xffff) + (sum >> 16)) as u16;
-        let field = usize::from(csum_start + csum_offset);
-        left[field..field + 2].copy_from_slice(&sum.to_be_bytes());
-        let header = Header { flags: 1, csum_start, csum_offset, ..Header::default() };
-        assert_eq!(parts(header, &left).unwrap(), [whole]);
+        left_to_the_card(v6, tcp, &packet(&Sort { v6, tcp, payload: vec![3; 33], ..FIRST }));
     }
+}
+
+#[test]
+fn a_checksum_of_nought_is_all_ones_in_udp_alone() {
+    for (v6, tcp) in [(false, true), (true, true), (false, false), (true, false)] {
+        let field = if v6 { 54 } else { 34 } + if tcp { 16 } else { 6 };
+        let nought = if tcp { [0, 0] } else { [0xff, 0xff] };
+        let of = |word: u16| packet(&Sort { v6, tcp, payload: word.to_be_bytes().into(), ..FIRST });
+        let whole = (1..=u16::MAX).map(of).find(|whole| whole[field..field + 2] == nought);
+        left_to_the_card(v6, tcp, &whole.expect("some word makes it so"));
+    }
+}
+
+/// Splits a packet as Linux leaves its checksum to the card, and expects it whole.
+fn left_to_the_card(v6: bool, tcp: bool, whole: &[u8]) {
+    // As Linux leaves it: the sum of the pseudo header, by a frame of two packets.
+    let (csum_start, csum_offset) = (if v6 { 54 } else { 34 }, if tcp { 16 } else { 6 });
+    let mut left = whole.to_vec();
+    let length = (whole.len() - usize::from(csum_start)) as u16;
+    let addresses = if v6 { &whole[22..54] } else { &whole[26..34] };
+    let words = addresses.chunks(2).map(|two| u32::from(two[0]) << 8 | u32::from(two[1]));
+    let sum: u32 = words.sum::<u32>() + u32::from(length) + if tcp { 6 } else { 17 };
+    let sum = ((sum & 0xffff) + (sum >> 16)) as u16;
+    let field = usize::from(csum_start + csum_offset);
+    left[field..field + 2].copy_from_slice(&sum.to_be_bytes());
+    let header = Header { flags: 1, csum_start, csum_offset, ..Header::default() };
+    assert_eq!(parts(header, &left).unwrap(), [whole]);
 }
 
 #[test]
