@@ -94,7 +94,7 @@ fn us(us: f64) -> Span {
     Span::from_ps((us * 1e6).round() as u64)
 }
 
-/// So many flows from host 0 to a host, 100 us apart.
+/// Flows from host 0 to a host, 100 us apart.
 fn many(count: u32, dst: u32, bytes: u64) -> (tempfile::NamedTempFile, String) {
     many_of(0, count, dst, bytes)
 }
