@@ -47,7 +47,7 @@ def finish(work: Callable[[], object]) -> NoReturn:
         complain("interrupted")
         status = signals.code(error.__cause__ if isinstance(error, click.Abort) else error)
     except BrokenPipeError:
-        # Whoever read has read enough; the interpreter's last flush must not complain.
+        # The reader has read enough; the interpreter's last flush must not complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 1
     except OSError as error:

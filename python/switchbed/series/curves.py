@@ -99,7 +99,7 @@ def panels(results: Sequence[Result], asked: Asked) -> tuple[Axis, list[Panel]]:
     groups: dict[tuple[str, str], dict[str, tuple[Any, list[Result]]]] = {}
     for run in results:
         has = settings(run)
-        # Whatever else was swept must not be averaged over: it makes lines of its own.
+        # Other swept settings must not be averaged over: each makes lines of its own.
         rest = [key for key in varied if key not in (x, panel) and key != colour]
         told = [named(key, has.get(key)) for key in ((colour, *rest) if colour else rest) if key]
         where = named(panel, has.get(panel)) if panel else ""
