@@ -57,15 +57,16 @@ setup-all: setup .venv/.stamp-groups ## Install the groups docs, cluster and pee
 release: setup ## Build the module with link-time optimisation, until the next change of Rust code
 	PIP_QUIET=1 $(BIN)/maturin develop --release --locked --quiet
 
-LLVM_PROFDATA = $(firstword $(wildcard $(shell rustc --print sysroot)/lib/rustlib/*/bin/llvm-profdata))
+# A profile is read by the LLVM that wrote it.
+LLVM_MAJOR = $(shell rustc -vV | sed -n 's/^LLVM version: \([0-9]*\).*/\1/p')
+LLVM_PROFDATA = $(firstword $(wildcard $(shell rustc --print sysroot)/lib/rustlib/*/bin/llvm-profdata) \
+	$(shell command -v llvm-profdata-$(LLVM_MAJOR)))
 PROFILE := $(CURDIR)/target/pgo
-pgo: setup ## Build the module by a profile of the benchmarks, a twentieth faster than `make release`
-	@test -n "$(LLVM_PROFDATA)" || { echo "$@: needs rustup component add llvm-tools" >&2; exit 1; }
+pgo: setup ## Build the module by a profile, faster than `make release`
+	@test -n "$(LLVM_PROFDATA)" || { echo "$@: needs rustup component add llvm-tools, or llvm-$(LLVM_MAJOR)" >&2; exit 1; }
 	rm -rf $(PROFILE)
 	RUSTFLAGS=-Cprofile-generate=$(PROFILE) PIP_QUIET=1 $(BIN)/maturin develop --release --locked --quiet
-	$(BIN)/python -m switchbed.bench python/switchbed/bench/fig9.toml flows=500
-	$(BIN)/python -m switchbed.bench python/switchbed/bench/fig9.toml flows=500 load=0.8
-	$(BIN)/python -m switchbed.bench python/switchbed/bench/star.toml
+	$(BIN)/python -m switchbed.bench.train
 	$(LLVM_PROFDATA) merge -o $(PROFILE)/merged.profdata $(PROFILE)
 	RUSTFLAGS=-Cprofile-use=$(PROFILE)/merged.profdata PIP_QUIET=1 $(BIN)/maturin develop --release --locked --quiet
 
@@ -168,7 +169,7 @@ validate: setup-all ## Run what takes longer than `make test` may (STEPS='fuzz m
 	$(BIN)/python -m evidence.validate $(STEPS)
 
 wheels: setup ## Build the release, install it in fresh environments and try it away from the tree
-	$(BIN)/python -m evidence.robustness.wheels
+	LLVM_PROFDATA=$(LLVM_PROFDATA) $(BIN)/python -m evidence.robustness.wheels
 	cargo package --workspace --exclude own-scheme --exclude switchbed-python --quiet
 
 deny: ## Check licences, sources and advisories of dependencies

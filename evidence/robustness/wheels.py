@@ -4,7 +4,9 @@ there, away from the source tree. Prints what it all takes, and how long.
 
     python -m evidence.robustness.wheels [--quick]
 
-`--quick` builds without link-time optimisation, for a look at the rest.
+`--quick` builds without link-time optimisation and profile, for a look at the rest. The profile
+needs LLVM's profdata, whose path `make wheels` gives in LLVM_PROFDATA; without it the wheel has
+none.
 """
 
 import argparse
@@ -22,7 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 QUICK = {"LTO": "off", "CODEGEN_UNITS": "16", "DEBUG": "0"}
-BUILDERS = ("maturin[zig]>=1.9,<2", "pip")
+BUILDERS = ("maturin[zig]>=1.16,<2", "pip")
 """What builds the wheel; zig links it for a glibc that is older than the machine's."""
 MANYLINUX = "manylinux_2_28"
 """Of the wheel, as .github/workflows/wheels.yml has it."""
@@ -104,15 +106,20 @@ def from_sdist(sdist: Path, place: Path, quick: bool) -> Path:
     pip = [str(builder / "bin/python"), "-m", "pip"]
     subprocess.run([*pip, "install", "--quiet", "--upgrade", *BUILDERS], check=True)
     words = [*pip, "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-    given = f"--zig --compatibility {MANYLINUX} --strip"
+    profdata = None if quick else os.environ.get("LLVM_PROFDATA")
+    profile = "--pgo " if profdata else ""
+    print(f"profile: {'yes' if profdata else 'none: no llvm-profdata of this rustc, or --quick'}")
+    given = f"{profile}--zig --compatibility {MANYLINUX} --strip"
     words += ["--config-settings", f"build-args={given}"]
     words += ["--wheel-dir", str(place / "wheel"), str(sdist)]
     # With a target of its own: files of an sdist are as old as ever, so that cargo takes what
     # another version left for theirs.
     set_ = {f"CARGO_PROFILE_RELEASE_{key}": value for key, value in QUICK.items() if quick}
     target = {"CARGO_TARGET_DIR": str(place / "target")}
-    # maturin asks the first python for zig.
+    # maturin asks the first python for zig, and the path for llvm-profdata.
     target["PATH"] = f"{builder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    if profdata:
+        (builder / "bin/llvm-profdata").symlink_to(profdata)
     subprocess.run(words, cwd=place, env=os.environ | set_ | target, check=True)
     (found,) = (place / "wheel").iterdir()
     return found

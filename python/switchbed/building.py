@@ -138,7 +138,7 @@ def _maturin() -> list[str]:
         return [sys.executable, "-m", "maturin"]
     found = shutil.which("maturin")
     if found is None:
-        raise Mistake("switchbed build needs maturin: pip install 'maturin>=1.9,<2'")
+        raise Mistake("switchbed build needs maturin: pip install 'maturin>=1.16,<2'")
     return [found]
 
 
@@ -157,7 +157,7 @@ def _written(name: str, folder: Path, tree: Path, package: str) -> dict[str, str
     version = _native.__version__
     python = [
         "[build-system]",
-        'requires = ["maturin>=1.9,<2"]',
+        'requires = ["maturin>=1.16,<2"]',
         'build-backend = "maturin"',
         "[project]",
         f'name = "switchbed-scheme-{name}"',

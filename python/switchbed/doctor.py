@@ -37,7 +37,7 @@ PACKAGES = (
     ("sweep --engine ray", "ray", "pip install 'ray>=2.44'"),
     ("sweep --engine slurm", "submitit", "pip install 'submitit>=1.5'"),
     ("notebooks", "IPython", "pip install ipython"),
-    ("build", "maturin", "pip install 'maturin>=1.9,<2'"),
+    ("build", "maturin", "pip install 'maturin>=1.16,<2'"),
 )
 """Commands that need a Python package, the package, and where to get it."""
 
