@@ -62,6 +62,14 @@ def test_a_percentile_that_is_a_timer_is_named() -> None:
         assert not lint.of_rows(PAPER, FIG12, rows(GOOD | {"large.mean_us": us}))
 
 
+def test_senders_without_tcp_have_no_timers() -> None:
+    tcp = {"kind": "dctcp", "rto_min": "1ms"}
+    traffic = [{"kind": "long-lived"}]
+    without = {"transport": {**tcp, "kind": "udp"}, "traffic": traffic, "host": {}}
+    assert lint.timers_of({**without, "transport": tcp}) == {"transport.rto_min": 1000.0}
+    assert lint.timers_of(without) == {}
+
+
 def test_runs_that_are_left_out_are_counted() -> None:
     none = GOOD | {"small.mean_us": None}
     value = {"kind": "value", "metric": "small.mean_us"}

@@ -48,7 +48,7 @@ def test_the_joint_set_up_has_most_claims_together_and_ties_stay_literal() -> No
 def test_points_that_pull_apart_are_shown() -> None:
     one = searched("fig6", fig6=[98.6, 50, 50, 50, 50, 50, 50, 50])
     two = tuple(
-        Tried(each.at, {**each.claims, "eecn.fig6.without": value, "eecn.fig6.range": 50.0})
+        Tried(each.at, {**each.claims, "eecn.fig6.without": value, "eecn.fig6.range": 95.0})
         for each, value in zip(one.points, [10, 10, 10, 10, 10, 10, 10, 80], strict=True)
     )
     found = Search(EECN, {"fig6": replace(one, points=two)})
@@ -71,7 +71,15 @@ def test_a_search_is_kept_and_one_of_another_grid_is_not_read(
     assert search.read(paper).searched == kept.searched
     text = json.loads((tmp_path / "search.json").read_text())
     assert text["joint"] == kept.choice.point
-    # A claim that came after, or a grid that changed, is to be searched again.
+    # A claim that came after is named and not counted; one that is gone is left out.
+    for point in text["experiments"]["fig6"]["points"]:
+        del point[1]["eecn.fig6.more"]
+        point[1]["eecn.fig6.gone"] = 1.0
+    (tmp_path / "search.json").write_text(json.dumps(text))
+    found = search.read(paper)
+    assert "eecn.fig6.more" in found.later
+    assert not {"eecn.fig6.more", "eecn.fig6.gone"} & {*found.claims}
+    # A grid that changed is to be searched again.
     text["experiments"]["fig6"]["points"].pop()
     (tmp_path / "search.json").write_text(json.dumps(text))
     assert not search.read(paper).searched

@@ -24,10 +24,11 @@ def test_every_quoted_place_is_in_the_papers_numbering(name: str) -> None:
     quoted = [
         one.place
         for of in setup.load(folder).values()
-        for one in (of.by, *of.settings)
+        for one in (of.by, *of.settings, *of.states)
         if one.place is not None
     ]
-    found = BRACKETED.findall((folder / "setup.toml").read_text(encoding="utf-8"))
+    texts = [(folder / file).read_text(encoding="utf-8") for file in ("setup.toml", "claims.toml")]
+    found = [place for text in texts for place in BRACKETED.findall(text)]
     quoted += filter(None, map(places.parse, found))
     assert quoted
     for place in quoted:
@@ -84,6 +85,33 @@ def test_no_run_differs_from_the_joint_set_up_but_in_what_its_figure_varies(name
                 before = seen.setdefault((own.name, reading), rest)
                 differing = {k for k in before.keys() & rest.keys() if before[k] != rest[k]}
                 assert not differing, (experiment.id, reading, differing)
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_runs_have_what_the_scenario_files_are_said_to_have(name: str) -> None:
+    paper = PAPERS[name]
+    for experiment in paper.experiments.values():
+        jobs = experiments.jobs(paper, experiment, replace(experiment.quick, seeds=1), 1, JOINT)
+        runs = [(job.settings, setup.flat(json.loads(job.plan.scenario))) for job in jobs]
+        for one in experiment.setup.states:
+            for key, value in one.values.items():
+                # A variant of a figure, such as another threshold, is none of the paper's settings.
+                found = [
+                    (run[key], in_bytes(value, run))
+                    for varied, run in runs
+                    if key in run and key not in varied and "," not in str(varied.get("scheme"))
+                ]
+                assert found, (experiment.id, key)
+                assert all(same(*pair) for pair in found), (experiment.id, key, found[0])
+
+
+def in_bytes(value: Any, run: dict[str, Any]) -> Any:
+    """A number of packets as bytes, which runs have."""
+    if not str(value).endswith("pkt"):
+        return value
+    mtu = re.fullmatch(r"([\d.]+)(K?)B", str(run["host.mtu"]))
+    assert mtu is not None
+    return f"{float(str(value)[:-3]) * float(mtu[1]) * (1000 if mtu[2] else 1)}B"
 
 
 def same(found: Any, wanted: Any) -> bool:
@@ -223,7 +251,7 @@ def test_a_set_up_is_read(tmp_path: Path) -> None:
         (', "2" = { "transport.ack_every" = 2 }', "", "needs two values at least|no '2'"),
         ('profile = "ideal"', 'profile = "idea"', "no profile 'idea'; there is "),
         ('others = ["ns-3"]', "", "needs others"),
-        ('default = "a test"', "", "needs one of printed, implied, default"),
+        ('default = "a test"', "", "needs one of printed, implied, default, assumed"),
         (', excludes = "Reno"', "", r"settings\.0: needs excludes"),
         ('"II ‹It is so›"', '"II"', "is not a place such as"),
         ('"II ‹It is so›"', '"II ‹It is›"', "three words at least"),

@@ -20,7 +20,8 @@ MARGIN = 0.12
 
 def draw(title: str, shown: Sequence[tuple[Claim, Finding]], file: Path) -> None:
     """Draws a row a claim: the paper's band (darker) with its tolerance (lighter), "no effect" as a
-    dashed line, the measured value with its interval."""
+    dashed line, the measured value with its interval. A bound that the paper does not print is
+    ours, and green."""
     from matplotlib.figure import Figure
 
     height = TOP_IN + HIGH_IN * len(shown)
@@ -49,41 +50,51 @@ def limits(claim: Claim, finding: Finding) -> tuple[float, float]:
     """The least and the greatest value that a claim's row has room for."""
     target = claim.target
     ends = [target.low, target.high, target.low - target.tolerance, target.high + target.tolerance]
-    ends += [end for end in (finding.measured, finding.low, finding.high) if end is not None]
+    shown = (finding.measured, finding.low, finding.high, finding.least, finding.most)
+    ends += [end for end in shown if end is not None]
     ends += [] if target.null is None else [target.null]
     known = [end for end in ends if math.isfinite(end)]
     low, high = min(known), max(known)
     room = MARGIN * (high - low or abs(high) or 1.0)
     # A bound's band goes on to the end of the row.
     wider = 2 * room
-    return (
-        low - (wider if math.isinf(target.low) else room),
-        high + (wider if math.isinf(target.high) else room),
-    )
+    left = low - (wider if math.isinf(target.low) else room)
+    right = high + (wider if math.isinf(target.high) else room)
+    # Times, distances and shares are not negative, and no share of samples is over 100 %.
+    if low >= 0:
+        left = max(left, -room / 4)
+    if claim.unit.startswith("% of samples"):
+        right = min(right, 100 + room / 4)
+    return left, right
 
 
 def _row(axes: "Axes", claim: Claim, finding: Finding) -> None:
     target = claim.target
     left, right = limits(claim, finding)
+    ink = style.BLUE if claim.prints else style.GREEN
+    whose = "printed in the paper" if claim.prints else "our bound for its words"
     low, high = max(target.low, left), min(target.high, right)
     axes.axvspan(
         max(low - target.tolerance, left),
         min(high + target.tolerance, right),
-        color=style.BLUE,
+        color=ink,
         alpha=0.15,
         lw=0,
-        label="its tolerance",
+        label="tolerance" if target.tolerance else None,
     )
     if high > low:
-        axes.axvspan(low, high, color=style.BLUE, alpha=0.45, lw=0, label="the paper")
+        axes.axvspan(low, high, color=ink, alpha=0.45, lw=0, label=whose)
     else:
-        axes.axvline(low, color=style.BLUE, lw=2.5, alpha=0.7, label="the paper")
+        axes.axvline(low, color=ink, lw=2.5, alpha=0.7, label=whose)
     if target.null is not None:
         axes.axvline(target.null, color=style.GREY, ls="--", lw=0.9, label="no effect")
     if finding.measured is not None:
+        if finding.least is not None and finding.most is not None:
+            ends = (finding.least, finding.most)
+            axes.plot(ends, (0, 0), color=style.GREY, lw=0.8, label="intervals of all points")
         if finding.low is not None and finding.high is not None:
             ends = (finding.low, finding.high)
-            axes.plot(ends, (0, 0), color="black", lw=1.4, solid_capstyle="butt")
+            axes.plot(ends, (0, 0), color="black", lw=1.6, label="95 % interval")
         hollow = "white" if finding.first_edition else "black"
         label = "measured, first edition" if finding.first_edition else "measured"
         axes.plot(

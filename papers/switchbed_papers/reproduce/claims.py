@@ -1,6 +1,8 @@
 """A paper's folder: its experiments and claims, as `claims.toml` has them."""
 
 import importlib.util
+import math
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,6 +18,8 @@ from switchbed_papers.reproduce.verdict import Target
 
 FOLDER = Path(__file__).parents[1]
 INFINITE = float("inf")
+PLACE = re.compile(r"\S+ ‹[^›]*›")
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,14 @@ class Claim:
     """Why the paper's statement cannot be tested; empty where it can."""
     wrong: Mapping[str, Any] | None = None
     """Of a formula: the same with a constant set wrong, which must not hold."""
+
+    @property
+    def prints(self) -> bool:
+        """Whether the paper prints the value or the bounds; others are ours, for its words."""
+        words = PLACE.sub("", self.paper).replace(",", "")
+        printed = [float(each) for each in NUMBER.findall(words)]
+        bounds = [end for end in (self.target.low, self.target.high) if math.isfinite(end)]
+        return all(any(math.isclose(end, each) for each in printed) for end in bounds)
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,12 @@ from switchbed.meter import meter
 from switchbed.store import Store
 from switchbed.terminal import say
 from switchbed_papers import tree
-from switchbed_papers.reproduce import evidence, page, price, report, search
+from switchbed_papers.reproduce import evidence, page, price, report, search, why
 from switchbed_papers.reproduce import experiment as experiments
 from switchbed_papers.reproduce.claims import Experiment, Paper, papers
 from switchbed_papers.reproduce.findings import Finding, findings
 from switchbed_papers.reproduce.setup import JOINT
 from switchbed_papers.reproduce.verdict import WORDS
-from switchbed_papers.reproduce.why import CLASSES
 
 
 def reproduce(
@@ -148,11 +147,14 @@ def _search(which: str | None, budget_min: float, store: Store) -> int:
         total = sum(prices.values()) / 3600
         say(f"{paper.name}: {total:.2f} core-hours in all, {left_s / 3600:.2f} to spend", err=True)
         for name in search.ordered(prices):
-            if name not in found.searched and prices[name] > left_s:
+            searched = name in found.searched and not any(
+                found.paper.claims[claim].experiment == name for claim in found.later
+            )
+            if not searched and prices[name] > left_s:
                 continue
             with meter() as shown:
                 one = search.run(paper, paper.experiments[name], store, shown)
-            if name not in found.searched:
+            if not searched:
                 left_s -= prices[name]
             found = search.Search(paper, {**found.searched, name: one})
             search.write(found)
@@ -207,9 +209,9 @@ def line(finding: Finding, unit: str) -> str:
     note = f", {finding.note}" if finding.note else ""
     others = ", ".join(f"{name} {word}" for name, word in finding.profiles.items())
     hosts = f" · {others}" if len(finding.profiles) > 1 else ""
-    named = f" [{finding.class_}]" if finding.class_ else ""
+    verdict = why.in_words(finding) if finding.class_ else finding.verdict
     return (
-        f"{finding.id}: {finding.verdict.upper()}{named} · "
+        f"{finding.id}: {verdict.upper()} · "
         f"paper {finding.paper} · measured {measured} "
         f"({bounds}, {finding.seeds} seeds{note}){hosts}"
     )
@@ -226,8 +228,8 @@ def _list(json_to: str | None) -> int:
         return 0
     for finding, claim in found:
         say(line(finding, claim.unit))
-    counts = Counter(finding.class_ for finding, _ in found)
-    say(f"{len(found)} claims: {', '.join(f'{counts[each]} {each}' for each in CLASSES)}")
+    counts = Counter(why.in_words(finding) for finding, _ in found)
+    say(f"{len(found)} claims: {', '.join(f'{counts[each]} {each}' for each in why.COLUMNS)}")
     return 0
 
 

@@ -39,7 +39,7 @@ class Finding:
     joint: dict[str, str] = field(default_factory=dict)
     """The open settings of the experiment, as the joint set-up has them."""
     null_model: str | None = None
-    """The verdict on what would have failed the claim: never holds."""
+    """The verdict on what should fail the claim: never `reproduced`."""
     null_is: str = ""
     """Description of the null model in words."""
     least: float | None = None

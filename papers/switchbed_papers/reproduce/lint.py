@@ -73,7 +73,8 @@ def timers_of(scenario: Mapping[str, Any]) -> dict[str, float]:
     """TCP's timers in microseconds, by name; of several kinds of TCP with the kind."""
     found: dict[str, float] = {}
     for transport in links.transports(scenario)[0]:
-        for name in TIMERS:
+        # Senders without TCP have none of its timers, whatever the section says.
+        for name in () if transport["kind"] == "udp" else TIMERS:
             value = transport.get(name.partition(".")[2])
             if isinstance(value, str) and value[:1].isdigit():
                 us = _native.time_ps(value) / 1e6

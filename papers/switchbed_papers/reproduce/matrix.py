@@ -25,13 +25,26 @@ def tables(of: Search) -> Iterator[str]:
         return
     choice = of.choice
     yield (
-        f"{len(of.open)} settings are open, and {choice.points} points of their grid were tried on "
-        f"{choice.claims} claims. {choice.out} claims come out together at the joint set-up; "
-        f"{choice.ties} other points have as many, {choice.near} have one fewer.\n"
+        f"{len(of.open)} settings have a grid, and its {choice.points} points were tried on "
+        f"{choice.claims} claims. At the joint set-up {choice.out} claims come out together. "
+        f"{choice.ties} other points have as many, {choice.near} have one fewer. Verdicts "
+        "below are of runs at full scale and need intervals: not all that comes out is "
+        "reproduced.\n"
     )
+    if of.later:
+        later = ", ".join(map(_code, of.later))
+        yield f"Came after the search, and are not counted: {later}.\n"
     if of.missing:
         yield f"Not searched yet: {', '.join(of.missing)}.\n"
     differing = [claim for claim in of.claims if depends(of, claim)]
+    for heading, out in (("everywhere", True), ("nowhere", False)):
+        same = [
+            _code(claim)
+            for claim in of.claims
+            if claim not in differing and of.comes_out(claim, choice.point) == out
+        ]
+        if same:
+            yield f"Come out {heading}, and stand in neither table: {', '.join(same)}.\n"
     if not differing:
         return
     yield from _settings(of, differing)
@@ -65,10 +78,11 @@ def _settings(of: Search, claims: Sequence[str]) -> Iterator[str]:
 
 
 def _points(of: Search, claims: Sequence[str]) -> Iterator[str]:
-    yield "<details><summary>Points × claims: the fewest that bring out each</summary>\n"
+    yield "<details><summary>Points × claims: which points bring out what</summary>\n"
     yield (
-        "The joint set-up, the literal one, and the fewest further points at which each claim "
-        "comes out that comes out anywhere: many points mean that claims pull apart.\n"
+        "The joint set-up, the literal one, and further points, until every claim that comes out "
+        "at any point does so in a row. Many rows mean that claims pull apart. The last column "
+        "counts all claims, those that come out everywhere too.\n"
     )
     yield head(["point", *map(_code, claims), "in all"])
     for index, point in enumerate(of.apart()):
@@ -98,9 +112,9 @@ def _named(of: Search, point: Mapping[str, str]) -> str:
 
 def of_claim(of: Search, claim: str) -> list[str]:
     """A claim's values along each open setting, for the terminal."""
-    experiment = of.paper.claims[claim].experiment
-    if experiment not in of.searched or claim not in of.claims:
+    if claim not in of.claims:
         return []
+    experiment = of.paper.claims[claim].experiment
     points = of.searched[experiment].points
     out = sum(of.comes_out(claim, point.at) for point in points)
     found = [

@@ -8,9 +8,9 @@ that fix the point, a list of such (each point must be within), or over all poin
 null model is measured in the same way, so that looking for the best point does not flatter it) or
 "every" (each must be within). `reading = "larger"` takes a percentage as a part of the larger of
 the two, as a paper's text does, and notes the other reading beside it. `where` chooses among the
-runs first; `also` lists settings (and a `metric`) to take in its place for a second opinion, which
-is reported and judges nothing. `function` names one of `measure.py`, which gives each point's
-values by seed itself.
+runs first; `also` lists settings (and a `metric` or `function`, and what it `says`) to take in its
+place for a second opinion, which is reported and judges nothing. `function` names one of
+`measure.py`, which gives each point's values by seed itself.
 """
 
 import math
@@ -48,17 +48,16 @@ def _shown(asked: Mapping[str, Any]) -> Callable[[float], float] | None:
 
 def null_model(paper: Paper, claim: Claim, rows: Rows) -> tuple[str, Word]:
     """Return a null model that should fail the claim, in words, and the verdict on it. If the null
-    model holds, the claim cannot fail.
+    model is reproduced, the claim cannot fail.
 
+    - Of a formula: a constant set wrong, which the claim names.
     - Of a comparison: the same scheme on both sides, each seed's run beside another seed's.
     - Of what a function makes of several schemes' or set-ups' runs: every one's runs are one's, of
       other seeds; each in turn is that one, and one that fails is enough.
-    - Of what compares no schemes and has a value for "no effect": that value.
-    - Of a bound for one scheme: that every other scheme keeps to it, too.
-    - Of another value with a stated "no effect": that value.
-    - Of a formula: a constant set wrong, which the claim names.
-    - Of a parity or a value: what was measured, displaced by twice the tolerance past each bound
-      that there is, or further away where the claim does not hold.
+    - Of one scheme's value: that of each other scheme; one that fails is enough.
+    - Of what has a stated "no effect": that value.
+    - Where no run should fail it: what was measured, displaced by twice the tolerance past each
+      bound that there is, or further away where the claim is not reproduced.
     """
     asked, target = claim.measure, claim.target
     alone = replace(claim, measure={**asked, "also": ()})
@@ -72,54 +71,69 @@ def null_model(paper: Paper, claim: Claim, rows: Rows) -> tuple[str, Word]:
         same = {**alone.measure, "of": asked.get("base", {}), "shifted": True}
         name = _name(_settings(asked.get("base", {}))).removeprefix("scheme ")
         return f"{name} on both sides", verdict(replace(claim, measure=same))
-    if "function" in asked and (target.null is not None or target.tolerance == 0):
-        # One way of making runs alike that fails the claim is enough.
-        given = {verdict(alone, runs) for runs in _alike(rows)} - {"holds"}
-        if given:
-            return "all runs those of one scheme or set-up", min(given, key=WORDS.index)
-    found = measure(paper, alone, rows)
-    if "function" in asked and target.null is not None:
-        none = f"{target.null:g}, which is no effect"
-        return none, judge(target, _displaced(found, target.null - found.estimate))
-    # A bound on one side may hold for any scheme: then the others are the null model.
-    others = _others(alone, rows) if math.inf in (-target.low, target.high) else []
-    if others:
-        given = {verdict(other) for other in others}
-        word: Word = "holds" if given == {"holds"} else min(given - {"holds"}, key=WORDS.index)
-        return "the other schemes", word
+    if "function" in asked:
+        alike = {name: verdict(alone, runs) for name, runs in _alike(rows)}
+        if found := _failing(alike):
+            return f"each run replaced by one of {found[0].partition(' or ')[0]}", found[1]
+    others = {name: verdict(other) for name, other in _others(alone, rows).items()}
+    if found := _failing(others):
+        return f"the same of {found[0]}", found[1]
+    if others and math.inf in (-target.low, target.high):
+        return f"the same of {', '.join(others)}", "reproduced"
+    measured = measure(paper, alone, rows)
     if target.null is not None:
-        none = f"{target.null:g}, which is no effect"
-        return none, judge(target, _displaced(found, target.null - found.estimate))
+        none = f"{target.null:g} {claim.unit}".strip() + ", which is no effect"
+        return none, judge(target, _displaced(measured, target.null - measured.estimate))
     ends = [sign for sign in (-1, 1) if math.isfinite((target.low, target.high)[sign > 0])]
-    # A claim that does not hold is pushed further off, not across to the other side.
-    signs = ends if judge(target, found) == "holds" else [_away(target, found.estimate)]
-    words = {judge(target, _displaced(found, sign * 2 * target.tolerance)) for sign in signs}
-    word = "holds" if "holds" in words else min(words, key=WORDS.index)
-    off = " and ".join(f"{sign * 2 * target.tolerance:+g}" for sign in signs)
-    return f"{off} {claim.unit}".strip() + " off", word
+    # A claim that is not reproduced is pushed further off, not across to the other side.
+    good = judge(target, measured) == "reproduced"
+    signs = ends if good else [_away(target, measured.estimate)]
+    words = {judge(target, _displaced(measured, sign * 2 * target.tolerance)) for sign in signs}
+    word = "reproduced" if "reproduced" in words else max(words, key=WORDS.index)
+    moved = " or ".join(f"{sign * 2 * target.tolerance:+g}" for sign in signs)
+    given = f", as the same of {', '.join(others)} is reproduced" if others else ""
+    return (
+        f"no run that should fail it{given}: the value moved by {moved} {claim.unit}".strip(),
+        word,
+    )
 
 
-def _others(claim: Claim, rows: Rows) -> list[Claim]:
-    """A claim about one scheme's value as claims about the others'."""
+def _failing(verdicts: Mapping[str, Word]) -> tuple[str, Word] | None:
+    """The null models that fail a claim, by name, and the plainest word for it."""
+    for word in ("not reproduced", "undecided", "in direction"):
+        names = [name for name, given in verdicts.items() if given == word]
+        if names:
+            return " or ".join(names), word
+    return None
+
+
+def _others(claim: Claim, rows: Rows) -> dict[str, Claim]:
+    """A claim about one scheme's value as claims about the others', by scheme."""
     asked = claim.measure
     for key in ("at", "where"):
         places = asked.get(key)
         if asked.get("kind") == "value" and isinstance(places, Mapping) and "scheme" in places:
-            schemes = [name for name in rows.values("scheme") if name != places["scheme"]]
-            changed = [{**places, "scheme": scheme} for scheme in schemes]
-            return [replace(claim, measure={**asked, key: place}) for place in changed]
-    return []
+            given = dict(asked.get("where", {}))
+            given |= asked["at"] if isinstance(asked.get("at"), Mapping) else {}
+            return {
+                name: replace(claim, measure={**asked, key: {**places, "scheme": name}})
+                for name in rows.values("scheme")
+                # A scheme may have no run at the claim's point.
+                if name != places["scheme"]
+                and any(row.fits({**given, "scheme": name}) for row in rows)
+            }
+    return {}
 
 
-def _alike(rows: Rows) -> Iterator[Rows]:
-    """The runs with all schemes alike, each scheme in turn as the one that all are; and so with
-    set-ups and with schemes of some switches (`[[deploy]]`)."""
+def _alike(rows: Rows) -> Iterator[tuple[str, Rows]]:
+    """The runs with all schemes alike, each scheme in turn as the one that all are, by its name;
+    and so with set-ups and with schemes of some switches (`[[deploy]]`)."""
     keys = dict.fromkeys(key for row in rows for key in row.settings)
     for key in keys:
         if key in ("scheme", "scenario") or key.endswith(".scheme"):
             values = rows.values(key)
             if len(values) > 1:
-                yield from (_all_are(rows, key, value) for value in values)
+                yield from ((str(value), _all_are(rows, key, value)) for value in values)
 
 
 def _all_are(rows: Rows, key: str, one: Any) -> Rows:
@@ -164,12 +178,12 @@ def measure(paper: Paper, claim: Claim, rows: Rows) -> Measured:
         other = _measure(paper, replace(claim, measure=plain), rows.where(where))
         notes.append(f"as a part of the smaller: {_in_words(other)}")
     for other in claim.measure.get("also", ()):
-        settings = {key: value for key, value in other.items() if key != "metric"}
-        # A further reading may have another metric, other settings, or both.
-        metric = {key: value for key, value in other.items() if key == "metric"}
+        settings = {k: v for k, v in other.items() if k not in ("metric", "function", "says")}
+        # A further reading may have another metric or function, other settings, or both.
+        metric = {key: value for key, value in other.items() if key in ("metric", "function")}
         asked = replace(claim, measure={**claim.measure, **metric})
         second = _measure(paper, asked, rows.where({**where, **settings}))
-        name = ", ".join(filter(None, [*metric.values(), _name(settings)]))
+        name = other.get("says") or ", ".join(filter(None, [*metric.values(), _name(settings)]))
         notes.append(f"{name}: {_in_words(second)}")
     return replace(found, note="; ".join(notes))
 
@@ -350,7 +364,8 @@ def _every(
 def _at(name: str, found: Mapping[str, object]) -> str:
     if not name:
         return ""
-    return f"at {name}" + (f", of {len(found)} points" if len(found) > 1 else "")
+    worst = f"worst at {name}, of {len(found)} points of the figure"
+    return worst if len(found) > 1 else f"at {name}"
 
 
 def _flows(claim: Claim, rows: Rows) -> int | None:

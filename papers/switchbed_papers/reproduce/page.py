@@ -14,40 +14,59 @@ from switchbed_papers.reproduce.findings import Finding, findings
 from switchbed_papers.reproduce.matrix import head
 from switchbed_papers.reproduce.matrix import line as _line
 from switchbed_papers.reproduce.rows import Rows
-from switchbed_papers.reproduce.setup import JOINT, Setting, Setup
+from switchbed_papers.reproduce.setup import JOINT, PLACELESS, Setting, Setup
 
 CLAIMS = "claims"
 """The name of a figure's picture of claims beside the paper's values."""
+COUNTS = {5: "five"}
 LOAD = re.compile(r"\bload ([0-9.]+)")
 HEAD = """\
 # The papers, reproduced
 
 <!-- Written by reproduce/page.py of papers/switchbed_papers from what is committed there. -->
 
-This page says, claim by claim, how much of five papers this test bed reproduces.
+This page says, claim by claim, how much of {what} this test bed reproduces.
 `switchbed reproduce PAPER/FIGURE --full` repeats a figure, `switchbed reproduce show CLAIM` prints
 one claim with all its evidence.
 """
 
 RULES = """\
-- **reproduced**: the whole 95 % confidence interval over the seeds lies within the paper's value,
-  give or take the tolerance.
+**Verdicts.** One rule judges every claim by its 95 % confidence interval over the seeds.
+
+- **reproduced**: the whole interval lies within the paper's value, give or take the tolerance.
 - **in direction**: the interval excludes "no effect" on the paper's side, and the effect is at
   least half of the paper's and at most twice it.
-- **contradicts itself**: no set-up can satisfy the places of the paper that are quoted.
-- **open**: the paper leaves settings open, and the claim does not come out at the joint set-up.
-- **unknown**: none of these explains why it is not reproduced, or more seeds are needed.
+- **not reproduced**: the interval lies outside the tolerance, and the claim is not in direction.
+  The cause follows:
+  *contradicts itself* (no set-up can satisfy the quoted places of the paper),
+  *open* (with another value of an open setting the claim comes out, at the joint set-up it does
+  not), or *unknown* (no open setting that was tried gives it).
+- **undecided**: the interval reaches into the tolerance and out of it; more seeds would tell.
+  `reproduce list --json` has it in the class `unknown`.
 - **not testable**: the paper gives nothing to compare with, or any scheme passes.
 
-Every paper has one **joint set-up** (`setup.toml` in its folder of `papers/switchbed_papers/`).
-Each setting has its evidence: printed, implied by the text, default of the simulator or kernel that
-the paper names, or open. Open settings have a grid. The whole paper is run over it at reduced
-scale, and the point at which most claims come out together is the joint set-up
-(`switchbed reproduce search PAPER`). Beside it stand the **literal** reading, which takes defaults
-for what is open, and two other kinds of hosts.
+**Set-ups.** A setting is *printed* by the paper, *implied* by its text, a *default* of the
+simulator or kernel that it names, *assumed* (our choice, without a grid), or *open*. An open
+setting has a grid of values. A *point* of the grid has a value for each open setting.
 
-Each reproduced claim is tested with a null model that should fail: the same scheme on both sides,
-say, or a value displaced by twice the tolerance. It never holds.
+- A claim *comes out* at a point if its estimate there is within the tolerance. No interval is
+  asked for. A claim that is in direction has not come out.
+- The search runs the paper at every point, at *reduced scale*: fewer seeds, shorter runs.
+- The **joint set-up** is the point at which most claims come out together. Of points that tie, the
+  one with the fewest settings that are not literal is taken, then the first in the grid's order.
+- The **literal** reading takes a default for what is open. It and two other kinds of hosts
+  stand beside the joint set-up where they have run.
+
+**Evidence.** A *row* is one run; a *build* is the compiled simulator that made it. Where a claim
+must hold at several points of a figure (loads, flows), the table shows the worst one, and the
+verdict follows from the intervals of all. *Suspect* is a warning about a measure by the program.
+A **null model** is a run, or a value, that should not be reproduced: another scheme's run, the
+same scheme on both sides, or, where no run should fail, the value moved by twice the tolerance.
+The last shows only that the tolerance excludes something.
+
+In the pictures of claims a blue band or line is a value that the paper prints. A green one is a
+bound of ours for what the paper says in words. The black bar is the 95 % interval; where several
+points must be within, it is the worst one's, and the grey line spans the intervals of all.
 """
 
 FIRST = """\
@@ -64,7 +83,7 @@ def draw(paper: Paper, experiment: Experiment, rows: Rows, folder: Path) -> Path
     shown = bands.of(paper.claims, found, experiment.id)
     if shown:
         bands.draw(
-            "The paper's values, and what was measured",
+            "Claims: the paper, and what was measured",
             shown,
             folder / f"{paper.name}-{experiment.id}--{CLAIMS}.png",
         )
@@ -107,12 +126,12 @@ def committed(paper: Paper) -> dict[str, Finding]:
     for experiment in paper.experiments.values():
         for finding in findings(paper, experiment, evidence.read(paper, experiment)):
             claim = paper.claims[finding.id]
-            held = finding.verdict == "holds" or claim.untestable
-            cause = None if held else why.cause(claim, contradictions, searched)
+            held = finding.verdict == "reproduced" or claim.untestable
+            cause = None if held else why.cause(claim, finding.verdict, contradictions, searched)
             found[finding.id] = replace(
                 finding,
                 cause=cause.as_json() if cause else None,
-                class_=why.classify(claim, finding, cause),
+                class_=why.classify(claim, finding.verdict, cause),
             )
     return found
 
@@ -124,15 +143,16 @@ def render(*, shown: bool = False, only: Paper | None = None) -> str:
     lines = (
         line for name, paper in known.items() for line in _paper(paper, found[name], shown=shown)
     )
-    return "\n".join([HEAD, _overview(known, found), RULES, *lines])
+    what = f"{COUNTS.get(len(known), str(len(known)))} papers" if only is None else "one paper"
+    return "\n".join([HEAD.format(what=what), _overview(known, found), RULES, *lines])
 
 
 def _overview(known: Mapping[str, Paper], found: Mapping[str, Mapping[str, Finding]]) -> str:
     """The first table, and a paragraph a paper."""
-    lines = [_line(["paper", *why.CLASSES, "claims"]), _line(["---"] * (len(why.CLASSES) + 2))]
+    lines = [_line(["paper", *why.COLUMNS, "claims"]), _line(["---"] * (len(why.COLUMNS) + 2))]
     for name in known:
-        counts = Counter(finding.class_ for finding in found[name].values())
-        cells = [str(counts[each]) for each in why.CLASSES]
+        counts = Counter(why.in_words(finding) for finding in found[name].values())
+        cells = [str(counts[each]) for each in why.COLUMNS]
         lines.append(_line([f"[{name}](#{name})", *cells, str(len(found[name]))]))
     first = sum(one.first_edition for of in found.values() for one in of.values())
     if first:
@@ -161,14 +181,16 @@ def _setups(paper: Paper) -> Iterator[str]:
         setup = of[0].setup
         every = ", ".join(each.id for each in of)
         yield _line([every, f"hosts: `{Path(setup.profile).name}`", _evidence(setup.by)])
-        seen = {id(one.values): one for each in of for one in each.setup.settings}
+        each_has = ((*each.setup.settings, *each.setup.states) for each in of)
+        seen = {id(one.values): one for found in each_has for one in found}
         for one in seen.values():
             values = ", ".join(f"`{key} = {value}`" for key, value in one.values.items())
             yield _line([", ".join(one.experiments) or every, values, _evidence(one)])
     opened = {each.name: each for e in paper.experiments.values() for each in e.setup.open}
     for each in opened.values():
-        tried = ", ".join(f"**{v}**" if v == each.joint else v for v in each.grid)
-        yield _line([", ".join(each.experiments) or "all", f"{each.says}: {tried}", "open"])
+        tried = "; ".join(f"**{v}**" if v == each.joint else v for v in each.grid)
+        name = f"{each.says} (`{each.name}`): {tried}"
+        yield _line([", ".join(each.experiments) or "all", name, f"open; literal: {each.literal}"])
     for spread in next(iter(kinds.values()))[0].setup.ranges:
         ends = f"{spread.low_ps / 1e3:g} to {spread.high_ps / 1e3:g} ns"
         yield _line(["all", f"`{spread.key}`: {ends}, another for each seed", "spread"])
@@ -176,8 +198,8 @@ def _setups(paper: Paper) -> Iterator[str]:
 
 
 def _evidence(setting: Setting) -> str:
-    if setting.by == "default":
-        return f"default: {setting.note}"
+    if setting.by in PLACELESS:
+        return f"{setting.by}: {setting.note}"
     excludes = f"; excludes {setting.note}" if setting.note else ""
     return f"{setting.by}: {setting.place}{excludes}"
 
@@ -192,7 +214,7 @@ def _experiment(
         yield f"![{experiment.title}](reproductions/{picture})\n"
     if not first.profiles:
         yield "Not run at full scale yet.\n"
-    yield head(["claim", "the paper", "measured (95 % interval)", "class"])
+    yield head(["claim", "the paper", "measured (95 % interval)", "verdict"])
     for claim in claims:
         yield _row(claim, found[claim.id])
     rows = evidence.read(paper, experiment)
@@ -204,7 +226,7 @@ def _experiment(
         yield FIRST.format(hosts=hosts, of=f"{paper.name}/{experiment.id}")
     yield _builds(paper, experiment)
     if experiment.assumes:
-        yield "Assumed, for the paper leaves it open:\n"
+        yield "Assumed, for the paper does not say:\n"
         yield "\n".join(f"- {text}" for text in experiment.assumes) + "\n"
     if experiment.full.note:
         yield f"Smaller than the paper's: {experiment.full.note}.\n"
@@ -242,32 +264,44 @@ def _row(claim: Claim, finding: Finding) -> str:
     says = f"{claim.meaning} (`{claim.id}`)"
     measured = "nothing"
     if finding.measured is not None:
-        ends = "" if finding.low is None else f" ({finding.low:.4g} to {finding.high:.4g})"
+        low, high, of = finding.low, finding.high, ""
+        if finding.least is not None and finding.most is not None:
+            # The verdict follows from all intervals, not from the worst point's.
+            low, high, of = finding.least, finding.most, " over all points"
+        ends = "" if low is None else f" ({low:.4g} to {high:.4g}{of})"
         measured = f"{finding.measured:.4g}{ends} {claim.unit}"
-    return _line([says, claim.paper, measured, f"**{finding.class_}**{mark}"])
+    return _line([says, claim.paper, measured, f"**{why.in_words(finding)}**{mark}"])
 
 
 def details(claim: Claim, finding: Finding) -> str:
     """All the evidence on a claim, in a paragraph."""
-    parts = [f"`{claim.id}`: {finding.verdict}"]
+    parts = [f"`{claim.id}`: {why.in_words(finding)}"]
+    unit = f" {claim.unit}".rstrip()
     if finding.low is not None:
-        parts[0] += f", {finding.low:.4g} to {finding.high:.4g} {claim.unit} ({finding.seeds} seeds"
+        parts[0] += f", {finding.low:.4g} to {finding.high:.4g}{unit} ({finding.seeds} seeds"
         parts[0] += f", at least {finding.flows:,} flows)" if finding.flows else ")"
     if finding.least is not None:
-        parts.append(f"All points: {finding.least:.4g} to {finding.most:.4g}")
+        parts.append(f"Intervals of all points: {finding.least:.4g} to {finding.most:.4g}{unit}")
     if finding.note:
         parts.append(finding.note[0].upper() + finding.note[1:])
-    readings = list(finding.profiles.items())
     parts += [f"Suspect: {warning}" for warning in finding.warnings]
     if claim.untestable:
         parts.append(claim.untestable.rstrip("."))
-    if len(readings) > 1:
-        parts.append("; ".join(f"{Path(name).name} {word}" for name, word in readings))
+    others = [
+        f"{Path(name).name} {word}"
+        for name, word in finding.profiles.items()
+        if name != finding.profile
+    ]
+    if others:
+        parts.append(f"Other readings: {'; '.join(others)}")
     if finding.null_model is not None:
         parts.append(f"Null model ({finding.null_is}): {finding.null_model}")
     if finding.cause:
         parts.append(why.Cause(**finding.cause).in_words().rstrip("."))
-    parts.append(f"Tolerance {claim.target.tolerance:g}: {claim.why}")
+    size = (
+        f"Tolerance {claim.target.tolerance:g}{unit}" if claim.target.tolerance else "No tolerance"
+    )
+    parts.append(f"{size}: {claim.why}")
     return ". ".join(parts) + "."
 
 
@@ -288,12 +322,12 @@ def show(paper: Paper, claim: Claim, finding: Finding) -> str:
     lines = [
         f"{claim.id} ({experiment.title})",
         f"says: {claim.meaning}: {claim.paper}",
-        f"class: {finding.class_}",
+        f"verdict: {why.in_words(finding)}",
         details(claim, finding),
         f"rows: {edition}{finding.profile or 'none'}",
         f"hosts: {Path(setup.profile).name}; {_evidence(setup.by)}",
     ]
-    for one in setup.settings:
+    for one in (*setup.settings, *setup.states):
         values = ", ".join(f"{key} = {value}" for key, value in one.values.items())
         lines.append(f"  {values}; {_evidence(one)}")
     for each in setup.open:

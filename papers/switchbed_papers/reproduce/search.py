@@ -19,7 +19,8 @@ from switchbed.runner import Meter
 from switchbed.store import Store
 from switchbed_papers.reproduce import experiment as experiments
 from switchbed_papers.reproduce import measures
-from switchbed_papers.reproduce.claims import Experiment, Paper
+from switchbed_papers.reproduce.claims import Claim, Experiment, Paper
+from switchbed_papers.reproduce.rows import NotRun, Rows
 from switchbed_papers.reproduce.setup import CHOSEN, JOINT, Open, Point
 
 
@@ -83,6 +84,16 @@ class Search:
         # All points of an experiment have the same claims.
         of = (one.points[0].claims for one in self.searched.values())
         return tuple(claim for claims in of for claim in claims)
+
+    @property
+    def later(self) -> list[str]:
+        """Claims of searched experiments that came after the search."""
+        known = set(self.claims)
+        return [
+            claim.id
+            for claim in self.paper.claims.values()
+            if claim.experiment in self.searched and claim.id not in known
+        ]
 
     @cached_property
     def _at(self) -> dict[str, dict[tuple[tuple[str, str], ...], Tried]]:
@@ -211,7 +222,7 @@ def run(paper: Paper, experiment: Experiment, store: Store, meter: Meter) -> Sea
     points = []
     for at, jobs in by_point:
         rows = experiments.rows(jobs, store)
-        found = {each.id: measures.measure(paper, each, rows).estimate for each in claims}
+        found = {each.id: _estimate(paper, each, rows) for each in claims}
         # JSON has no infinity: a value that is none is null.
         points.append(Tried(at, {k: v if math.isfinite(v) else None for k, v in found.items()}))
     core_s = sum(row.core_s for row in experiments.rows(needed, store))
@@ -219,9 +230,17 @@ def run(paper: Paper, experiment: Experiment, store: Store, meter: Meter) -> Sea
     return Searched(experiment.id, seeds, round(core_s, 1), _native.__build__, tuple(points))
 
 
+def _estimate(paper: Paper, claim: Claim, rows: Rows) -> float:
+    """A claim's value; none where the search leaves out what it is about."""
+    try:
+        return measures.measure(paper, claim, rows).estimate
+    except NotRun:
+        return math.nan
+
+
 def read(paper: Paper) -> Search:
-    """Committed results of a paper's search; experiments whose grid or claims have changed since
-    are left out."""
+    """Committed results of a paper's search. Experiments whose grid has changed since are left out,
+    and so are claims that are gone or have moved to another experiment."""
     file = paper.folder / CHOSEN
     if not file.exists():
         return Search(paper, {})
@@ -231,11 +250,13 @@ def read(paper: Paper) -> Search:
         experiment = paper.experiments.get(name)
         if experiment is None:
             continue
-        points = tuple(Tried(at, claims) for at, claims in of.pop("points"))
         claims = {each.id for each in paper.claims.values() if each.experiment == name}
+        points = tuple(
+            Tried(at, {claim: value for claim, value in given.items() if claim in claims})
+            for at, given in of.pop("points")
+        )
         # Results of another grid would name points that are not tried now.
-        same = [point.at for point in points] == grid(experiment)
-        if same and all(claims <= point.claims.keys() for point in points):
+        if [point.at for point in points] == grid(experiment):
             found[name] = Searched(name, points=points, **of)
     return Search(paper, found)
 

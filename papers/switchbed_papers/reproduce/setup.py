@@ -7,7 +7,11 @@ Each setting has its evidence:
 | printed | a place of the paper that prints it |
 | implied | a place whose text rules other values out, and what it `excludes` |
 | default | what the paper names (a simulator, a kernel, the authors' code) does by default |
+| assumed | nothing: our choice, without a grid |
 | open | nothing: a grid, of which the joint search (`search.py`) chooses for the whole paper |
+
+`settings` are set on every run. `states` are settings that the scenario files have themselves:
+their evidence is shown with the others', and a test holds that the runs have them.
 
 Scenario files say nothing of hosts: what a file has in `[host]` and `[transport]` is left out here,
 and so is what its `[compare]` varies of them, but for what the figure itself varies. A paper is run
@@ -39,7 +43,8 @@ MOST_OPEN = 6
 GOLDEN = (math.sqrt(5) - 1) / 2
 """Multiples of it spread evenly over 0 to 1."""
 
-Class = Literal["printed", "implied", "default"]
+Class = Literal["printed", "implied", "default", "assumed"]
+PLACELESS = ("default", "assumed")
 Point = Mapping[str, str]
 """Of each open setting the name of one value of its grid."""
 
@@ -51,9 +56,10 @@ class Setting:
     values: Mapping[str, Any]
     by: Class
     place: Place | None
-    """Where the paper says so; none for defaults."""
+    """Where the paper says so; none for defaults and assumptions."""
     note: str
-    """Of an implied setting the value that is excluded; of a default the program that has it."""
+    """Of an implied setting the value that is excluded; of a default the program that has it; of an
+    assumption its reason."""
     experiments: tuple[str, ...]
     """Experiments that it concerns; all if none is named."""
 
@@ -102,6 +108,8 @@ class Setup:
     by: Setting
     """The evidence for the profile."""
     settings: tuple[Setting, ...]
+    states: tuple[Setting, ...]
+    """Settings that the scenario files have, with their evidence; they change no run."""
     open: tuple[Open, ...]
     ranges: tuple[Range, ...]
     folder: Path
@@ -130,6 +138,7 @@ class Setup:
         return replace(
             self,
             settings=tuple(filter(concerns, self.settings)),
+            states=tuple(filter(concerns, self.states)),
             open=tuple(filter(concerns, self.open)),
         )
 
@@ -258,18 +267,24 @@ class _Reader:
         for name, given in values["kind"].items():
             at = f"kind.{name}"
             needed = {"profile", "first"}
-            self._keys(at, given, needed, {"settings", *get_args(Class), "excludes"})
-            by = {key: each for key, each in given.items() if key not in (*needed, "settings")}
+            lists = ("settings", "states")
+            self._keys(at, given, needed, {*lists, *get_args(Class), "excludes"})
+            by = {key: each for key, each in given.items() if key not in (*needed, *lists)}
+            both = {
+                name: tuple(
+                    self._setting(f"{at}.{name}.{index}", each)
+                    for index, each in enumerate(given.get(name, ()))
+                )
+                for name in lists
+            }
             setup = Setup(
                 name=name,
                 profile=given["profile"],
                 others=tuple(values["others"]),
                 first=given["first"],
                 by=self._setting(at, {"set": {}, **by}),
-                settings=tuple(
-                    self._setting(f"{at}.settings.{index}", each)
-                    for index, each in enumerate(given.get("settings", ()))
-                ),
+                settings=both["settings"],
+                states=both["states"],
                 open=open_,
                 ranges=ranges,
                 folder=self.file.parent,
@@ -292,12 +307,12 @@ class _Reader:
         needed = {"set", by} | ({"excludes"} if by == "implied" else set())
         self._keys(at, given, needed, {"experiments"})
         place = None
-        if by != "default":
+        if by not in PLACELESS:
             place = places.parse(given[by])
             if place is None:
                 wanted = "a place such as 'II-C.3 ‹In order to›', three words at least"
                 raise self.mistake(f"{at}.{by}", f"{given[by]!r} is not {wanted}")
-        note = given[by] if by == "default" else given.get("excludes", "")
+        note = given[by] if by in PLACELESS else given.get("excludes", "")
         return Setting(given["set"], by, place, note, tuple(given.get("experiments", ())))
 
     def _open(self, name: str, given: Mapping[str, Any], chosen: Mapping[str, str]) -> Open:

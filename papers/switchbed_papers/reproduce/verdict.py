@@ -2,9 +2,9 @@
 
 | verdict | the whole confidence interval, or those of all points that must be within |
 | --- | --- |
-| holds | lies within the paper's value or range, give or take the tolerance |
-| direction | lies on the paper's side of "no effect", but not within |
-| fails | lies outside, and not on that side |
+| reproduced | lies within the paper's value or range, give or take the tolerance |
+| in direction | lies on the paper's side of "no effect", and the effect is within a factor of two |
+| not reproduced | lies outside, and is not in direction |
 | undecided | none of these: more seeds would tell |
 
 A claim without a direction (a value, or "within x %") has no "no effect" to be on a side of.
@@ -13,8 +13,9 @@ A claim without a direction (a value, or "within x %") has no "no effect" to be 
 from dataclasses import dataclass
 from typing import Literal
 
-Word = Literal["holds", "direction", "fails", "undecided"]
-WORDS: tuple[Word, ...] = ("holds", "direction", "fails", "undecided")
+Word = Literal["reproduced", "in direction", "not reproduced", "undecided"]
+WORDS: tuple[Word, ...] = ("reproduced", "in direction", "not reproduced", "undecided")
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -60,13 +61,23 @@ def judge(target: Target, measured: Measured) -> Word:
     if low is None or high is None:
         return "undecided"
     if target.within(low) and target.within(high):
-        return "holds"
+        return "reproduced"
     if target.null is not None:
         # A range that reaches to "no effect" or past it has its far end's side.
         above = target.high - target.null > target.null - target.low
-        if (low > target.null) if above else (high < target.null):
-            return "direction"
+        right_side = low > target.null if above else high < target.null
+        if right_side and within_two(target, measured.estimate):
+            return "in direction"
         if (high < target.null) if above else (low > target.null):
-            return "fails"
+            return "not reproduced"
     beyond = high < target.low - target.tolerance or low > target.high + target.tolerance
-    return "fails" if beyond or measured.outside else "undecided"
+    return "not reproduced" if beyond or measured.outside else "undecided"
+
+
+def within_two(target: Target, measured: float | None) -> bool:
+    """Whether an effect is at least half of the paper's and at most twice it."""
+    if measured is None or target.null is None:
+        return False
+    ends = sorted(abs(end - target.null) for end in (target.low, target.high))
+    effect = abs(measured - target.null)
+    return ends[0] / 2 - ROUNDING <= effect <= 2 * ends[1] + ROUNDING

@@ -3,8 +3,8 @@
 | cause | shown by |
 | --- | --- |
 | contradicts itself | `causes.toml`: places of statements that no set-up satisfies together |
-| open | the joint search: with what is left open, it does not come out at the joint set-up |
-| unknown | neither |
+| open | the joint search: the claim comes out at some points of the grid, not at the joint set-up |
+| unknown | neither: no open setting that was tried gives the claim, or more seeds are needed |
 """
 
 import tomllib
@@ -18,15 +18,22 @@ from switchbed_papers.reproduce import places
 from switchbed_papers.reproduce.claims import Claim
 from switchbed_papers.reproduce.findings import Finding
 from switchbed_papers.reproduce.search import Search
-from switchbed_papers.reproduce.verdict import Target
 
 Kind = Literal["contradicts itself", "open", "unknown"]
 Class = Literal[
     "reproduced", "in direction", "contradicts itself", "open", "unknown", "not testable"
 ]
-ROUNDING = 1e-9
 CLASSES: tuple[Class, ...] = get_args(Class)
-"""In the order of the page's first table."""
+COLUMNS = (
+    "reproduced",
+    "in direction",
+    "not reproduced: contradicts itself",
+    "not reproduced: open",
+    "not reproduced: unknown",
+    "undecided",
+    "not testable",
+)
+"""Of the page's first table, in order: `in_words` of all claims."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +47,7 @@ class Cause:
     def in_words(self) -> str:
         """In a sentence or two."""
         at = f" ({'; '.join(self.places)})" if self.places else ""
-        return f"{self.kind}{at}. {self.says}".strip()
+        return f"Cause: {self.kind}{at}. {self.says}".strip()
 
     def as_json(self) -> dict[str, Any]:
         """Return the object that `list --json` writes."""
@@ -68,38 +75,47 @@ def _contradiction(file: Path, claim: str, values: Mapping[str, Any]) -> Cause:
     return Cause("contradicts itself", values["says"], tuple(values["places"]))
 
 
-def cause(claim: Claim, found: Mapping[str, Cause], search: Search) -> Cause:
+def cause(claim: Claim, verdict: str, found: Mapping[str, Cause], search: Search) -> Cause:
     """Why a claim that is not reproduced is not."""
+    if verdict == "undecided":
+        return Cause("unknown", "More seeds are needed.")
     if claim.id in found:
         return found[claim.id]
-    experiment = search.paper.experiments[claim.experiment]
-    searched = search.searched.get(claim.experiment)
-    if not experiment.setup.open or searched is None:
-        return Cause("unknown", "" if searched else "The joint search has not run it.")
+    if not search.paper.experiments[claim.experiment].setup.open:
+        return Cause("unknown", "No setting of this figure has a grid.")
+    if claim.id not in search.claims:
+        return Cause("unknown", "The joint search has not measured it.")
     if search.comes_out(claim.id, search.choice.point):
-        return Cause("unknown", "It comes out at the joint set-up in the search's reduced scale.")
-    out = [one.at for one in searched.points if search.comes_out(claim.id, one.at)]
-    of = f"{len(out)} of {len(searched.points)} points of the grid"
+        return Cause("unknown", "It comes out at the joint set-up at the search's reduced scale.")
+    points = search.searched[claim.experiment].points
+    out = [one.at for one in points if search.comes_out(claim.id, one.at)]
     if not out:
-        return Cause("open", f"It comes out at none of {len(searched.points)} points of the grid.")
-    return Cause("open", f"It comes out at {of}, where fewer claims come out together.")
+        return Cause("unknown", f"It comes out at none of {len(points)} points of the grid.")
+    most = max(len(search.out(at)) for at in search.points() if search.comes_out(claim.id, at))
+    joint = len(search.out(search.choice.point))
+    tied = f"at most {most} claims" if most < joint else f"{most} claims, a tie,"
+    return Cause(
+        "open",
+        f"It comes out at {len(out)} of {len(points)} points of the grid, where {tied} come out "
+        f"together; at the joint set-up {joint} do.",
+    )
 
 
-def classify(claim: Claim, finding: Finding, why: Cause | None) -> Class:
+def classify(claim: Claim, verdict: str, why: Cause | None) -> Class:
     """The class of a claim."""
     if claim.untestable:
         return "not testable"
-    if finding.verdict == "holds":
+    if verdict == "reproduced":
         return "reproduced"
-    if finding.verdict == "direction" and within_two(claim.target, finding.measured):
+    if verdict == "in direction":
         return "in direction"
     return why.kind if why else "unknown"
 
 
-def within_two(target: Target, measured: float | None) -> bool:
-    """Whether an effect is at least half of the paper's and at most twice it."""
-    if measured is None or target.null is None:
-        return False
-    ends = sorted(abs(end - target.null) for end in (target.low, target.high))
-    effect = abs(measured - target.null)
-    return ends[0] / 2 - ROUNDING <= effect <= 2 * ends[1] + ROUNDING
+def in_words(finding: Finding) -> str:
+    """The verdict, and of a claim that is not reproduced the class: one of `COLUMNS`."""
+    if finding.class_ in ("reproduced", "in direction", "not testable"):
+        return finding.class_
+    return (
+        finding.verdict if finding.verdict == "undecided" else f"not reproduced: {finding.class_}"
+    )
