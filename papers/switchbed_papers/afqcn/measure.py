@@ -17,6 +17,14 @@ WITHIN, LASTS_S = 0.25, 0.05
 """A flow has converged when it is this near its share, as a part of it, for so long."""
 BINS = ((1, 10), (10, 100), (100, 1000), (1000, 1e12))
 """Table 1's size bins in KB."""
+PRINTED_QCN = (2.346, 2.610, 5.037, 33.14)
+"""Table 1's mean FCT with QCN in each bin, printed in microseconds, read in milliseconds."""
+SHORT_UNTIL_S = 5.0
+"""Until then short flows arrive in every run of table 1."""
+INACTIVE = 0.64
+"""20 KB in 1 ms, under which a flow is inactive, over figure 8's fair share of 250 Mbps."""
+WIRE = 1000 / 960
+"""Bytes on the wire of a packet over its payload."""
 
 
 def shares(result: Result) -> Figures:
@@ -190,26 +198,37 @@ def table1_trend(rows: Rows) -> Points:
     return {"": {s: v - gains[0][s] for s, v in gains[-1].items() if s in gains[0]}}
 
 
-def converged(rows: Rows, change: str) -> dict[str, dict[int, float]]:
-    """How long each scheme takes after a change, by seed."""
-    metric = f"converged_{change}_ms"
-    return {s: rows.where({"scheme": s}).by_seed(metric) for s in ("af-qcn", "qcn")}
+def table1_over(rows: Rows) -> Points:
+    """QCN's mean FCT in milliseconds over the number that Table I prints, in each bin."""
+    found: Points = {}
+    runs = rows.where({"scheme": "qcn"})
+    for (low, _), printed in zip(BINS, PRINTED_QCN, strict=True):
+        means = runs.by_seed(f"from_{low}_kb.mean_us")
+        found[f"{low} KB and more"] = {s: v / 1e3 / printed for s, v in means.items() if v}
+    return found
 
 
-def sooner_down(rows: Rows) -> Points:
-    """How much sooner AF-QCN has converged than QCN after 10 to 1 Gbps, in percent."""
-    return _sooner(rows, "2")
+def fig12_spread(rows: Rows) -> Points:
+    """How far AF-QCN's largest mean rate of a long flow is above its smallest, in percent, while
+    short flows come: the last ones have arrived before 6 s, and runs go on to 8 s."""
+    found = {}
+    for row in rows.where({"scheme": "af-qcn"}):
+        rates: dict[int, list[float]] = {}
+        for time, flow, mbps in row.figures["curve"]:
+            if SETTLES_S < time <= SHORT_UNTIL_S:
+                rates.setdefault(flow, []).append(mbps)
+        means = [sum(of) / len(of) for of in rates.values()]
+        found[row.seed] = 100 * (max(means) / min(means) - 1)
+    return {"": found}
 
 
-def sooner_up(rows: Rows) -> Points:
-    """The same after 1 to 10 Gbps."""
-    return _sooner(rows, "4")
-
-
-def _sooner(rows: Rows, change: str) -> Points:
-    took = converged(rows, change)
-    base = took["qcn"]
-    return {"": {s: 100 * (1 - v / base[s]) for s, v in took["af-qcn"].items() if base.get(s)}}
+def fig8_inactive(rows: Rows) -> Points:
+    """Samples under the rate at which a flow counts as inactive, in percent, from quantiles."""
+    found = {}
+    for row in rows:
+        ratios = row.figures["ratios"]
+        found[row.seed] = 100 * sum(each < INACTIVE for each in ratios) / len(ratios)
+    return {"": found}
 
 
 def fig11_each(rows: Rows) -> Points:
@@ -234,11 +253,11 @@ def fig10_starved(rows: Rows) -> Points:
     found = {}
     for row in rows.where({"scheme": "qcn"}):
         rates = [mbps for t, flow, mbps in row.figures["curve"] if flow == 0 and 5.5 < t <= 7.0]
-        found[row.seed] = sum(rates) / len(rates) / (2500 * 0.96)
+        found[row.seed] = sum(rates) / len(rates) / (2500 / WIRE)
     return {"": found}
 
 
 def fig11_source(rows: Rows) -> Points:
     """Goodput of the bursty source that offers 6 Gbps, in Gbps on the wire."""
     runs = rows.where({"scheme": "af-qcn", "traffic.3.rate": "6Gbps"})
-    return {"": {s: v * 1000 / 960 for s, v in runs.by_seed("class3.mean_gbps").items()}}
+    return {"": {s: v * WIRE for s, v in runs.by_seed("class3.mean_gbps").items()}}
