@@ -69,6 +69,7 @@ def test_a_search_is_kept_and_one_of_another_grid_is_not_read(
     kept = Search(paper, {"fig6": replace(one, points=full)})
     search.write(kept)
     assert search.read(paper).searched == kept.searched
+    assert search.read(paper).kept == kept.choice.point
     text = json.loads((tmp_path / "search.json").read_text())
     assert text["joint"] == kept.choice.point
     # A claim that came after is named and not counted; one that is gone is left out.
@@ -79,6 +80,13 @@ def test_a_search_is_kept_and_one_of_another_grid_is_not_read(
     found = search.read(paper)
     assert "eecn.fig6.more" in found.later
     assert not {"eecn.fig6.more", "eecn.fig6.gone"} & {*found.claims}
+    # The chosen point stays, whatever has more claims now; a new search chooses anew.
+    text["joint"] |= {"acks": "1", "flows_seen": "20"}
+    (tmp_path / "search.json").write_text(json.dumps(text))
+    found = search.read(paper)
+    assert found.choice.point["flows_seen"] == "20"
+    assert found.choice.more > 0
+    assert replace(found, kept=None).choice.more == 0
     # A grid that changed is to be searched again.
     text["experiments"]["fig6"]["points"].pop()
     (tmp_path / "search.json").write_text(json.dumps(text))

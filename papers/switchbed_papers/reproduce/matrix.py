@@ -31,6 +31,12 @@ def tables(of: Search) -> Iterator[str]:
         "below are of runs at full scale and need intervals: not all that comes out is "
         "reproduced.\n"
     )
+    if choice.more:
+        yield (
+            f"At {choice.more} points more claims come out than at the joint set-up: claims have "
+            "changed since it was chosen. `switchbed reproduce search` chooses anew; rows would "
+            "have to follow.\n"
+        )
     if of.later:
         later = ", ".join(map(_code, of.later))
         yield f"Came after the search, and are not counted: {later}.\n"

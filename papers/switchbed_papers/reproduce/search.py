@@ -59,6 +59,8 @@ class Choice:
     """Other points at which as many come out."""
     near: int
     """Points at which one fewer comes out."""
+    more: int = 0
+    """Points at which more come out, because claims have changed since the choice."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,8 @@ class Search:
 
     paper: Paper
     searched: Mapping[str, Searched]
+    kept: Point | None = None
+    """The point that was chosen, whose rows are committed; none before a choice."""
 
     @cached_property
     def open(self) -> tuple[Open, ...]:
@@ -145,8 +149,8 @@ class Search:
 
     @cached_property
     def choice(self) -> Choice:
-        """The joint set-up: most claims together, then the fewest settings that are not literal,
-        then the order of the grid."""
+        """The joint set-up: the one that was chosen; else most claims together, then the fewest
+        settings that are not literal, then the order of the grid."""
         literal = self.literal()
         scores = [(len(self.out(point)), point) for point in self.points()]
         most = max(score for score, _ in scores)
@@ -155,14 +159,16 @@ class Search:
             return sum(point[name] != value for name, value in literal.items())
 
         # `min` takes the first of equals, which is the order of the grid.
-        best = min((point for score, point in scores if score == most), key=off)
+        best = self.kept or min((point for score, point in scores if score == most), key=off)
+        out = len(self.out(best))
         return Choice(
             point=best,
-            out=most,
+            out=out,
             claims=len(self.claims),
             points=len(scores),
-            ties=sum(score == most for score, _ in scores) - 1,
-            near=sum(score == most - 1 for score, _ in scores),
+            ties=sum(score == out for score, _ in scores) - 1,
+            near=sum(score == out - 1 for score, _ in scores),
+            more=sum(score > out for score, _ in scores),
         )
 
     def along(self, claim: str) -> dict[tuple[str, str], float | None]:
@@ -244,9 +250,9 @@ def read(paper: Paper) -> Search:
     file = paper.folder / CHOSEN
     if not file.exists():
         return Search(paper, {})
-    kept = json.loads(file.read_text(encoding="utf-8"))["experiments"]
+    kept = json.loads(file.read_text(encoding="utf-8"))
     found = {}
-    for name, of in kept.items():
+    for name, of in kept["experiments"].items():
         experiment = paper.experiments.get(name)
         if experiment is None:
             continue
@@ -258,7 +264,12 @@ def read(paper: Paper) -> Search:
         # Results of another grid would name points that are not tried now.
         if [point.at for point in points] == grid(experiment):
             found[name] = Searched(name, points=points, **of)
-    return Search(paper, found)
+    chosen = kept["joint"]
+    opened = {each.name: each.grid for e in paper.experiments.values() for each in e.setup.open}
+    known = chosen.keys() == opened.keys() and all(
+        chosen[name] in of for name, of in opened.items()
+    )
+    return Search(paper, found, chosen if found and known else None)
 
 
 def write(search: Search) -> None:

@@ -93,11 +93,11 @@ def cause(claim: Claim, verdict: str, found: Mapping[str, Cause], search: Search
         return Cause("unknown", f"It comes out at none of {len(points)} points of the grid.")
     most = max(len(search.out(at)) for at in search.points() if search.comes_out(claim.id, at))
     joint = len(search.out(search.choice.point))
-    tied = f"at most {most} claims" if most < joint else f"{most} claims, a tie,"
+    tied = "at most" if most < joint else "as many as" if most == joint else "even"
     return Cause(
         "open",
-        f"It comes out at {len(out)} of {len(points)} points of the grid, where {tied} come out "
-        f"together; at the joint set-up {joint} do.",
+        f"It comes out at {len(out)} of {len(points)} points of the grid, where {tied} {most} "
+        f"claims come out together; at the joint set-up {joint} do.",
     )
 
 
