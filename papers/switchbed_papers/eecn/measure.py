@@ -1,5 +1,6 @@
 """Measures for E-ECN's claims besides the built-in ones."""
 
+import statistics
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -7,11 +8,12 @@ from switchbed.result import Result
 from switchbed.theory import eecn
 from switchbed_papers.reproduce.experiment import fct
 from switchbed_papers.reproduce.measures import Points
-from switchbed_papers.reproduce.rows import Figures, Rows, mean, number
+from switchbed_papers.reproduce.rows import Figures, Row, Rows, mean, number
 
 PACKET_BYTES = 1000
 THRESHOLD_PKT = 60
 FLOWS = "traffic.0.from"
+T_A, T_I = "scheme.params.t_a", "scheme.params.t_i"
 FIG9_LEFT_MS = 393.0
 """Time from figure 9's latest start of a flow to the end of its runs."""
 SHORT = ("s-ecn", "e-ecn", "per-queue-dq", "per-queue")
@@ -44,11 +46,8 @@ def steady(result: Result) -> Figures:
 def bursts(result: Result) -> Figures:
     """The summary's figures and the longest queue after each burst."""
     longest = (result.table("bursts")["max_bytes"] / PACKET_BYTES).sort().to_list()
-    threshold = 30 if "11" in result.scenario["title"] else 50
-    under = sum(length <= threshold for length in longest)
     return fct(result) | {
         "bursts": len(longest),
-        "under_percent": 100 * under / len(longest),
         "mean_max_pkt": sum(longest) / len(longest),
         "max_pkt": longest,
     }
@@ -132,45 +131,128 @@ def fig9_sooner(rows: Rows) -> Points:
 
 def fig9_unconverged(rows: Rows) -> Points:
     """Runs of E-ECN that do not converge, in percent of all phases."""
+    return _unconverged(rows, "e-ecn")
+
+
+def fig9_unconverged_step(rows: Rows) -> Points:
+    """The same of step marking."""
+    return _unconverged(rows, "per-queue")
+
+
+def _unconverged(rows: Rows, scheme: str) -> Points:
     found: dict[int, list[bool]] = {}
-    for row in rows.where({"scheme": "e-ecn"}):
+    for row in rows.where({"scheme": scheme}):
         found.setdefault(row.seed, []).append(row.figures["took_ms"] is None)
     return {"": {seed: 100 * sum(of) / len(of) for seed, of in found.items()}}
+
+
+def fig6_narrower(rows: Rows) -> Points:
+    """How much narrower the queue's middle 98 % are with E-ECN than under step marking."""
+
+    def width(row: Row) -> float:
+        share: list[float] = row.figures["cdf_pkt"]
+        return share[99] - share[1]
+
+    step = rows.where({"scheme": "per-queue"}).by_seed(width)
+    ours = rows.where({"scheme": "e-ecn"}).by_seed(width)
+    return {"": {seed: 100 * (1 - v / step[seed]) for seed, v in ours.items()}}
+
+
+def _below(rows: Rows, threshold_pkt: int) -> Points:
+    """Maxima below a threshold, in percent of the bursts. A maximum of the threshold is not below:
+    algorithm 1 marks from there on, and so calls it exceeded."""
+
+    def share(row: Row) -> float:
+        longest: list[float] = row.figures["max_pkt"]
+        return 100 * sum(length < threshold_pkt for length in longest) / len(longest)
+
+    return {"": rows.by_seed(share)}
+
+
+def fig10_ta5(rows: Rows) -> Points:
+    """Maxima below K at a T_a of 5 RTTs."""
+    return _below(rows.where({T_A: "500us", T_I: "10us"}), 50)
+
+
+def fig10_ta10(rows: Rows) -> Points:
+    """Maxima below K at a T_a of 10 RTTs."""
+    return _below(rows.where({T_A: "1ms", T_I: "10us"}), 50)
+
+
+def fig11_reno(rows: Rows) -> Points:
+    """Maxima below K with E-ECN and Reno."""
+    return _below(rows.where({"scenario": "fig11-reno", "scheme": "e-ecn"}), 30)
+
+
+def fig10_ta(rows: Rows) -> Points:
+    """How far the mean of the maxima at 10 RTTs is below that at 5, at each T_i over 1 us."""
+    found: Points = {}
+    for t_i in rows.values(T_I):
+        if t_i != "1us":
+            runs = rows.where({T_I: t_i})
+            found[f"T_i {t_i}"] = _lower(runs.where({T_A: "1ms"}), runs.where({T_A: "500us"}))
+    return found
+
+
+def fig10_ti(rows: Rows) -> Points:
+    """How far the mean of the maxima at a T_i of 10 us is below that at 30 us."""
+    return {
+        f"T_a {t_a}": _lower(
+            rows.where({T_A: t_a, T_I: "10us"}), rows.where({T_A: t_a, T_I: "30us"})
+        )
+        for t_a in ("500us", "1ms")
+    }
+
+
+def _lower(of: Rows, base: Rows) -> dict[int, float]:
+    """How far the mean of the maxima is below another's, in percent, by seed."""
+    above = base.by_seed("mean_max_pkt")
+    return {s: 100 * (1 - v / above[s]) for s, v in of.by_seed("mean_max_pkt").items()}
 
 
 def fig10_ti1(rows: Rows) -> Points:
     """With T_i of 1 µs: by how much the longest queue with the largest T_a is below that with the
     smallest one over 0, in percent: without any T_a there is no E-ECN."""
-    metric = "mean_max_pkt"
-    runs = rows.where({"scheme.params.t_i": "1us"})
-    some, *_, much = [t_a for t_a in runs.values("scheme.params.t_a") if t_a != "0us"]
-    few = runs.where({"scheme.params.t_a": some}).by_seed(metric)
-    most = runs.where({"scheme.params.t_a": much}).by_seed(metric)
-    return {"": {seed: 100 * (1 - v / few[seed]) for seed, v in most.items()}}
+    runs = rows.where({T_I: "1us"})
+    some, *_, much = [t_a for t_a in runs.values(T_A) if t_a != "0us"]
+    return {"": _lower(runs.where({T_A: much}), runs.where({T_A: some}))}
 
 
-def fig11_more(rows: Rows) -> Points:
-    """The share of maxima below K with Reno under E-ECN, less the largest under another scheme."""
-    runs = rows.where({"scenario": "fig11-reno"})
-    shares = {s: runs.where({"scheme": s}).by_seed("under_percent") for s in runs.values("scheme")}
-    ours = shares.pop("e-ecn")
-    return {"": {seed: v - max(of[seed] for of in shares.values()) for seed, v in ours.items()}}
+def fig11_dq(rows: Rows) -> Points:
+    """How far marking at dequeue has lower maxima than step marking, with DCTCP."""
+    runs = rows.where({"scenario": "fig11-dctcp"})
+    return {"": _lower(runs.where({"scheme": "per-queue-dq"}), runs.where({"scheme": "per-queue"}))}
+
+
+def fig11_spread(rows: Rows) -> Points:
+    """The standard deviation of S-ECN's maxima over that of step marking's, with DCTCP."""
+
+    def spread(row: Row) -> float:
+        longest: list[float] = row.figures["max_pkt"]
+        return statistics.stdev(longest)
+
+    runs = rows.where({"scenario": "fig11-dctcp"})
+    step = runs.where({"scheme": "per-queue"}).by_seed(spread)
+    wide = runs.where({"scheme": "s-ecn"}).by_seed(spread)
+    return {"": {seed: v / step[seed] for seed, v in wide.items() if step[seed]}}
 
 
 def fig11_order(rows: Rows) -> Points:
-    """How far E-ECN's mean of the maxima is below each other scheme's, with each transport; S-ECN
-    is left out, as in the paper's words."""
+    """How far E-ECN's mean of the maxima is below each other scheme's, with Reno and CUBIC."""
     found: Points = {}
-    for scenario in rows.values("scenario"):
-        runs = rows.where({"scenario": scenario})
-        ours = runs.where({"scheme": "e-ecn"}).by_seed("mean_max_pkt")
+    for kind in ("reno", "cubic"):
+        runs = rows.where({"scenario": f"fig11-{kind}"})
+        ours = runs.where({"scheme": "e-ecn"})
         for scheme in runs.values("scheme"):
-            if scheme not in ("e-ecn", "s-ecn"):
-                theirs = runs.where({"scheme": scheme}).by_seed("mean_max_pkt")
-                found[f"{scenario[6:]}, {scheme}"] = {
-                    seed: 100 * (1 - v / theirs[seed]) for seed, v in ours.items()
-                }
+            if scheme != "e-ecn":
+                found[f"{kind}, {scheme}"] = _lower(ours, runs.where({"scheme": scheme}))
     return found
+
+
+def table2_mbps(rows: Rows) -> Points:
+    """Step marking's throughput with DCTCP, in Mbps of payload."""
+    runs = rows.where({"scenario": "fig11-dctcp", "scheme": "per-queue"})
+    return {"": {seed: bps / 1e6 for seed, bps in runs.by_seed("goodput_bps").items()}}
 
 
 def table2(rows: Rows) -> Points:
