@@ -27,6 +27,15 @@ def test_contradictions_quote_places_that_exist(name: str) -> None:
             assert places.exists(place, known), (name, each)
 
 
+SUBJECTLESS = {"And", "So", "Nor", "Its", "It", "They", "Their", "Those", "Of", "More", "Yet"}
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_each_claim_can_be_read_alone(name: str) -> None:
+    for claim in PAPERS[name].claims.values():
+        assert claim.meaning.split()[0] not in SUBJECTLESS, claim.id
+
+
 @pytest.mark.parametrize("name", PAPERS)
 def test_each_claim_has_a_class_and_no_reproduced_one_a_cause(name: str) -> None:
     for finding in page.committed(PAPERS[name]).values():

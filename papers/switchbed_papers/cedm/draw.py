@@ -1,12 +1,12 @@
 """CEDM's figures, as the paper draws them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from switchbed.plots.style import BLUE, STYLES, VERMILION, Style
 from switchbed_papers.cedm.measure import FIG3_K_BYTES
-from switchbed_papers.reproduce.figures import mean_and_reach
+from switchbed_papers.reproduce.figures import mean_and_reach, named
 from switchbed_papers.reproduce.rows import Rows
 
 if TYPE_CHECKING:
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 GOODPUT = "goodput_bps"
 THRESHOLD = "scheme.params.threshold"
 COALESCE = "host.coalesce_time"
+FULL_GBPS = 10 * 1460 / 1500
+PRINTED_LOSS = {"ecn-star": (125, (0.127, 0.076)), "dctcp": (21.25, (1.391, 0.210))}
+"""Printed losses in Gbps at a threshold in KB: step marking's with LSO, and CEDM's."""
 
 
 def fig1(rows: Rows, title: str, file: Path) -> None:
@@ -57,7 +60,7 @@ def fig3(rows: Rows, title: str, file: Path) -> None:
         run = rows.where({"transport.kind": kind, "host.lso": lso}).rows[0].figures
         axes.plot(run["time_ms"], run["queue_kb"], color=BLUE, linewidth=0.8)
         axes.axhline(FIG3_K_BYTES / 1e3, color="black", ls="--", lw=0.8, label="threshold")
-        axes.set_title(f"{kind}, LSO {'on' if lso else 'off'}", fontsize="small")
+        axes.set_title(f"{named(kind)}, LSO {'on' if lso else 'off'}", fontsize="small")
         axes.set_xlabel("time (ms)")
     for axes in panels[::2]:
         axes.set_ylabel("queue (KB)")
@@ -73,6 +76,7 @@ def fig4(rows: Rows, title: str, file: Path) -> None:
     figure = Figure(figsize=(8, 3.5), layout="constrained", dpi=130)
     figure.suptitle(title, fontsize="medium")
     for axes, kind in zip(figure.subplots(1, 2), ("ecn-star", "dctcp"), strict=True):
+        _printed(axes, kind, ("LSO on",))
         for lso, look in ((False, Style(BLUE, "o", "--")), (True, Style(VERMILION, "s", "-"))):
             runs = rows.where({"transport.kind": kind, "host.lso": lso})
             by_threshold = {
@@ -80,7 +84,7 @@ def fig4(rows: Rows, title: str, file: Path) -> None:
                 for threshold in runs.values(THRESHOLD)
             }
             _goodput(axes, by_threshold, look, f"LSO {'on' if lso else 'off'}")
-        axes.set_title(kind, fontsize="small")
+        axes.set_title(named(kind), fontsize="small")
         axes.set_xlabel("threshold (KB)")
         axes.set_ylabel("goodput (Gbps)")
         axes.grid(alpha=0.3)
@@ -96,6 +100,7 @@ def fig10(rows: Rows, title: str, file: Path) -> None:
     figure.suptitle(title, fontsize="medium")
     for axes, kind in zip(figure.subplots(1, 2), ("ecn-star", "dctcp"), strict=True):
         runs = rows.where({"transport.kind": kind})
+        _printed(axes, kind, ("step", "CEDM"))
         for scheme, name in (("per-queue", "step"), ("cedm", "CEDM")):
             labels = [label for label in runs.values("scheme") if label.startswith(f"{name}, ")]
             by_threshold = {
@@ -105,12 +110,21 @@ def fig10(rows: Rows, title: str, file: Path) -> None:
                 for label in labels
             }
             _goodput(axes, by_threshold, STYLES[scheme], name)
-        axes.set_title(kind, fontsize="small")
+        axes.set_title(named(kind), fontsize="small")
         axes.set_xlabel("threshold K or K1 (KB)")
         axes.set_ylabel("goodput (Gbps)")
         axes.grid(alpha=0.3)
         axes.legend(frameon=False)
     figure.savefig(file, metadata={"Software": None})
+
+
+def _printed(axes: "Axes", kind: str, names: Sequence[str]) -> None:
+    """The goodput that the paper's printed losses leave, at the threshold for which they are."""
+    at_kb, losses = PRINTED_LOSS[kind]
+    marks = zip(names, losses, "Ds", strict=False)
+    for name, loss, mark in marks:
+        label = f"the paper, {name}"
+        axes.plot([at_kb], [FULL_GBPS - loss], mark, color="black", mfc="white", label=label)
 
 
 def _goodput(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 from switchbed_papers.cqrd.measure import LARGE, MET, SMALL, STATISTICS, look
-from switchbed_papers.reproduce.figures import beside, logarithmic, mean_and_reach
+from switchbed_papers.reproduce.figures import beside, logarithmic, mean_and_reach, named
 
 OVERALL = {
     SMALL: "small flows' average FCT (µs)",
@@ -30,7 +30,9 @@ def fig2(rows: Rows, title: str, file: Path) -> None:
         for index, scheme in enumerate(schemes):
             runs, scale = rows.where({"scheme": scheme}), 1e-3 if "(ms)" in label else 1.0
             _bar(axes, index, runs, metric, look(scheme, index).colour, scale=scale)
-        axes.set_xticks(range(len(schemes)), schemes)
+        # An interval may reach below 0, a time does not.
+        axes.set_ylim(bottom=0)
+        axes.set_xticks(range(len(schemes)), map(named, schemes))
         axes.set_ylabel(label)
     figure.savefig(file, metadata={"Software": None})
 
@@ -93,7 +95,7 @@ def _interfered(rows: Rows, title: str, file: Path) -> None:
         groups.append(["met.large.goodput_mbps", "met.giant.goodput_mbps"])
         for axes, metrics in zip(panels, groups, strict=True):
             for place, metric in enumerate(metrics):
-                label = scheme if place == 0 else None
+                label = named(scheme) if place == 0 else None
                 colour = look(scheme, index).colour
                 _bar(axes, place + offset, runs, metric, colour, width=width, label=label)
     names = ["average", "p50", "p95", "p99"]
@@ -144,7 +146,7 @@ def fig13(rows: Rows, title: str, file: Path) -> None:
                 tor: there.where({"deploy.1.fraction": part})
                 for tor, part in zip(names[1:], fractions, strict=True)
             }
-            _line(axes, points, metric, look(name, index), name)
+            _line(axes, points, metric, look(name, index), named(name))
         axes.margins(y=0.15)
         axes.set_ylim(bottom=0)
         axes.set_xlabel("ToRs with it" if metric == LARGE else "")
@@ -176,7 +178,7 @@ def fig16(rows: Rows, title: str, file: Path) -> None:
         for flow, offset in ((0, -0.2), (1, 0.2)):
             _bar(long, index + offset, runs, f"long{flow}.received_mb", colour, width=0.38)
     for axes in (small, long):
-        axes.set_xticks(range(len(schemes)), schemes)
+        axes.set_xticks(range(len(schemes)), map(named, schemes))
     small.set_ylabel(OVERALL[SMALL])
     long.set_ylabel("received from long flows 0 and 1 (MB)")
     figure.savefig(file, metadata={"Software": None})
@@ -188,7 +190,7 @@ def _panels(title: str, count: int, tall: int = 1) -> "tuple[Figure, Sequence[Ax
 
     size = (1 + 3.5 * count, 0.7 + 2.8 * tall)
     figure = Figure(figsize=size, layout="constrained", dpi=130)
-    figure.suptitle(title, fontsize="medium")
+    figure.suptitle(f"{title} (means over seeds, 95 % intervals)", fontsize="medium")
     return figure, list(figure.subplots(tall, count, squeeze=False).flat)
 
 
@@ -196,7 +198,7 @@ def _lines(axes: "Axes", rows: Rows, key: str, metric: str) -> None:
     for index, scheme in enumerate(rows.values("scheme")):
         runs = rows.where({"scheme": scheme})
         points = {value: runs.where({key: value}) for value in sorted(runs.values(key))}
-        _line(axes, points, metric, look(scheme, index), scheme)
+        _line(axes, points, metric, look(scheme, index), named(scheme))
 
 
 def _line(

@@ -1,8 +1,9 @@
 """MQ-ECN's figures, as the paper draws them."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
-from switchbed.plots.style import BLUE, DASHES, IN_TURN, ORANGE
+from switchbed.plots.style import BLUE, DASHES, IN_TURN, ORANGE, legend_below
 from switchbed_papers.mqecn.measure import FLOWS, QUEUES, _queues
 from switchbed_papers.reproduce.figures import bars, cumulative, fct_over_load, mean_and_reach
 from switchbed_papers.reproduce.rows import Rows
@@ -19,27 +20,34 @@ def fig1(rows: Rows, title: str, file: Path) -> None:
     """CDFs of the round-trip time by the number of busy queues."""
     counts = sorted({len(row.settings[QUEUES]) for row in rows})
     names = {count: f"{count} queue{'s' if count > 1 else ''}" for count in counts}
-    _rtt({name: _queues(rows, count) for count, name in names.items()}, title, file)
+    groups = {name: _queues(rows, count) for count, name in names.items()}
+    _rtt(groups, title, file, {"1 queue": 279, "8 queues": 1582})
 
 
 def fig6(rows: Rows, title: str, file: Path) -> None:
     """CDFs of the round-trip time by scheme."""
     schemes = rows.values("scheme")
-    _rtt({scheme: rows.where({"scheme": scheme}) for scheme in schemes}, title, file)
+    groups = {scheme: rows.where({"scheme": scheme}) for scheme in schemes}
+    _rtt(groups, title, file, {"Standard": 651, "MQ-ECN": 441})
 
 
-def _rtt(groups: dict[str, Rows], title: str, file: Path) -> None:
+def _rtt(groups: dict[str, Rows], title: str, file: Path, printed_us: Mapping[str, float]) -> None:
+    """CDFs, and the paper's averages of some groups in their colours."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6, 4), layout="constrained", dpi=130)
     axes = figure.subplots()
     quantiles = {label: rows.rows[0].figures["rtt_us"] for label, rows in groups.items()}
     cumulative(axes, quantiles, zip(IN_TURN, DASHES, strict=False))
+    for name, colour in zip(groups, IN_TURN, strict=False):
+        if name in printed_us:
+            label = f"the paper's average, {name}"
+            axes.axvline(printed_us[name], color=colour, ls=(0, (1, 1.5)), lw=1.2, label=label)
     axes.set_xlabel("round-trip time (µs)")
     axes.set_ylabel("cumulative share")
     axes.set_xlim(left=0)
-    axes.legend(frameon=False)
     axes.set_title(title, fontsize="medium")
+    legend_below(figure, 3)
     figure.savefig(file, metadata={"Software": None})
 
 

@@ -64,6 +64,24 @@ def cumulative(
     axes.grid(alpha=0.3)
 
 
+NAMES = {
+    "ecn-star": "ECN*",
+    "dctcp": "DCTCP",
+    "oq": "OQ",
+    "oq, TCP": "OQ, TCP",
+    "hcf": "HCF",
+    "cq": "CQ",
+    "cqrd": "CQRD",
+    "cqrd-configured": "the configured switch",
+}
+"""Schemes and transports as the papers call them, where a label is not that already."""
+
+
+def named(label: str) -> str:
+    """A scheme's name in the paper."""
+    return NAMES.get(label, label)
+
+
 Reaching = tuple[float, tuple[float, float]]
 """A value, and how far its error bar reaches below and above it."""
 
@@ -129,7 +147,7 @@ class Said:
 
     def draw(self, axes: "Axes", colour: str) -> None:
         """A band, or a line, over its loads."""
-        label = "the paper, in the scheme's colour"
+        label = "printed, in the scheme's colour (over all loads: at its best one)"
         spans = [(100 * load - 3, 100 * load + 3) for load in self.loads] or [(0.0, 100.0)]
         for left, right in spans:
             if self.high > self.low:
