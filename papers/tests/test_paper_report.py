@@ -77,6 +77,31 @@ def test_a_row_has_room_for_the_paper_the_measure_and_no_effect(name: str) -> No
     )
 
 
+def test_settings_of_runs_are_in_words() -> None:
+    note = "worst at scheme e-ecn, traffic.0.from 0-49, of 10 points of the figure"
+    assert page.plain(note) == "worst at e-ecn, 50 flows, of 10 points of the figure"
+    assert page.plain("at scheme.params.t_a 500us, scheme.params.t_i 10us") == (
+        "at T_a 500us, T_i 10us"
+    )
+    assert page.plain("per-queue-dq on both sides") == "marking at dequeue on both sides"
+
+
+@pytest.mark.parametrize(
+    ("name", "prints"),
+    [
+        ("eecn.fig6", True),
+        ("eecn.fig7.max", True),
+        ("eecn.table2.dctcp", True),
+        # The paper prints words.
+        ("eecn.fig6.range", False),
+        ("eecn.fig2", False),
+        ("eecn.fig9.unconverged", False),
+    ],
+)
+def test_a_bound_is_printed_if_it_stands_in_the_papers_words(name: str, prints: bool) -> None:
+    assert EECN.claims[name].prints is prints
+
+
 def test_claims_are_drawn(tmp_path: Path) -> None:
     found = page.committed(EECN)
     shown = bands.of(EECN.claims, found, "fig12")

@@ -149,7 +149,7 @@ def test_a_claim_that_cannot_fail_holds_on_its_null_model() -> None:
     # The other scheme has as many: only a value that is moved would fail, and that is said.
     parity = claim(value, Target(100, 100, tolerance=1, null=None))
     assert measures.null_model(PAPER, parity, RUNS) == (
-        "no run that should fail it, as the same of new is reproduced: "
+        "no run that should fail it, as the same measure of new is reproduced: "
         "the value moved by -2 or +2 %",
         "not reproduced",
     )
@@ -169,7 +169,7 @@ def test_a_claim_that_cannot_fail_holds_on_its_null_model() -> None:
     assert null(mean, Target(-INF, 400, tolerance=1, null=None)) != "reproduced"
     # A run of the other scheme is a better null model of a value than a value that is moved.
     near = claim(mean, Target(200, 600, tolerance=1, null=None))
-    assert measures.null_model(PAPER, near, RUNS) == ("the same of std", "undecided")
+    assert measures.null_model(PAPER, near, RUNS) == ("the same measure of std", "undecided")
 
 
 def test_alike_runs_have_the_figures_of_one_and_those_that_compare_nothing_stay() -> None:

@@ -77,9 +77,9 @@ def null_model(paper: Paper, claim: Claim, rows: Rows) -> tuple[str, Word]:
             return f"each run replaced by one of {found[0].partition(' or ')[0]}", found[1]
     others = {name: verdict(other) for name, other in _others(alone, rows).items()}
     if found := _failing(others):
-        return f"the same of {found[0]}", found[1]
+        return f"the same measure of {found[0]}", found[1]
     if others and math.inf in (-target.low, target.high):
-        return f"the same of {', '.join(others)}", "reproduced"
+        return f"the same measure of {', '.join(others)}", "reproduced"
     measured = measure(paper, alone, rows)
     if target.null is not None:
         none = f"{target.null:g} {claim.unit}".strip() + ", which is no effect"
@@ -91,7 +91,7 @@ def null_model(paper: Paper, claim: Claim, rows: Rows) -> tuple[str, Word]:
     words = {judge(target, _displaced(measured, sign * 2 * target.tolerance)) for sign in signs}
     word = "reproduced" if "reproduced" in words else max(words, key=WORDS.index)
     moved = " or ".join(f"{sign * 2 * target.tolerance:+g}" for sign in signs)
-    given = f", as the same of {', '.join(others)} is reproduced" if others else ""
+    given = f", as the same measure of {', '.join(others)} is reproduced" if others else ""
     return (
         f"no run that should fail it{given}: the value moved by {moved} {claim.unit}".strip(),
         word,

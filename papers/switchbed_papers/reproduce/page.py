@@ -18,6 +18,22 @@ from switchbed_papers.reproduce.setup import JOINT, PLACELESS, Setting, Setup
 
 CLAIMS = "claims"
 """The name of a figure's picture of claims beside the paper's values."""
+PLAIN = (
+    (re.compile(r"\btraffic\.\d\.from 0-(\d+)"), lambda found: f"{int(found[1]) + 1} flows"),
+    (re.compile(r"\btraffic\.\d\.rate (\S+)"), lambda found: f"{found[1]} offered"),
+    (re.compile(r"\bscheme\.params\.t_([ai])\b"), lambda found: f"T_{found[1]}"),
+    (re.compile(r"\bscheme\.params\.threshold\b"), lambda _: "a threshold of"),
+    (re.compile(r"\bdeploy\.\d\.fraction (\S+?)(?=,|;|$)"), lambda found: f"in {found[1]} of them"),
+    (re.compile(r"\bdeploy\.\d\.scheme\b"), lambda _: "deployed"),
+    (re.compile(r"\bswitch\.discipline (\w+)"), lambda found: found[1].upper()),
+    (re.compile(r"\bhost\.lso (True|False)"), lambda m: f"LSO {'on' if m[1] == 'True' else 'off'}"),
+    (re.compile(r"\btransport\.kind (\S+?)(?=,|;|$)"), lambda found: figures.named(found[1])),
+    (re.compile(r"\bscenario (\S+?)(?=,|;|$)"), lambda found: found[1]),
+    (re.compile(r"\bscheme (?=\S)"), lambda _: ""),
+    (re.compile(r"\bper-queue-dq\b"), lambda _: "marking at dequeue"),
+    (re.compile(r"\bper-queue\b"), lambda _: "step marking"),
+)
+"""Settings of runs, and what a page calls them."""
 COUNTS = {5: "five"}
 LOAD = re.compile(r"\bload ([0-9.]+)")
 HEAD = """\
@@ -231,7 +247,7 @@ def _experiment(
     if experiment.full.note:
         yield f"Smaller than the paper's: {experiment.full.note}.\n"
     for warning in lint.of_rows(paper, experiment, next(iter(rows.values()))) if rows else ():
-        yield f"Suspect: {warning}.\n"
+        yield f"Suspect: {plain(warning)}.\n"
     for claim in claims:
         yield f"- {details(claim, found[claim.id])}"
     yield "\n</details>\n"
@@ -273,6 +289,13 @@ def _row(claim: Claim, finding: Finding) -> str:
     return _line([says, claim.paper, measured, f"**{why.in_words(finding)}**{mark}"])
 
 
+def plain(text: str) -> str:
+    """A text with settings of runs in words."""
+    for pattern, words in PLAIN:
+        text = pattern.sub(words, text)
+    return text
+
+
 def details(claim: Claim, finding: Finding) -> str:
     """All the evidence on a claim, in a paragraph."""
     parts = [f"`{claim.id}`: {why.in_words(finding)}"]
@@ -283,7 +306,8 @@ def details(claim: Claim, finding: Finding) -> str:
     if finding.least is not None:
         parts.append(f"Intervals of all points: {finding.least:.4g} to {finding.most:.4g}{unit}")
     if finding.note:
-        parts.append(finding.note[0].upper() + finding.note[1:])
+        note = plain(finding.note)
+        parts.append(note[0].upper() + note[1:])
     parts += [f"Suspect: {warning}" for warning in finding.warnings]
     if claim.untestable:
         parts.append(claim.untestable.rstrip("."))
@@ -295,7 +319,7 @@ def details(claim: Claim, finding: Finding) -> str:
     if others:
         parts.append(f"Other readings: {'; '.join(others)}")
     if finding.null_model is not None:
-        parts.append(f"Null model ({finding.null_is}): {finding.null_model}")
+        parts.append(f"Null model ({plain(finding.null_is)}): {finding.null_model}")
     if finding.cause:
         parts.append(why.Cause(**finding.cause).in_words().rstrip("."))
     size = (
