@@ -90,7 +90,7 @@ def fair(number: str, point: Mapping[str, object]) -> Spans:
     if number == "10":
         return [(s, s + 1, max_min(min(s + 1, 6), 1.0 if s >= 7 else 10.0)) for s in range(9)]
     if number == "11":
-        # It offers 1 Gbps of payload.
+        # The Bursty Flow offers 1 Gbps of payload.
         rest = (10 - WIRE) / 3
         after = [rest] * 3 + [WIRE] if point["traffic.3.rate"] == "1Gbps" else [2.5]
         return [(0, 0.5, [10 / 3]), (0.5, 2, after)]

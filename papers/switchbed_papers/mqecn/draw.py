@@ -8,6 +8,9 @@ from switchbed_papers.mqecn.measure import FLOWS, QUEUES, _queues
 from switchbed_papers.reproduce.figures import bars, cumulative, fct_over_load, mean_and_reach
 from switchbed_papers.reproduce.rows import Rows
 
+PRINTED_MBPS = {"4": ((-0.2, 403), (0.2, 539)), "8": ((0.2, 688),)}
+"""Figure 3's printed goodputs by the flows of service 2, each at its bar's place."""
+
 
 def fig9(rows: Rows, title: str, file: Path) -> None:
     """Figure 9, and figure 10 beside it."""
@@ -65,6 +68,10 @@ def fig3(rows: Rows, title: str, file: Path) -> None:
         mbps = [mean_and_reach(bps / 1e6 for bps in by_seed.values()) for by_seed in found]
         series[name] = (colour, mbps)
     bars(axes, series, [str(count) for count in counts])
+    for place, count in enumerate(map(str, counts)):
+        for offset, value in PRINTED_MBPS.get(count, ()):
+            label = "the paper" if count == "8" else None
+            axes.plot([place + offset], [value], "D", color="black", mfc="white", label=label)
     axes.set_xlabel("flows of service 2")
     axes.set_ylabel("goodput (Mbps)")
     axes.legend(frameon=False)

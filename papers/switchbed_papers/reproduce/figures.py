@@ -72,7 +72,7 @@ NAMES = {
     "hcf": "HCF",
     "cq": "CQ",
     "cqrd": "CQRD",
-    "cqrd-configured": "the configured switch",
+    "cqrd-configured": "configured",
 }
 """Schemes and transports as the papers call them, where a label is not that already."""
 
@@ -170,7 +170,7 @@ def fct_over_load(rows: Rows, title: str, file: Path) -> None:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 6.5), layout="constrained", dpi=130)
-    figure.suptitle(title, fontsize="medium")
+    figure.suptitle(f"{title} (means over seeds, 95 % intervals)", fontsize="medium")
     schemes = rows.values("scheme")
     looks = apart((row.settings["scheme"], row.scheme) for row in rows)
     loads = rows.values("load")
