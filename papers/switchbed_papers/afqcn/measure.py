@@ -238,7 +238,7 @@ def fig11_each(rows: Rows) -> Points:
     for rate in runs.values("traffic.3.rate"):
         at = runs.where({"traffic.3.rate": rate})
         for flow in range(3):
-            found[f"flow {flow}, {rate}"] = at.by_seed(f"class{flow}.over_fair")
+            found[f"flow {flow + 1}, {rate} offered"] = at.by_seed(f"class{flow}.over_fair")
     return found
 
 

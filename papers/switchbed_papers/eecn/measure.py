@@ -46,8 +46,12 @@ def steady(result: Result) -> Figures:
 def bursts(result: Result) -> Figures:
     """The summary's figures and the longest queue after each burst."""
     longest = (result.table("bursts")["max_bytes"] / PACKET_BYTES).sort().to_list()
+    threshold = 30 if "11" in result.scenario["title"] else 50
+    # At most K, kept as committed rows have it; claims count what is below (`_below`).
+    under = sum(length <= threshold for length in longest)
     return fct(result) | {
         "bursts": len(longest),
+        "under_percent": 100 * under / len(longest),
         "mean_max_pkt": sum(longest) / len(longest),
         "max_pkt": longest,
     }

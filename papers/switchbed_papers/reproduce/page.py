@@ -266,12 +266,29 @@ def _over_loads(paper: Paper, claims: Sequence[Claim], rows: Rows) -> Iterator[s
                 measured.setdefault((claim.id, rest), {})[found[1]] = f"{value.estimate:.3g}{ends}"
     loads = sorted({load for of in measured.values() for load in of}, key=float)
     if len(loads) < 2:
+        yield from _by_point(paper, claims, rows)
         return
     yield "\n<details><summary>By load</summary>\n"
     yield head(["claim", *(f"load {load}" for load in loads)])
     for (claim_id, rest), of in measured.items():
         name = f"`{claim_id}` [{units[claim_id]}]" + (f", {rest}" if rest else "")
         yield _line([name, *(of.get(load, "") for load in loads)])
+    yield "\n</details>\n"
+
+
+def _by_point(paper: Paper, claims: Sequence[Claim], rows: Rows) -> Iterator[str]:
+    """The measurements of claims that must hold at several points of a figure."""
+    found = [(claim, measures.by_point(paper, claim, rows)) for claim in claims]
+    several = [(claim, points) for claim, points in found if len(points) > 1]
+    if not several:
+        return
+    yield "\n<details><summary>By point of the figure</summary>\n"
+    yield head(["claim", "point", "measured (95 % interval)"])
+    for claim, points in several:
+        for name, value in points.items():
+            ends = "" if value.low is None else f" ({value.low:.3g} to {value.high:.3g})"
+            measured = f"{value.estimate:.3g}{ends} {claim.unit}"
+            yield _line([f"`{claim.id}`", plain(name), measured])
     yield "\n</details>\n"
 
 
@@ -301,7 +318,8 @@ def details(claim: Claim, finding: Finding) -> str:
     parts = [f"`{claim.id}`: {why.in_words(finding)}"]
     unit = f" {claim.unit}".rstrip()
     if finding.low is not None:
-        parts[0] += f", {finding.low:.4g} to {finding.high:.4g}{unit} ({finding.seeds} seeds"
+        seeds = "computed" if claim.measure.get("exact") else f"{finding.seeds} seeds"
+        parts[0] += f", {finding.low:.4g} to {finding.high:.4g}{unit} ({seeds}"
         parts[0] += f", at least {finding.flows:,} flows)" if finding.flows else ")"
     if finding.least is not None:
         parts.append(f"Intervals of all points: {finding.least:.4g} to {finding.most:.4g}{unit}")
