@@ -205,6 +205,17 @@ def test_no_effect_is_within_no_tolerance() -> None:
                 assert not low < target.null < high, each.id
 
 
+def test_a_tolerance_is_at_most_half_of_the_effect() -> None:
+    """Else hardly any effect is outside."""
+    for paper in claims.papers().values():
+        for each in paper.claims.values():
+            target = each.target
+            if target.null is None:
+                continue
+            effects = [abs(end - target.null) for end in (target.low, target.high)]
+            assert target.tolerance <= 0.5 * min(effects) + 1e-9, each.id
+
+
 def test_no_committed_claim_holds_on_its_null_model() -> None:
     for paper in claims.papers().values():
         for finding in page.committed(paper).values():
