@@ -143,6 +143,15 @@ class Search:
         for chosen in itertools.product(*values):
             yield {each.name: value for each, value in zip(self.open, chosen, strict=True)}
 
+    @cached_property
+    def _outs(self) -> list[tuple[dict[str, str], frozenset[str]]]:
+        """Every point with what comes out there: a page asks for them claim by claim."""
+        return [(point, self.out(point)) for point in self.points()]
+
+    def together(self, claim: str) -> int:
+        """The most claims that come out at a point where this one does."""
+        return max((len(out) for _, out in self._outs if claim in out), default=0)
+
     def literal(self) -> dict[str, str]:
         """The point of the paper's letter."""
         return {each.name: each.literal for each in self.open}
@@ -152,7 +161,7 @@ class Search:
         """The joint set-up: the one that was chosen; else most claims together, then the fewest
         settings that are not literal, then the order of the grid."""
         literal = self.literal()
-        scores = [(len(self.out(point)), point) for point in self.points()]
+        scores = [(len(out), point) for point, out in self._outs]
         most = max(score for score, _ in scores)
 
         def off(point: Point) -> int:

@@ -91,8 +91,7 @@ def cause(claim: Claim, verdict: str, found: Mapping[str, Cause], search: Search
     out = [one.at for one in points if search.comes_out(claim.id, one.at)]
     if not out:
         return Cause("unknown", f"It comes out at none of {len(points)} points of the grid.")
-    most = max(len(search.out(at)) for at in search.points() if search.comes_out(claim.id, at))
-    joint = len(search.out(search.choice.point))
+    most, joint = search.together(claim.id), search.choice.out
     tied = "at most" if most < joint else "as many as" if most == joint else "even"
     return Cause(
         "open",
