@@ -65,12 +65,14 @@ def depends(of: Search, claim: str) -> bool:
 
 def _settings(of: Search, claims: Sequence[str]) -> Iterator[str]:
     yield "<details><summary>Settings × claims: one open setting changed at a time</summary>\n"
+    along = {claim: of.along(claim) for claim in claims}
+    everywhere = len({tuple(found) for found in along.values()}) == 1
+    none = "" if everywhere else f", {NONE} is not concerned"
     yield (
         "The other settings are as in the joint set-up, whose values are bold. "
-        f"{OUT} comes out, {NOT} does not, {NONE} is not concerned.\n"
+        f"{OUT} comes out, {NOT} does not{none}.\n"
     )
     yield head(["setting", "value", *map(_code, claims)])
-    along = {claim: of.along(claim) for claim in claims}
     for setting in of.open:
         for value in setting.grid:
             key = (setting.name, value)

@@ -19,6 +19,10 @@ from switchbed_papers.reproduce.setup import JOINT, PLACELESS, Setting, Setup
 CLAIMS = "claims"
 """The name of a figure's picture of claims beside the paper's values."""
 PLAIN = (
+    (
+        re.compile(r"\b(\w+)\.p(\d+)_us is transport\.(\w+)"),
+        lambda m: f"the {m[2]}th percentile of {m[1]} flows' FCT is the timer `transport.{m[3]}`",
+    ),
     (re.compile(r"\btraffic\.\d\.from 0-(\d+)"), lambda found: f"{int(found[1]) + 1} flows"),
     (re.compile(r"\btraffic\.\d\.rate (\S+)"), lambda found: f"{found[1]} offered"),
     (re.compile(r"\bscheme\.params\.t_([ai])\b"), lambda found: f"T_{found[1]}"),
