@@ -72,8 +72,9 @@ setting has a grid of values. A *point* of the grid has a value for each open se
 - A claim *comes out* at a point if its estimate there is within the tolerance. No interval is
   asked for. A claim that is in direction has not come out.
 - The search runs the paper at every point, at *reduced scale*: fewer seeds, shorter runs.
-- The **joint set-up** is the point at which most claims come out together. Of points that tie, the
-  one with the fewest settings that are not literal is taken, then the first in the grid's order.
+- The **joint set-up** is the point at which most claims came out together when it was chosen. Of
+  points that tied, the one with the fewest settings that are not literal was taken, then the first
+  in the grid's order.
 - The **literal** reading takes a default for what is open. It and two other kinds of hosts
   stand beside the joint set-up where they have run.
 
