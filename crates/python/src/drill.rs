@@ -82,14 +82,24 @@ impl Drill {
         self.0.accept(ecn, Time::from_ps(now));
     }
 
+    /// Takes the same SYN again.
+    fn repeat(&mut self, now: u64) {
+        self.0.repeat(Time::from_ps(now));
+    }
+
+    /// Sends an ACK for a segment that cannot be taken.
+    fn answer(&mut self, now: u64) {
+        self.0.answer(Time::from_ps(now));
+    }
+
     /// Takes the answer to the SYN-ACK.
     fn accepted(&mut self, window: u64, ecn: bool, echo: Option<u64>, now: u64) {
         self.0.accepted(window, ecn, echo.map(Time::from_ps), Time::from_ps(now));
     }
 
-    /// Writes to the stream.
-    fn write(&mut self, bytes: u64, more: bool, now: u64) {
-        self.0.write(bytes, more, Time::from_ps(now));
+    /// Writes to the stream; `ends`: a record ends there.
+    fn write(&mut self, bytes: u64, more: bool, ends: bool, now: u64) {
+        self.0.write(bytes, more, ends, Time::from_ps(now));
     }
 
     /// Sets when small segments wait.
@@ -115,10 +125,12 @@ impl Drill {
         letters: &str,
         marked: bool,
         echo: Option<u64>,
+        no_room: bool,
         now: u64,
     ) {
         let (flags, echo) = (flags(letters), echo.map(Time::from_ps));
-        let arrival = Arrival { offset, len, fin, ack, window, sacks, flags, marked, echo };
+        let arrival =
+            Arrival { offset, len, fin, ack, window, sacks, flags, marked, echo, no_room };
         self.0.arrive(&arrival, Time::from_ps(now));
     }
 
@@ -158,6 +170,18 @@ impl Drill {
     #[getter]
     fn received(&self) -> u64 {
         self.0.received()
+    }
+
+    /// Next byte of the peer's stream that the host expects, a FIN among them.
+    #[getter]
+    fn expects(&self) -> u64 {
+        self.0.expects()
+    }
+
+    /// End of what the host has sent.
+    #[getter]
+    fn sent_to(&self) -> u64 {
+        self.0.sent_to()
     }
 
     /// Whether the connection has given up.

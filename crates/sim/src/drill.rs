@@ -34,6 +34,8 @@ pub struct Arrival {
     pub marked: bool,
     /// When the segment was sent whose time stamp it echoes.
     pub echo: Option<Time>,
+    /// Whether this host offers no window.
+    pub no_room: bool,
 }
 
 impl Arrival {
@@ -115,6 +117,8 @@ pub struct Nagle {
 
 /// Linux's first measure of reordering (`tcp_reordering`).
 const DUP_THRESH: u64 = 3;
+/// Bytes of the largest segment before the card cuts it (`GSO_LEGACY_MAX_SIZE`).
+const LARGEST: u64 = 65_536;
 /// Doublings of a probe's timer at most.
 const MOST_DOUBLINGS: u32 = 20;
 
@@ -122,6 +126,8 @@ const MOST_DOUBLINGS: u32 = 20;
 #[derive(Clone, Debug)]
 pub struct Drill {
     sending: Config,
+    /// The same for the last data before a FIN, or of a record.
+    ending: Config,
     receiving: Config,
     sender: Sender,
     receiver: Receiver,
@@ -138,8 +144,11 @@ pub struct Drill {
     closed: bool,
     /// Offset of the FIN, once the sender knows of it.
     fin: Option<u64>,
-    /// The peer has sent a FIN.
-    peer_closed: bool,
+    /// Offset of the peer's FIN, once one has come.
+    peer_fin: Option<u64>,
+    /// Ends of records in the stream (`MSG_EOR`): no segment has bytes of two. Without those that the
+    /// sender has got to the end of.
+    records: VecDeque<u64>,
     /// When the last SYN or SYN-ACK went out, and how many have.
     opened: Time,
     opens: u32,
@@ -161,6 +170,7 @@ impl Drill {
         let sending = config.clone().offered_by_peer();
         let sender = Sender::new(&sending);
         Drill {
+            ending: sending.clone().at_end_of_data(),
             sending,
             receiving: config,
             sender,
@@ -172,7 +182,8 @@ impl Drill {
             open: false,
             closed: false,
             fin: None,
-            peer_closed: false,
+            peer_fin: None,
+            records: VecDeque::new(),
             opened: Time::ZERO,
             opens: 0,
             edge: 0,
@@ -188,6 +199,7 @@ impl Drill {
     /// Takes over the settings that the handshake has agreed on.
     pub fn agree(&mut self, config: Config) {
         self.sending = config.clone().offered_by_peer();
+        self.ending = self.sending.clone().at_end_of_data();
         self.receiving = config;
     }
 
@@ -240,6 +252,17 @@ impl Drill {
         self.answer = now + wait;
     }
 
+    /// The SYN came again: so does the answer to it.
+    pub fn repeat(&mut self, now: Time) {
+        self.answer_again(now);
+    }
+
+    /// An ACK goes out for a segment that cannot be taken.
+    pub fn answer(&mut self, now: Time) {
+        self.receiver.answer();
+        self.poll(now);
+    }
+
     /// The answer to the SYN-ACK came, and opens the connection.
     pub fn accepted(&mut self, window: u64, ecn: bool, echo: Option<Time>, now: Time) {
         let sent = echo.or((self.opens == 1).then_some(self.opened));
@@ -258,25 +281,27 @@ impl Drill {
         self.sender.offer(self.edge);
     }
 
-    /// The application writes; `more`: it will write on soon.
-    pub fn write(&mut self, bytes: u64, more: bool, now: Time) {
+    /// The application writes; `more`: it will write on soon, `ends`: a record ends here.
+    pub fn write(&mut self, bytes: u64, more: bool, ends: bool, now: Time) {
         self.pending += bytes;
-        self.feed(more, false);
-        self.poll(now);
+        if ends {
+            // Before the connection is open the sender has the byte of `connect`.
+            let written = if self.open { self.sender.written() } else { 0 };
+            self.records.push_back(written + self.pending);
+        }
+        self.go(more, false, now);
     }
 
     /// The application has changed when small segments wait; `push`: what waits goes out now.
     pub fn delay(&mut self, nagle: Nagle, push: bool, now: Time) {
         self.nagle = nagle;
-        self.feed(false, push);
-        self.poll(now);
+        self.go(false, push, now);
     }
 
     /// The application closes its direction.
     pub fn close(&mut self, now: Time) {
         self.closed = true;
-        self.feed(false, true);
-        self.poll(now);
+        self.go(false, true, now);
     }
 
     /// A segment came on the open connection.
@@ -287,8 +312,7 @@ impl Drill {
         if let Some(ack) = arrival.ack {
             self.take_ack(arrival, ack, now);
         }
-        self.feed(false, false);
-        self.poll(now);
+        self.go(false, false, now);
     }
 
     fn take_data(&mut self, arrival: &Arrival, now: Time) {
@@ -296,9 +320,11 @@ impl Drill {
         let flags = flags.with_if(Flags::NO_ECN, self.sender.without_ecn());
         let segment = Segment::data(arrival.offset, arrival.len, flags, now);
         if arrival.fin {
-            self.peer_closed = true;
-            // A FIN is acknowledged at once, as merged packets are.
-            self.receiver.on_merged(&self.receiving, &segment, arrival.marked, now);
+            self.peer_fin = self.peer_fin.or(Some(arrival.offset + u64::from(arrival.len) - 1));
+            // After this host's own FIN, and while its window is closed, the peer's is acknowledged at
+            // once (`tcp_fin`, `tcp_data_queue`).
+            let hurry = self.closed || arrival.no_room;
+            self.receiver.on_fin(&self.receiving, &segment, arrival.marked, hurry, now);
         } else {
             self.receiver.on_segment(&self.receiving, &segment, arrival.marked, now);
         }
@@ -456,8 +482,10 @@ impl Drill {
             self.answer_again(now);
         } else if self.probe <= now {
             self.probe_window(now);
-        } else {
+        } else if self.records.is_empty() {
             self.poll(now);
+        } else {
+            self.go(false, false, now);
         }
     }
 
@@ -480,7 +508,17 @@ impl Drill {
 
     /// Bytes of the peer's stream that have come in order, its FIN apart.
     pub fn received(&self) -> u64 {
-        self.receiver.received() - u64::from(self.peer_closed && self.receiver.received() > 0)
+        self.peer_fin.map_or(self.expects(), |fin| fin.min(self.expects()))
+    }
+
+    /// Next byte of the peer's stream that the host expects, a FIN among them.
+    pub fn expects(&self) -> u64 {
+        self.receiver.received()
+    }
+
+    /// End of what the host has sent.
+    pub fn sent_to(&self) -> u64 {
+        self.sender.sent_to()
     }
 
     /// Whether the connection has given up.
@@ -500,12 +538,21 @@ impl Drill {
             return;
         }
         let (mss, una) = (u64::from(self.sending.mss()), self.sender.acked());
+        let written = self.sender.written();
+        while self.records.front().is_some_and(|&end| end <= written && self.sender.unsent() == 0) {
+            self.records.pop_front();
+        }
+        // The sender cuts segments without regard to records: it is given one of them at a time.
+        let record = self.records.front().map_or(u64::MAX, |end| end.saturating_sub(written));
         let tail = (self.sender.unsent() + self.pending) % mss;
         let waits = more || self.nagle.cork || (!self.nagle.off && self.small > una);
-        let held = if waits && !push { tail.min(self.pending) } else { 0 };
-        if self.pending > held {
-            self.sender.write(self.pending - held);
-            self.pending = held;
+        // Only the last segment ever waits (`tcp_nagle_test`).
+        let held =
+            if waits && !push && self.pending <= record { tail.min(self.pending) } else { 0 };
+        let given = (self.pending - held).min(record);
+        if given > 0 {
+            self.sender.write(given);
+            self.pending -= given;
         }
         if self.closed && self.pending == 0 && self.fin.is_none() {
             self.fin = Some(self.sender.written());
@@ -513,10 +560,34 @@ impl Drill {
         }
     }
 
+    /// Sends what can be sent; where records end, one after the other.
+    fn go(&mut self, more: bool, push: bool, now: Time) {
+        loop {
+            self.feed(more, push);
+            self.poll(now);
+            // The next record follows once the sender has sent all of the one before.
+            if self.records.is_empty() || self.sender.unsent() > 0 || self.pending == 0 {
+                return;
+            }
+            let given = self.sender.written();
+            self.feed(more, push);
+            if self.sender.written() == given {
+                return;
+            }
+        }
+    }
+
     /// Collects what both halves send now.
     fn poll(&mut self, now: Time) {
         let mut carried = false;
-        while let Some(segment) = self.sender.poll_transmit(&self.sending, now) {
+        loop {
+            let config = if self.is_end() { &self.ending } else { &self.sending };
+            let mut next = self.sender.poll_transmit(config, now);
+            // Until 6.12 Linux sent a FIN whatever the congestion window said (`tcp_cwnd_test`).
+            if next.is_none() && self.fin.is_some() && self.sender.paced_until() == Time::NEVER {
+                next = self.sender.send_end(config, now);
+            }
+            let Some(segment) = next else { break };
             self.sender.left_card(self.sending.wire_bytes(&segment));
             carried |= !segment.flags.contains(Flags::SYN);
             self.depart(segment, now);
@@ -532,6 +603,12 @@ impl Drill {
             }
             self.push_ack(&ack, now);
         }
+    }
+
+    /// Whether what is to be sent next ends with a FIN or a record, as far as one segment reaches.
+    fn is_end(&self) -> bool {
+        let ends = self.fin.is_some() || self.records.front() == Some(&self.sender.written());
+        ends && self.sender.unsent() <= LARGEST
     }
 
     /// The receiver answers.

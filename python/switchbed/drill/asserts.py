@@ -21,6 +21,16 @@ CONSTANTS: dict[str, Any] = {
     "TCPI_OPT_ECN_SEEN": 16,
     "TCPI_OPT_SYN_DATA": 32,
     "TCP_ESTABLISHED": 1,
+    "TCP_SYN_SENT": 2,
+    "TCP_SYN_RECV": 3,
+    "TCP_FIN_WAIT1": 4,
+    "TCP_FIN_WAIT2": 5,
+    "TCP_TIME_WAIT": 6,
+    "TCP_CLOSE": 7,
+    "TCP_CLOSE_WAIT": 8,
+    "TCP_LAST_ACK": 9,
+    "TCP_LISTEN": 10,
+    "TCP_CLOSING": 11,
     "TCP_INFINITE_SSTHRESH": 0x7FFFFFFF,
     "True": True,
     "False": False,
@@ -149,6 +159,8 @@ class _Block:
                 return names[node.id]
         if node.id.startswith("tcpi_"):
             raise SkippedError(self.line, f"{node.id} of tcp_info")
+        if node.id.startswith("SK_MEMINFO_"):
+            raise SkippedError(self.line, f"{node.id} of a socket's memory")
         raise BadScriptError(self.line, f"{node.id} has no value")
 
     def _boolop(self, node: ast.BoolOp) -> Any:

@@ -6,7 +6,6 @@ from switchbed.drill.script import Call, Value, Word
 NOTHING = frozenset(
     [
         "bind",
-        "listen",
         "fcntl",
         "fcntl64",
         "poll",
@@ -32,10 +31,7 @@ WITHOUT_EFFECT = frozenset(
         "SO_REUSEADDR",
         "SO_REUSEPORT",
         "SO_SNDBUF",
-        "SO_RCVBUF",
         "SO_SNDBUFFORCE",
-        "SO_RCVBUFFORCE",
-        "SO_LINGER",
         "SO_KEEPALIVE",
         "SO_PRIORITY",
         "SO_SNDTIMEO",
@@ -48,6 +44,7 @@ WITHOUT_EFFECT = frozenset(
         "IP_MTU_DISCOVER",
         "IPV6_MTU_DISCOVER",
         "IP_FREEBIND",
+        "IP_BIND_ADDRESS_NO_PORT",
         "IPV6_V6ONLY",
         "IP_RECVERR",
         "IPV6_RECVERR",
@@ -75,7 +72,6 @@ ABSENT = {
     "TCP_MD5SIG_EXT": "MD5 signatures",
     "TCP_AO_ADD_KEY": "TCP-AO",
     "TCP_REPAIR": "repair of sockets",
-    "TCP_USER_TIMEOUT": "user timeouts",
     "TCP_RTO_MAX_MS": "a socket's own timeouts",
     "TCP_RTO_MIN_US": "a socket's own timeouts",
     "TCP_DELACK_MAX_US": "a socket's own timeouts",
@@ -87,14 +83,13 @@ ABSENT = {
     "SO_TIMESTAMPING": "time stamps of packets",
     "SO_TIMESTAMP": "time stamps of packets",
     "SO_OOBINLINE": "urgent data",
+    "IP_LOCAL_PORT_RANGE": "reuse of ports in TIME-WAIT",
     "TCP_ULP": "upper-layer protocols",
     "TCP_QUICKACK": "quick ACKs by socket option",
 }
 FLAGS = {
     "MSG_ZEROCOPY": "zero-copy",
     "MSG_FASTOPEN": "Fast Open",
-    "MSG_OOB": "urgent data",
-    "MSG_EOR": "record ends",
     "MSG_ERRQUEUE": "error queues",
     "MSG_SPLICE_PAGES": "splice",
 }

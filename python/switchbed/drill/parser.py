@@ -33,6 +33,7 @@ OPTION = re.compile(r"--([A-Za-z_0-9]+)(?:=([^\s]*))?")
 DEFINE = re.compile(r"-D\s*\S+")
 FLAGS = re.compile(r"[SFRPEWUCA]*\.?[0-9]?(?=[\s(])|-(?=\s)")
 SEQUENCE = re.compile(r"([0-9]+):([0-9]+)\(([0-9]+)\)")
+COOKIE = re.compile(r"[0-9A-Za-z_]+")
 PORTS = re.compile(r"[0-9]+\s*>\s*[0-9]+")
 ERRNO = re.compile(r"E[A-Z0-9]+\b")
 STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
@@ -53,12 +54,11 @@ OTHERS = {
     "gre": "encapsulation",
     "mpls": "encapsulation",
     "raw": "raw packets",
+    "encap": "encapsulation",
     "sctp": "SCTP",
 }
 """Packets that are not TCP's."""
 FOREIGN = {
-    "FO": "Fast Open",
-    "FOEXP": "Fast Open",
     "md5": "MD5 signatures",
     "tcp_ao": "TCP-AO",
     "AccECN": "accurate ECN",
@@ -203,7 +203,12 @@ def _event(reader: Reader) -> Event:
         inbound = reader.take("<")
         if not inbound:
             reader.need(">")
-        return Event(line, when, Packet(_segment(reader, line), inbound))
+        segment = _segment(reader, line)
+        if inbound and segment.urgent is not None:
+            raise SkippedError(line, "urgent data that arrives")
+        if segment.fast_open and not inbound:
+            raise SkippedError(line, "Fast Open")
+        return Event(line, when, Packet(segment, inbound))
     return Event(line, when, _call(reader, until))
 
 
@@ -236,8 +241,6 @@ def _segment(reader: Reader, line: int) -> Segment:
     letters = flags[0].replace("-", "").replace("C", "W")
     if letters[-1:].isdigit() or "A" in letters:
         raise SkippedError(line, "accurate ECN")
-    if "U" in letters:
-        raise SkippedError(line, "urgent data")
     place = reader.match(SEQUENCE)
     if not place:
         raise reader.bad("sequence numbers are needed, as 1:1001(1000),")
@@ -257,7 +260,9 @@ def _segment(reader: Reader, line: int) -> Segment:
     if _named(reader, "win"):
         given["window"] = reader.integer(2**16 - 1)
     if _named(reader, "urg"):
-        raise SkippedError(line, "urgent data")
+        given["urgent"] = reader.integer(2**16 - 1)
+    elif "U" in letters:
+        given["urgent"] = 0
     if reader.take("<"):
         _options(reader, given, line)
     reader.blank()
@@ -313,6 +318,9 @@ def _options(reader: Reader, given: dict[str, Any], line: int) -> None:
             given["stamp"] = (value, reader.integer())
         elif name == "sack":
             given["sacks"] = _blocks(reader)
+        elif name in ("FO", "FOEXP"):
+            reader.match(COOKIE)
+            given["fast_open"] = True
         elif name in FOREIGN:
             raise SkippedError(line, FOREIGN[name])
         elif name:

@@ -43,6 +43,10 @@ class Segment:
     sacks: tuple[tuple[int, int], ...] = ()
     any_options: bool = False
     """Options are not compared (`<...>`)."""
+    urgent: int | None = None
+    """The urgent pointer."""
+    fast_open: bool = False
+    """Whether a cookie of Fast Open is asked for or given."""
 
     def __str__(self) -> str:
         text = f"{self.flags or '-'} {self.start}:{self.start + self.length}({self.length})"
@@ -52,6 +56,8 @@ class Segment:
             text += f" ack {self.ack}"
         if self.window is not None:
             text += f" win {self.window}"
+        if self.urgent is not None:
+            text += f" urg {self.urgent}"
         return text + (f" <{self.options()}>" if self.options() else "")
 
     def options(self) -> str:

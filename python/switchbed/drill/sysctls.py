@@ -22,6 +22,7 @@ TIME = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?|\.[0-9]{1,9})(s|secs?|ms|msecs?
 """A time of `ip route`: milliseconds without a unit (iproute2's `get_time_rtt`)."""
 PROC = re.compile(r"/proc/sys/net/ipv4/(\w+)$")
 CUBIC = re.compile(r"/sys/module/tcp_cubic/parameters/(\w+)$")
+HEX = re.compile(r"0[xX][0-9a-fA-F]{1,8}|[1-9][0-9]{0,8}|0")
 LARGEST = 1 << 16
 """Bytes of a `defaults.sh` at most."""
 PRODUCT = re.compile(r"\$\(\(\s*([0-9]{1,9}(?:\s*\*\s*[0-9]{1,9})*)\s*\)\)")
@@ -62,6 +63,15 @@ class Settings:
     rto_max_ms: int | None = None
     linear_timeouts: int | None = None
     initial_window: int | None = None
+    syncookies: int = 1
+    invalid_ratelimit_ms: int = 500
+    """The least time between two ACKs for segments that are not taken."""
+    fast_open: bool = False
+    """Every listening socket has Fast Open."""
+    mtu: int = 1500
+    tun_mss: int | None = None
+    """Packetdrill's `--mss`: the size of the segments that its large ones stand for."""
+    ipv6: bool = False
     wscale: int | None = None
     """The window's shift that tcp_rmem leads to, where a script sets it."""
     of_route: set[str] = field(default_factory=set)
@@ -97,6 +107,8 @@ class Settings:
             self._queue(words, line)
         elif name == "ip" and self._is_route(words):
             self._route(words, line)
+        elif name == "ip" and "link" in words and "mtu" in words[:-1]:
+            self.mtu = _whole(words[words.index("mtu") + 1]) or self.mtu
         else:
             self.ignored.append(text)
 
@@ -167,6 +179,9 @@ class Settings:
             self.control = value
         elif key == "tcp_rmem":
             self.wscale = _shift(value)
+        elif key == "tcp_fastopen":
+            # The bits that let a server have it without a socket option (TFO_SERVER_WO_SOCKOPT1).
+            self.fast_open = HEX.fullmatch(value) is not None and int(value, 0) & 0x402 == 0x402
         elif key in ABSENT:
             if number:
                 raise SkippedError(line, ABSENT[key])
@@ -202,6 +217,8 @@ class Settings:
                 "tcp_rto_min_us": "rto_min_us",
                 "tcp_rto_max_ms": "rto_max_ms",
                 "tcp_syn_linear_timeouts": "linear_timeouts",
+                "tcp_syncookies": "syncookies",
+                "tcp_invalid_ratelimit": "invalid_ratelimit_ms",
             }
         ):
             setattr(self, numbers[key], number)

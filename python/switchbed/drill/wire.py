@@ -23,7 +23,7 @@ def joined(parts: list[Sent]) -> Segment:
     first = parts[0].segment
     if len(parts) == 1:
         return first
-    flags = "".join(letter for letter in "FEW." if any(letter in p.segment.flags for p in parts))
+    flags = "".join(letter for letter in "FEWU." if any(letter in p.segment.flags for p in parts))
     length = sum(part.segment.length for part in parts)
     return replace(first, flags=flags, length=length)
 
@@ -58,6 +58,8 @@ def compare(line: int, expected: Segment, got: Segment, handshake: bool) -> None
         raise differ("sequence numbers")
     if "." in expected.flags and expected.ack != got.ack:
         raise differ("acknowledgement numbers")
+    if (expected.urgent, "U" in expected.flags) != (got.urgent, "U" in got.flags):
+        raise differ("urgent pointers")
     if expected.ecn == "ect01":
         if got.ecn not in ("ect0", "ect1"):
             raise differ("ECN codepoints")
@@ -69,6 +71,9 @@ def compare(line: int, expected: Segment, got: Segment, handshake: bool) -> None
         raise differ("SACK blocks")
     if (expected.stamp is None) != (got.stamp is None):
         raise differ("time stamps")
+    # The value is the host's clock; the echo is the peer's word.
+    if expected.stamp and got.stamp and expected.stamp[1] != got.stamp[1]:
+        raise differ("echoed time stamps")
     if handshake:
         if (expected.mss, expected.sack_ok) != (got.mss, got.sack_ok):
             raise differ("options")

@@ -22,7 +22,7 @@ from switchbed.drill.sysctls import Settings
 
 SCRIPTS = sorted((Path(__file__).parent / "drill").glob("*.pkt"))
 PROFILES = re.compile(r"^// profiles: (.*)$", re.M)
-OUT = re.compile(r"> ((?:\[\w+\] )?[SFP.EW-]+) (\d+):(\d+)\((\d+)\)")
+OUT = re.compile(r"> ((?:\[\w+\] )?[SFRPU.EW-]+) (\d+):(\d+)\((\d+)\)")
 MS = 10**9
 
 
@@ -92,6 +92,10 @@ OPEN = """
         ("+0 < . 1001:2001(1000) ack 1 win 9\n+0 > . 1:1(0) ack 1 <sack 1001:2002>", "SACK blocks"),
         ("+0 read(4, ..., 100) = 100", "read returns"),
         ("+0 %{ assert tcpi_snd_cwnd == 11, tcpi_snd_cwnd }%", "an assertion does not hold"),
+        ("+0 read(3, ..., 9) = -1 ECONNRESET", "read has another error"),
+        ("+0 write(4, NULL, 9) = -1 EPIPE", "write has another error"),
+        ("+0 send(4, ..., 9, MSG_OOB) = 9\n+0 > P. 1:10(9) ack 1", "flags differ"),
+        ("+0 send(4, ..., 9, MSG_OOB) = 9\n+0 > PU. 1:10(9) ack 1 urg 8", "urgent pointers"),
     ],
 )
 def test_a_departure_says_what_differs(more: str, problem: str) -> None:
@@ -113,7 +117,13 @@ def test_a_departure_says_what_differs(more: str, problem: str) -> None:
         ("0 < S 0:0(0) win 9 <FO abcd>", "Fast Open"),
         ("0 < icmp unreachable [1:1001(1000)]", "ICMP"),
         ("0 > udp (1000)", "UDP"),
-        ("0 < P. 1:2(1) ack 1 win 9 urg 1", "urgent data"),
+        ("0 < P. 1:2(1) ack 1 win 9 urg 1", "urgent data that arrives"),
+        ("0 < PU. 1:2(1) ack 1 win 9", "urgent data that arrives"),
+        ("0 > S 0:0(0) <FO>", "Fast Open"),
+        ("+0 < encap psp spi 12 . 1:1001(1000) ack 1", "encapsulation"),
+        ("0 setsockopt(3, SOL_IP, IP_LOCAL_PORT_RANGE, [9], 4) = 0", "reuse of ports in TIME-WAIT"),
+        ("0 %{ assert SK_MEMINFO_RCVBUF }%", "SK_MEMINFO_RCVBUF of a socket's memory"),
+        ("0 bind(3, ..., ...) = -1 EINVAL (Invalid argument)", "bind's error EINVAL"),
         ("0 socket(..., SOCK_STREAM, IPPROTO_MPTCP) = 3", "MPTCP"),
         ("0 socket(..., SOCK_DGRAM, IPPROTO_UDP) = 3", "sockets that are not TCP's"),
         ("0 < SEWA 0:0(0) win 9", "accurate ECN"),
@@ -158,6 +168,23 @@ def test_a_wrong_script_says_where(text: str, line: int, problem: str | None) ->
     else:
         assert (outcome.outcome, outcome.line) == ("bad", line)
         assert problem in outcome.problem
+
+
+def test_the_echo_of_a_time_stamp_and_the_end_of_a_call_are_compared() -> None:
+    stamped = OPEN.replace("<mss 1000,sackOK,nop,nop,nop,wscale 7>", "<mss 1012,TS val 5 ecr 0>")
+    stamped = stamped.replace("<...>", "<mss 1460,TS val 1 ecr 5>")
+    stamped = stamped.replace("ack 1 win 1024", "ack 1 win 1024 <TS val 7 ecr 1>")
+    sent = "+0 write(4, ..., 9) = 9\n+0 > P. 1:10(9) ack 1 <TS val 2 ecr {}>"
+    assert play(stamped + sent.format(7)).outcome == "passed"
+    assert play(stamped + sent.format(5)).problem == "echoed time stamps differ"
+    call = """0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
+    +0...4 connect(3, ..., ...) = -1 ETIMEDOUT (too late)
+    +0 > S 0:0(0) <...>
+    """
+    late = play("`sysctl -q net.ipv4.tcp_syn_retries=1`\n" + call)
+    assert (late.outcome, late.line, late.got) == ("departed", 3, "opening")
+    few = "`sysctl -q net.ipv4.tcp_syn_retries=1 net.ipv4.tcp_syn_linear_timeouts=0`\n"
+    assert play(few + call).outcome == "passed"
 
 
 def test_the_parts_of_an_event() -> None:

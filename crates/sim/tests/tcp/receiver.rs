@@ -353,3 +353,56 @@ fn a_sender_keeps_to_the_window_that_is_offered() {
     // Three ACKs have opened the congestion window to 13.
     assert_eq!(sent(&mut sender), 13);
 }
+
+/// A receiver with Linux's delayed ACKs and no quick one left, that has acknowledged so many packets.
+fn calm(packets: u64) -> Bench {
+    let mut b = Bench::new(&Transport { quick_acks: 1, dsack: true, ..quick() });
+    for n in 0..packets {
+        b.get(n);
+    }
+    b
+}
+
+#[test]
+fn the_ack_of_a_fin_waits_as_that_of_a_small_segment() {
+    let fin = |b: &mut Bench, hurry: bool| {
+        b.now += Span::from_us(1);
+        let segment = Segment::data(3 * MSS, 1, Flags::NONE, b.now);
+        b.receiver.on_fin(&b.config, &segment, false, hurry, b.now);
+        b.acks()
+    };
+    for hurry in [false, true] {
+        let mut b = calm(3);
+        assert_eq!(fin(&mut b, hurry).len(), usize::from(hurry));
+        assert_eq!(b.receiver.received(), 3 * MSS + 1);
+        if !hurry {
+            let due = b.receiver.next_timeout().unwrap();
+            assert_eq!(due, b.now + Span::from_ms(40));
+            b.now = due;
+            b.receiver.on_timeout(&b.config, b.now);
+            assert_eq!(b.acks().len(), 1);
+        }
+        // The same FIN again is acknowledged at once.
+        assert_eq!(fin(&mut b, false).len(), 1);
+    }
+}
+
+#[test]
+fn a_fin_ends_the_blocks_to_report_and_one_beyond_a_gap_waits() {
+    let fin = |b: &mut Bench, n: u64| {
+        let segment = Segment::data(n * MSS, MSS as u32 + 1, Flags::NONE, b.now);
+        b.receiver.on_fin(&b.config, &segment, false, false, b.now);
+        plain(b.acks())
+    };
+    let mut b = calm(1);
+    assert_eq!(fin(&mut b, 2), [(1, vec![(2, 3)])]);
+    assert_eq!(b.receiver.received(), MSS);
+    assert_eq!(plain(b.get(1)), [(3, vec![])]);
+    assert_eq!(b.receiver.received(), 3 * MSS + 1);
+    // A packet that is here already, with a FIN behind it: no D-SACK.
+    let mut b = calm(1);
+    assert_eq!(fin(&mut b, 0), []);
+    let due = b.receiver.next_timeout().unwrap();
+    b.receiver.on_timeout(&b.config, due);
+    assert_eq!(plain(b.acks()), [(1, vec![])]);
+}

@@ -340,6 +340,12 @@ impl Config {
         Config { opens: true, initial_receive_bytes: 0, ..self }
     }
 
+    /// The same for data that nothing will follow: none of it waits for a large segment
+    /// (`tcp_tso_should_defer`).
+    pub(crate) fn at_end_of_data(self) -> Config {
+        Config { lso_beta: 0.0, ..self }
+    }
+
     /// The same where receivers echo each mark as it comes, or as RFC 3168 has it.
     pub(crate) fn echoing(self, exact: Option<bool>) -> Config {
         Config { exact_echo: exact.unwrap_or(self.exact_echo), ..self }

@@ -88,6 +88,11 @@ impl Pace {
         self.quick = self.quick.max(acks);
     }
 
+    /// Ends the quick ACKs: after a FIN the next segment is the host's own.
+    pub(super) fn calm(&mut self) {
+        self.quick = 0;
+    }
+
     /// Handles repeated data, which begins anew with the delay, too.
     pub(super) fn repeated(&mut self, config: &Config) {
         self.hurry(config.quick_acks);

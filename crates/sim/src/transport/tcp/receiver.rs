@@ -126,6 +126,43 @@ impl Receiver {
         self.ack_now = true;
     }
 
+    /// A segment came whose last byte is a FIN; `hurry`: it is acknowledged at once.
+    ///
+    /// The FIN in order ends what the receiver has to report: holes, repeated data and quick ACKs
+    /// (`tcp_fin`). The delay of its ACK is that of the data before; without any it is none.
+    pub fn on_fin(&mut self, config: &Config, segment: &Segment, ce: bool, hurry: bool, now: Time) {
+        let fin = segment.offset + u64::from(segment.len) - 1;
+        if segment.len > 1 || fin != self.next {
+            let (owed, known) = (self.ack_now, fin < self.next);
+            let gaps = self.beyond.as_ref().is_some_and(|beyond| !beyond.ranges.is_empty());
+            self.on_segment(config, segment, ce, now);
+            // Beyond a gap it waits, and one that came before says nothing new.
+            if known || self.next <= fin {
+                return;
+            }
+            self.ack_now = owed || gaps;
+        } else {
+            self.echo = if self.unacked == 0 { segment.stamp } else { self.echo };
+            self.next += 1;
+        }
+        self.beyond = None;
+        self.ack_now |= hurry || !config.paced_acks;
+        if !self.ack_now {
+            let (next, deadline) = (self.next, self.deadline);
+            let pace = self.pace(config);
+            pace.calm();
+            match pace.due(config, deadline, now).filter(|_| !pace.at_once(config, next)) {
+                Some(due) => self.deadline = due,
+                None => self.ack_now = true,
+            }
+        }
+    }
+
+    /// Makes an ACK go out, as for a segment that cannot be taken.
+    pub fn answer(&mut self) {
+        self.ack_now = true;
+    }
+
     /// Tells that the data so far ends an application's write, as a segment's PSH does.
     pub fn on_push(&mut self, config: &Config) {
         self.ack_now |= config.ack_pushed && self.unacked > 0;

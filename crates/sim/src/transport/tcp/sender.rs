@@ -474,6 +474,15 @@ impl Sender {
         Some(self.send_new(config, len as u32, now))
     }
 
+    /// Sends the end of the stream, at most a segment, whatever the congestion window says.
+    pub fn send_end(&mut self, config: &Config, now: Time) -> Option<Segment> {
+        let len = self.unsent();
+        let new = self.state == State::Established && self.nxt == self.sent;
+        let sends =
+            new && len > 0 && len <= config.mss.into() && self.takes(config, self.nxt + len);
+        sends.then(|| self.send_new(config, len as u32, now))
+    }
+
     /// Sends `len` new bytes.
     #[inline]
     pub(super) fn send_new(&mut self, config: &Config, len: u32, now: Time) -> Segment {

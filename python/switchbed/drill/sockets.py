@@ -1,0 +1,269 @@
+"""A script's system calls, as far as they concern what is sent."""
+
+from switchbed.drill import calls, hosts
+from switchbed.drill.connection import Connection
+from switchbed.drill.outcome import BadScriptError, DepartsError, SkippedError
+from switchbed.drill.script import Call, Word
+from switchbed.drill.sysctls import Settings
+
+PS_PER_MS = 10**9
+WAITS = ("EINPROGRESS", "EAGAIN", "EWOULDBLOCK")
+"""Errors that say that a call would have to wait."""
+WRITES = ("write", "send", "sendto", "sendmsg", "writev", "sendfile")
+READS = ("read", "recv", "recvfrom", "recvmsg", "readv")
+
+
+class Sockets:
+    """The sockets of a script, of which one has a connection."""
+
+    conn: Connection
+    settings: Settings
+
+    def __init__(self) -> None:
+        self.listener: int | None = None
+        self.stream: int | None = None
+        self.open: set[int] = set()
+        """Descriptors of TCP sockets."""
+        self.fails_later: tuple[int, str, int] | None = None
+        """A blocking `connect` that is to fail: line, error and time."""
+
+    def call(self, line: int, call: Call) -> None:
+        """Carries out a system call."""
+        calls.refuse_flags(call, line)
+        if self._fails(line, call):
+            return
+        handler = getattr(self, f"_do_{call.name}", None)
+        if call.name in WRITES:
+            self._writes(line, call)
+        elif call.name in READS:
+            self._reads(line, call)
+        elif handler:
+            handler(line, call)
+        elif call.name not in calls.NOTHING:
+            raise SkippedError(line, f"the system call {call.name}")
+
+    def finish(self) -> None:
+        """The script is over: what was to fail has failed."""
+        if self.fails_later is not None:
+            line, expected, until = self.fails_later
+            self.conn.pass_to(max(self.conn.now, until))
+            got = self.conn.error or self.conn.state
+            if got != expected:
+                raise DepartsError(line, "connect ends otherwise", expected, got)
+
+    def fresh(self) -> None:
+        """A socket without a connection, after the one before was closed."""
+        raise NotImplementedError
+
+    @staticmethod
+    def _descriptor(call: Call) -> int | None:
+        return calls.number(call.arguments[0]) if call.arguments else None
+
+    def _fails(self, line: int, call: Call) -> bool:
+        """Whether the script expects an error, which is then compared."""
+        if call.result != -1 or call.errno in WAITS:
+            return False
+        if call.name == "connect" and call.until is not None and self.conn.model is None:
+            self.fails_later = line, call.errno or "-1", self.conn.now + call.until
+            return False
+        got = self._error(call)
+        if got is None:
+            raise SkippedError(line, f"{call.name}'s error {call.errno or -1}")
+        if got != (call.errno or got):
+            raise DepartsError(line, f"{call.name} has another error", call.errno or "-1", got)
+        return True
+
+    def _error(self, call: Call) -> str | None:
+        """The error of a call that sends or receives, if it has one that is known."""
+        if call.name not in (*WRITES, *READS):
+            return None
+        if self._descriptor(call) == self.listener:
+            return "EPIPE" if call.name in WRITES else "ENOTCONN"
+        if Word("NULL") in call.arguments[1:2]:
+            return "EFAULT"
+        conn = self.conn
+        if conn.error is not None:
+            # An error is told once; a reset after the peer's FIN is EPIPE at once.
+            error, conn.error = conn.error, "EPIPE" if call.name in WRITES else None
+            return error
+        if call.name in WRITES and (conn.shut or conn.state == "dead"):
+            return "EPIPE"
+        return None
+
+    def _do_socket(self, line: int, call: Call) -> None:
+        words = calls.names(call.arguments)
+        if not words & {"SOCK_STREAM"}:
+            raise SkippedError(line, "sockets that are not TCP's")
+        if words & {"IPPROTO_MPTCP", "IPPROTO_SCTP"}:
+            raise SkippedError(line, "MPTCP" if "IPPROTO_MPTCP" in words else "SCTP")
+        if self.conn.model is not None:
+            if self.open:
+                raise SkippedError(line, "a second connection")
+            self.fresh()
+        if isinstance(call.result, int):
+            self.open.add(call.result)
+
+    def _do_ioctl(self, line: int, call: Call) -> None:
+        size = call.arguments[2] if len(call.arguments) == 3 else None
+        words = {name for part in call.arguments for name in calls.names(part)}
+        if "SIOCINQ" in words and isinstance(size, tuple) and self.conn.model is not None:
+            left = self.conn.model.received - self.conn.read
+            if size != (left,):
+                raise DepartsError(line, "the bytes to read differ", str(size[0]), str(left))
+
+    def _do_listen(self, line: int, call: Call) -> None:
+        if self.conn.state == "closed" and self.conn.model is None:
+            self.conn.state, self.listener = "listening", self._descriptor(call)
+            self.conn.fast_open = self.settings.fast_open
+
+    def _do_accept(self, line: int, call: Call) -> None:
+        if call.result == -1:
+            return
+        if self.conn.accepted:
+            raise SkippedError(line, "a second connection")
+        # A blocking call ends while later events take place: it may begin before the handshake.
+        if self.conn.state not in ("open", "dead") and call.until is None:
+            raise DepartsError(line, "accept would wait", "an open connection", self.conn.state)
+        self.conn.accepted = True
+        if isinstance(call.result, int):
+            self.stream = call.result
+            self.open.add(call.result)
+
+    _do_accept4 = _do_accept
+
+    def _do_connect(self, line: int, call: Call) -> None:
+        if self.conn.model is not None:
+            if call.result == 0 and self.conn.state == "open":
+                return
+            raise SkippedError(line, "a second connection")
+        self.stream = self._descriptor(call)
+        self.conn.connect()
+
+    def _do_setsockopt(self, line: int, call: Call) -> None:
+        if len(call.arguments) < 4:
+            raise BadScriptError(line, "setsockopt has five arguments")
+        option, value = call.arguments[2], call.arguments[3]
+        name = option.name if isinstance(option, Word) else str(option)
+        single = value[0] if isinstance(value, tuple) and value else value
+        conn, amount = self.conn, calls.number(single)
+        if name in calls.ABSENT:
+            raise SkippedError(line, calls.ABSENT[name])
+        if name == "TCP_NODELAY":
+            conn.nodelay = bool(single)
+        elif name == "TCP_CORK":
+            conn.cork = bool(single)
+        elif name == "TCP_MAXSEG":
+            conn.clamp = amount
+        elif name == "TCP_USER_TIMEOUT" and amount is not None:
+            conn.user_timeout = amount * PS_PER_MS if amount else None
+        elif name in ("SO_RCVBUF", "SO_RCVBUFFORCE") and amount is not None:
+            # Linux doubles what is asked for (sock_setsockopt).
+            conn.buffer = 2 * amount
+        elif name == "SO_LINGER":
+            fields = value if isinstance(value, dict) else {}
+            conn.lingers = fields.get("onoff") != 1 or fields.get("linger") != 0
+        elif name == "TCP_CONGESTION":
+            # A socket's own goes before a route's.
+            self.settings.of_route.discard("tcp_congestion_control")
+            self.settings.run(f"sysctl tcp_congestion_control={single}", line)
+            if conn.model is not None:
+                conn.model.agree(hosts.SCENARIO, conn.keys(conn.agreed))
+        elif name not in calls.WITHOUT_EFFECT:
+            raise SkippedError(line, f"socket option {name}")
+        if name in ("TCP_NODELAY", "TCP_CORK") and conn.model is not None:
+            push = conn.nodelay and not (name == "TCP_CORK" and conn.cork)
+            conn.model.delay(conn.nodelay, conn.cork, push, conn.now)
+            conn.collect()
+
+    def _writes(self, line: int, call: Call) -> None:
+        size, conn = calls.number(call.result), self.conn
+        if size is None:
+            raise BadScriptError(line, f"{call.name} has no number of bytes as its result")
+        if size <= 0:
+            return
+        if conn.model is None or conn.state not in ("open", "opening"):
+            raise DepartsError(line, f"{call.name} fails", f"{size} bytes", conn.state)
+        if conn.shut:
+            raise DepartsError(line, f"{call.name} fails", f"{size} bytes", "EPIPE")
+        asked = self._asked(call)
+        if asked is not None and size > asked:
+            raise BadScriptError(line, f"{call.name} of {asked} bytes cannot return {size}")
+        flags = {name for part in call.arguments for name in calls.names(part)}
+        if "MSG_OOB" in flags:
+            info = conn.model.info()
+            conn.urgent = conn.model.sent_to + info["tcpi_notsent_bytes"] + size
+            # Urgent data does not wait (tcp_nagle_test).
+            conn.model.delay(True, False, True, conn.now)
+        conn.model.write(size, "MSG_MORE" in flags, "MSG_EOR" in flags, conn.now)
+        if "MSG_OOB" in flags:
+            conn.model.delay(conn.nodelay, conn.cork, False, conn.now)
+        conn.collect()
+
+    @staticmethod
+    def _asked(call: Call) -> int | None:
+        """Bytes that a call writes or reads."""
+        if call.name in ("writev", "readv") and len(call.arguments) > 1:
+            return calls.vectors(call.arguments[1])
+        if call.name in ("sendmsg", "recvmsg") and len(call.arguments) > 1:
+            header = call.arguments[1]
+            return calls.vectors(header.get("msg_iov", ())) if isinstance(header, dict) else None
+        place = calls.WRITES.get(call.name, calls.READS.get(call.name))
+        if place is None or len(call.arguments) <= place:
+            return None
+        return calls.number(call.arguments[place])
+
+    def _reads(self, line: int, call: Call) -> None:
+        size, conn = calls.number(call.result), self.conn
+        if size is None or conn.model is None:
+            return
+        left = conn.model.received - conn.read
+        asked = self._asked(call)
+        there = left if asked is None else min(left, asked)
+        if size == -1:
+            if left > 0:
+                raise DepartsError(line, f"{call.name} returns", "-1", str(there))
+        elif call.until is None and size != there:
+            raise DepartsError(line, f"{call.name} returns", str(size), str(there))
+        conn.read += max(0, size)
+
+    def _do_close(self, line: int, call: Call) -> None:
+        descriptor, conn = self._descriptor(call), self.conn
+        self.open.discard(-1 if descriptor is None else descriptor)
+        if descriptor is not None and descriptor == self.listener:
+            self.listener = None
+            self._stop_listening()
+        elif conn.model is None or conn.state not in ("open", "opening") or self.stream is None:
+            return
+        elif conn.active and conn.state == "opening":
+            conn.state = "closed"
+        elif conn.model.received > conn.read or not conn.lingers:
+            conn.reset()
+        else:
+            self._ends()
+            conn.deaf = True
+
+    def _stop_listening(self) -> None:
+        """Closes the listening socket, with the connections that nobody has accepted."""
+        conn = self.conn
+        if conn.accepted or conn.active:
+            return
+        if conn.state == "open":
+            conn.reset()
+        conn.state = "closed"
+
+    def _ends(self) -> None:
+        """The application sends no more."""
+        conn = self.conn
+        if not conn.shut:
+            conn.shut, conn.closed_last = True, conn.peer_closed
+            conn.model.close(conn.now)
+            conn.collect()
+
+    def _do_shutdown(self, line: int, call: Call) -> None:
+        words = {name for part in call.arguments for name in calls.names(part)}
+        if self.conn.model is None or self.conn.state not in ("open", "opening"):
+            return
+        if words & {"SHUT_WR", "SHUT_RDWR"}:
+            self._ends()
+        if words & {"SHUT_RD", "SHUT_RDWR"}:
+            self.conn.deaf = True
