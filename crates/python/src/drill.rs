@@ -67,6 +67,13 @@ impl Drill {
         Ok(())
     }
 
+    /// Sends smaller segments from now on, as the settings say.
+    fn shrink(&mut self, text: &str, overrides: Vec<(String, String)>, now: u64) -> PyResult<()> {
+        let config = config(text, overrides).map_err(Mistake::new_err)?;
+        self.0.shrink(config, Time::from_ps(now));
+        Ok(())
+    }
+
     /// Sends a SYN.
     fn connect(&mut self, now: u64) {
         self.0.connect(Time::from_ps(now));

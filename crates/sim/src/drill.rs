@@ -203,6 +203,23 @@ impl Drill {
         self.receiving = config;
     }
 
+    /// The path takes smaller segments from now on, as these settings say.
+    pub fn shrink(&mut self, config: Config, now: Time) {
+        self.sending = config.offered_by_peer();
+        self.ending = self.sending.clone().at_end_of_data();
+        let mss = u64::from(self.sending.mss());
+        for out in std::mem::take(&mut self.out) {
+            let mut start = out.start;
+            while start < out.end {
+                let end = (start + mss).min(out.end);
+                self.out.push_back(Out { start, end, ..out });
+                start = end;
+            }
+        }
+        self.sender.shrink(&self.sending, now);
+        self.go(false, false, now);
+    }
+
     /// The application connects: a SYN goes out.
     pub fn connect(&mut self, now: Time) {
         // A sender opens its connection once there is data; this byte is taken back with the SYN-ACK.

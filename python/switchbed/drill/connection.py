@@ -5,7 +5,7 @@ which segments a host takes, as Linux does (`tcp_validate_incoming`, `tcp_data_q
 `tcp_v4_send_reset`).
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from switchbed import _native
@@ -25,6 +25,8 @@ FIRST_WINDOW = 65535
 LEAST_MSS = 88
 """The least MSS that Linux takes (TCP_MIN_MSS)."""
 USUAL_MSS = 536
+LEAST_PATH_MTU = {False: 552, True: 1280}
+"""The least path MTU that Linux believes, for IPv4 and IPv6 (`ip_rt_min_pmtu`)."""
 STATES = {
     "established": 1,
     "syn-sent": 2,
@@ -322,8 +324,29 @@ class Connection:
 
     def own_mss(self) -> int:
         """The MSS that this host offers."""
-        mss = self.settings.mtu - hosts.HEADERS - 20 * self.settings.ipv6
+        mss = self._mss_of(self.settings.mtu)
         return max(LEAST_MSS, min(mss, self.clamp or mss))
+
+    def _mss_of(self, mtu: int) -> int:
+        return mtu - hosts.HEADERS - 20 * self.settings.ipv6
+
+    def _path_mtu(self) -> int:
+        return min(self.settings.mtu, self.settings.path_mtu or self.settings.mtu)
+
+    def too_big(self, mtu: int, start: int) -> None:
+        """A segment was too big for the path: smaller ones go out from now on (`tcp_v4_err`)."""
+        offset = start - (self.local or 0) - 1
+        mtu = max(mtu, LEAST_PATH_MTU[self.settings.ipv6])
+        if not self.runs() or mtu >= self._path_mtu():
+            return
+        if not self.model.info()["tcpi_bytes_acked"] <= offset < self.model.sent_to:
+            return
+        self.settings.path_mtu = mtu
+        mss = self._mss_of(mtu) - hosts.STAMPS * self.agreed.stamps
+        if mss < self.agreed.mss:
+            self.agreed = replace(self.agreed, mss=mss)
+            self.model.shrink(hosts.SCENARIO, self.keys(self.agreed), self.now)
+            self.collect()
 
     def keys(self, agreed: Agreed) -> list[tuple[str, str]]:
         """The keys of the model's host."""
@@ -381,7 +404,7 @@ class Connection:
             sizes = COOKIES[settings.ipv6]
             peer = max([size for size in sizes if size <= peer], default=sizes[0])
             scaled, sack = scaled and stamps, sack and stamps
-        mss = min(peer, self.own_mss())
+        mss = min(peer, self.own_mss(), self._mss_of(self._path_mtu()))
         if mss < LEAST_MSS:
             raise SkippedError(line, f"segments of {mss} bytes")
         if stamps and segment.stamp:
@@ -585,7 +608,7 @@ class Connection:
         info["tcpi_snd_wscale"] = self.shift
         info["tcpi_bytes_received"] = self.model.expects
         info["tcpi_rcv_mss"] = self.rcv_mss
-        info["tcpi_pmtu"] = self.settings.mtu
+        info["tcpi_pmtu"] = self._path_mtu()
         info["tcpi_busy_time"] = self.busy // PS_PER_US
         info["tcpi_rwnd_limited"] = self.rwnd_limited // PS_PER_US
         for name, at in self.last.items():

@@ -19,6 +19,7 @@ from switchbed.drill.script import (
     Packet,
     Script,
     Segment,
+    TooBig,
     Value,
     When,
     Word,
@@ -33,6 +34,10 @@ OPTION = re.compile(r"--([A-Za-z_0-9]+)(?:=([^\s]*))?")
 DEFINE = re.compile(r"-D\s*\S+")
 FLAGS = re.compile(r"[SFRPEWUCA]*\.?[0-9]?(?=[\s(])|-(?=\s)")
 SEQUENCE = re.compile(r"([0-9]+):([0-9]+)\(([0-9]+)\)")
+TOO_BIG = re.compile(
+    r"icmp\s+(?:unreachable\s+frag_needed|packet_too_big)\s+mtu\s+([0-9]{1,5})"
+    r"\s+\[([0-9]{1,10}):[0-9]{1,10}\([0-9]{1,10}\)\]"
+)
 COOKIE = re.compile(r"[0-9A-Za-z_]+")
 PORTS = re.compile(r"[0-9]+\s*>\s*[0-9]+")
 ERRNO = re.compile(r"E[A-Z0-9]+\b")
@@ -203,6 +208,8 @@ def _event(reader: Reader) -> Event:
         inbound = reader.take("<")
         if not inbound:
             reader.need(">")
+        if inbound and (big := reader.match(TOO_BIG)):
+            return Event(line, when, TooBig(int(big[1]), int(big[2])))
         segment = _segment(reader, line)
         if inbound and segment.urgent is not None:
             raise SkippedError(line, "urgent data that arrives")

@@ -11,7 +11,18 @@ from switchbed.drill import hosts, wire
 from switchbed.drill.asserts import Asserts
 from switchbed.drill.connection import PS_PER_US, UNAGREED, Connection
 from switchbed.drill.outcome import BadScriptError, DepartsError, SkippedError
-from switchbed.drill.script import Call, Clock, Code, Command, Event, Packet, Script, Segment, When
+from switchbed.drill.script import (
+    Call,
+    Clock,
+    Code,
+    Command,
+    Event,
+    Packet,
+    Script,
+    Segment,
+    TooBig,
+    When,
+)
 from switchbed.drill.sockets import Sockets
 from switchbed.drill.sysctls import Settings
 
@@ -110,6 +121,8 @@ class Player(Sockets):
         match what:
             case Packet(segment=segment):
                 self.conn.inject(line, segment)
+            case TooBig(mtu=mtu, start=start):
+                self.conn.too_big(mtu, start)
             case Call():
                 self.call(line, what)
             case Command(text=text):

@@ -87,6 +87,15 @@ class Packet:
 
 
 @dataclass(frozen=True)
+class TooBig:
+    """ICMP's message that a segment was too big for a link with this MTU."""
+
+    mtu: int
+    start: int
+    """Sequence number of the segment."""
+
+
+@dataclass(frozen=True)
 class Word:
     """A name in a system call's arguments."""
 
@@ -134,7 +143,7 @@ class Event:
 
     line: int
     when: When
-    what: Packet | Call | Command | Code
+    what: Packet | TooBig | Call | Command | Code
 
 
 @dataclass

@@ -69,6 +69,8 @@ class Settings:
     fast_open: bool = False
     """Every listening socket has Fast Open."""
     mtu: int = 1500
+    path_mtu: int | None = None
+    """The peer's path MTU, once it is less than the link's."""
     tun_mss: int | None = None
     """Packetdrill's `--mss`: the size of the segments that its large ones stand for."""
     ipv6: bool = False

@@ -116,6 +116,8 @@ def test_a_departure_says_what_differs(more: str, problem: str) -> None:
         ("0 < S 0:0(0) win 9 <mss 1000,md5 000102>", "MD5 signatures"),
         ("0 < S 0:0(0) win 9 <FO abcd>", "Fast Open"),
         ("0 < icmp unreachable [1:1001(1000)]", "ICMP"),
+        ("0 < icmp unreachable frag_needed mtu 999999 [1:1001(1000)]", "ICMP"),
+        ("0 > icmp unreachable frag_needed mtu 1200 [1:1001(1000)]", "ICMP"),
         ("0 > udp (1000)", "UDP"),
         ("0 < P. 1:2(1) ack 1 win 9 urg 1", "urgent data that arrives"),
         ("0 < PU. 1:2(1) ack 1 win 9", "urgent data that arrives"),

@@ -108,6 +108,21 @@ impl Sender {
         }
     }
 
+    /// The path takes smaller segments from now on: larger ones that are out are sent again as after a
+    /// timeout, with the window as it is (`tcp_simple_retransmit`).
+    pub fn shrink(&mut self, config: &Config, now: Time) {
+        if self.una == self.sent {
+            return;
+        }
+        self.loss.get_or_insert_with(|| Box::new(Loss::new())).timeout(self.una, self.sent, now);
+        match &mut self.extras {
+            Some(extras) if config.rack() => extras.log.cut(config.mss.into()),
+            _ => self.nxt = self.una,
+        }
+        self.cut_end = self.sent;
+        self.timed_end = UNTIMED;
+    }
+
     /// The next segment while there is something to repair.
     #[cold]
     pub(super) fn poll_repair(&mut self, config: &Config, now: Time) -> Option<Segment> {

@@ -167,6 +167,24 @@ impl SentLog {
         }
     }
 
+    /// Cuts segments of more than `most` bytes; those of them that are on their way are taken for lost.
+    pub(super) fn cut(&mut self, most: u64) {
+        let mut from = self.start;
+        for segment in std::mem::take(&mut self.segments) {
+            let (start, mut end, mut fate) = (from, from, segment.fate);
+            from = segment.end;
+            if from - start > most && fate == Fate::Out {
+                fate = Fate::Lost;
+                self.lost += from - start;
+                self.lost_from = self.lost_from.min(start);
+            }
+            while end < from {
+                end = (end + most).min(from);
+                self.segments.push_back(Sent { end, fate, ..segment });
+            }
+        }
+    }
+
     /// Nothing is taken for lost any more.
     pub(super) fn take_back(&mut self) {
         for segment in &mut self.segments {
