@@ -300,15 +300,20 @@ class Connection:
         elif self.state == "opening" and not self.active:
             self._opened(segment)
         elif self.state in ("listening", "opening"):
-            self._refuse(segment)
+            # Only an ACK, of another number than the SYN's, is answered.
+            if "." in flags and (self.state == "listening" or not self._acks_syn(segment)):
+                self._refuse(segment)
         else:
             raise SkippedError(line, "a segment for a closed socket")
+
+    def _acks_syn(self, segment: Segment) -> bool:
+        return segment.ack == (self.local or 0) + 1
 
     def _take_reset(self, segment: Segment) -> None:
         if self.model is None:
             return
         if self.active and self.state == "opening":
-            if "." in segment.flags and segment.ack == (self.local or 0) + 1:
+            if "." in segment.flags and self._acks_syn(segment):
                 self.state, self.error = "dead", "ECONNREFUSED"
             return
         at, expects = segment.start - self.remote - 1, self.model.expects
@@ -388,7 +393,7 @@ class Connection:
             return
         if not active and self.state != "listening":
             raise SkippedError(line, "a SYN without a listener")
-        if answer and segment.ack != (self.local or 0) + 1:
+        if answer and not self._acks_syn(segment):
             self._refuse(segment)
             return
         self.remote = segment.start
@@ -430,7 +435,7 @@ class Connection:
         """The answer to the SYN-ACK."""
         if "." not in segment.flags:
             return
-        if segment.ack != (self.local or 0) + 1:
+        if not self._acks_syn(segment):
             self._refuse(segment)
             return
         window = self.edge = (segment.window or 0) << self.shift
