@@ -83,7 +83,6 @@ ABSENT = {
     "SO_TIMESTAMPING": "time stamps of packets",
     "SO_TIMESTAMP": "time stamps of packets",
     "SO_OOBINLINE": "urgent data",
-    "IP_LOCAL_PORT_RANGE": "reuse of ports in TIME-WAIT",
     "TCP_ULP": "upper-layer protocols",
     "TCP_QUICKACK": "quick ACKs by socket option",
 }

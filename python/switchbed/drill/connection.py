@@ -25,6 +25,7 @@ FIRST_WINDOW = 65535
 LEAST_MSS = 88
 """The least MSS that Linux takes (TCP_MIN_MSS)."""
 USUAL_MSS = 536
+TIME_WAIT = 60 * 10**12
 LEAST_PATH_MTU = {False: 552, True: 1280}
 """The least path MTU that Linux believes, for IPv4 and IPv6 (`ip_rt_min_pmtu`)."""
 STATES = {
@@ -43,6 +44,15 @@ STATES = {
 """States by the numbers that `tcp_info` has."""
 COOKIES = {False: (536, 1300, 1440, 1460), True: (1220, 1420, 1440, 8940)}
 """Segment sizes that a SYN cookie can hold, for IPv4 and IPv6."""
+
+
+@dataclass(frozen=True)
+class TimeWait:
+    """A port whose connection is in TIME-WAIT."""
+
+    since: int
+    recent: int | None
+    """The peer's last time stamp, if the connection had any."""
 
 
 def older(one: int, other: int) -> int:
@@ -71,6 +81,10 @@ class Connection:
     scaled: bool = True
     shift: int = 0
     """Shift of the peer's window."""
+    port: int | None = None
+    """The port that the application insists on."""
+    waits_since: int | None = None
+    """When the connection entered TIME-WAIT."""
     clamp: int | None = None
     """The socket's own `TCP_MAXSEG`."""
     fast_open: bool = False
@@ -218,7 +232,7 @@ class Connection:
             mss=self.offered.mss if syn else None,
             wscale=0 if syn and self.scaled else None,
             sack_ok=syn and self.offered.sack,
-            stamp=(0, self.recent if acks else 0) if stamped else None,
+            stamp=(0, self.recent) if stamped else None,
             sacks=tuple((self.remote + 1 + a, self.remote + 1 + b) for a, b in sacks),
             urgent=urgent,
         )
@@ -359,6 +373,14 @@ class Connection:
 
     def _echo(self, segment: Segment) -> int | None:
         return self.stamps.get(segment.stamp[1]) if segment.stamp else None
+
+    def reuses(self, port: TimeWait) -> bool:
+        """Whether a port in TIME-WAIT may be used again (`tcp_twsk_unique`)."""
+        settings, age = self.settings, self.now - port.since
+        if age >= TIME_WAIT:
+            return True
+        late = age > settings.tw_reuse_delay_ms * PS_PER_MS
+        return settings.tw_reuse == 1 and port.recent is not None and late
 
     def connect(self) -> None:
         """The application connects."""
@@ -547,6 +569,8 @@ class Connection:
             self.model.answer(self.now)
         self.collect()
         self.peer_closed |= fin and self.model.expects >= end
+        if self.waits_since is None and self.tcp_state() == "time-wait":
+            self.waits_since = self.now
         # The last ACK of a connection that the peer closed first ends it.
         if self.closed_last and ack is not None:
             info = self.model.info()

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from switchbed.drill import hosts, wire
 from switchbed.drill.asserts import Asserts
-from switchbed.drill.connection import PS_PER_US, UNAGREED, Connection
+from switchbed.drill.connection import PS_PER_US, UNAGREED, Connection, TimeWait
 from switchbed.drill.outcome import BadScriptError, DepartsError, SkippedError
 from switchbed.drill.script import (
     Call,
@@ -62,6 +62,10 @@ class Player(Sockets):
 
     def fresh(self) -> None:
         """A socket without a connection, after the one before was closed."""
+        old = self.conn
+        if old.port is not None and old.waits_since is not None:
+            recent = old.recent if old.agreed.stamps else None
+            self.ports[old.port] = TimeWait(old.waits_since, recent)
         self.stamps.clear()
         self.listener = self.stream = None
         self.settings.control = self.control or self.settings.control

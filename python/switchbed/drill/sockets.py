@@ -1,7 +1,7 @@
 """A script's system calls, as far as they concern what is sent."""
 
 from switchbed.drill import calls, hosts
-from switchbed.drill.connection import Connection
+from switchbed.drill.connection import Connection, TimeWait
 from switchbed.drill.outcome import BadScriptError, DepartsError, SkippedError
 from switchbed.drill.script import Call, Word
 from switchbed.drill.sysctls import Settings
@@ -24,6 +24,8 @@ class Sockets:
         self.stream: int | None = None
         self.open: set[int] = set()
         """Descriptors of TCP sockets."""
+        self.ports: dict[int, TimeWait] = {}
+        """Ports in TIME-WAIT."""
         self.fails_later: tuple[int, str, int] | None = None
         """A blocking `connect` that is to fail: line, error and time."""
 
@@ -75,6 +77,8 @@ class Sockets:
 
     def _error(self, call: Call) -> str | None:
         """The error of a call that sends or receives, if it has one that is known."""
+        if call.name == "connect":
+            return "EADDRNOTAVAIL" if self._port_in_use() else None
         if call.name not in (*WRITES, *READS):
             return None
         if self._descriptor(call) == self.listener:
@@ -136,8 +140,17 @@ class Sockets:
             if call.result == 0 and self.conn.state == "open":
                 return
             raise SkippedError(line, "a second connection")
+        if self._port_in_use():
+            expected = str(call.errno or call.result)
+            raise DepartsError(line, "connect fails", expected, "EADDRNOTAVAIL")
+        if self.conn.port in self.ports:
+            self.conn.recent = self.ports.pop(self.conn.port).recent or 0
         self.stream = self._descriptor(call)
         self.conn.connect()
+
+    def _port_in_use(self) -> bool:
+        port = self.ports.get(self.conn.port) if self.conn.port is not None else None
+        return port is not None and not self.conn.reuses(port)
 
     def _do_setsockopt(self, line: int, call: Call) -> None:
         if len(call.arguments) < 4:
@@ -154,6 +167,9 @@ class Sockets:
             conn.cork = bool(single)
         elif name == "TCP_MAXSEG":
             conn.clamp = amount
+        elif name == "IP_LOCAL_PORT_RANGE" and amount is not None:
+            # The low half is the first port, the high half the last.
+            conn.port = amount & 0xFFFF if amount & 0xFFFF == amount >> 16 else None
         elif name == "TCP_USER_TIMEOUT" and amount is not None:
             conn.user_timeout = amount * PS_PER_MS if amount else None
         elif name in ("SO_RCVBUF", "SO_RCVBUFFORCE") and amount is not None:

@@ -64,6 +64,8 @@ class Settings:
     linear_timeouts: int | None = None
     initial_window: int | None = None
     syncookies: int = 1
+    tw_reuse: int = 2
+    tw_reuse_delay_ms: int = 1000
     invalid_ratelimit_ms: int = 500
     """The least time between two ACKs for segments that are not taken."""
     fast_open: bool = False
@@ -220,6 +222,8 @@ class Settings:
                 "tcp_rto_max_ms": "rto_max_ms",
                 "tcp_syn_linear_timeouts": "linear_timeouts",
                 "tcp_syncookies": "syncookies",
+                "tcp_tw_reuse": "tw_reuse",
+                "tcp_tw_reuse_delay": "tw_reuse_delay_ms",
                 "tcp_invalid_ratelimit": "invalid_ratelimit_ms",
             }
         ):

@@ -123,7 +123,6 @@ def test_a_departure_says_what_differs(more: str, problem: str) -> None:
         ("0 < PU. 1:2(1) ack 1 win 9", "urgent data that arrives"),
         ("0 > S 0:0(0) <FO>", "Fast Open"),
         ("+0 < encap psp spi 12 . 1:1001(1000) ack 1", "encapsulation"),
-        ("0 setsockopt(3, SOL_IP, IP_LOCAL_PORT_RANGE, [9], 4) = 0", "reuse of ports in TIME-WAIT"),
         ("0 %{ assert SK_MEMINFO_RCVBUF }%", "SK_MEMINFO_RCVBUF of a socket's memory"),
         ("0 bind(3, ..., ...) = -1 EINVAL (Invalid argument)", "bind's error EINVAL"),
         ("0 socket(..., SOCK_STREAM, IPPROTO_MPTCP) = 3", "MPTCP"),
