@@ -7,9 +7,11 @@
 //! | `{"show": null}` | `{"ok": …}`: what the switch is set to |
 //! | `{"set": ["key=value", …]}` | `{"ok": …, "notes": […]}`: what it is set to now, and what to say |
 //! | `{"stop": null}` | `{"ok": null}` |
+//! | `{"capture": {"ports": ["name", …], "way": "out", "snaplen": 128, "count": 9}}` | `{"ok": null}`, and pcapng until the client has sent its last byte |
 //!
 //! A request that cannot be done is answered by `{"error": "…"}`.
 
+use crate::capture::{self, Asked, Reader, Way};
 use crate::clock::Clock;
 use crate::forward::Forwarder;
 use crate::stats::Stats;
@@ -27,7 +29,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use switchbed_scenario::Live;
 use switchbed_units::Span;
 
@@ -39,6 +41,12 @@ const LONGEST: usize = 64 << 10;
 const GUESTS: usize = 32;
 /// A client is disconnected after this long without sending a request or reading its answer.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// The captures' buffers are looked at this often.
+const CAPTURING: Duration = Duration::from_millis(5);
+/// Time for the last bytes of captures when the switch ends.
+const LAST: Duration = Duration::from_secs(1);
+/// Turns of writing to a client that reads, before others have theirs.
+const TURNS: usize = 4;
 
 /// Message about a port whose interface no longer exists. The rights to open another are given up.
 pub const GONE: &str = "its interface is gone (deleted, or its namespace was): make it anew, and \
@@ -55,6 +63,28 @@ enum Request {
     Show(()),
     Set(Vec<String>),
     Stop(()),
+    Capture(Capture),
+}
+
+/// Request for a capture.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Capture {
+    /// Names of ports; without them all.
+    #[serde(default)]
+    ports: Vec<String>,
+    /// One direction; without it both.
+    way: Option<Direction>,
+    /// Bytes of each frame; without it all.
+    snaplen: Option<u32>,
+    count: Option<u64>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Direction {
+    In,
+    Out,
 }
 
 /// Request from the control thread to the loop.
@@ -63,6 +93,8 @@ enum Order {
     /// Asks for the indices of ports whose interface no longer exists.
     Gone(Sender<Vec<usize>>),
     Set(Box<Live>, Sender<()>),
+    /// Answered by `None` if there are too many captures.
+    Capture(Asked, Sender<Option<Box<Reader>>>),
 }
 
 /// The socket; its file is removed with it.
@@ -106,18 +138,24 @@ impl Control {
     /// whether there is a new one.
     fn wait(&self, guests: &[Guest]) -> bool {
         let mut fds = vec![PollFd::new(self.listener.as_fd(), PollFlags::POLLIN)];
-        fds.extend(guests.iter().map(|Guest { stream, answer, .. }| {
+        // A client that has closed its side is always ready to read, which would leave no sleep.
+        let quiet = |guest: &&Guest| !(guest.over && guest.answer.is_empty());
+        fds.extend(guests.iter().filter(quiet).map(|Guest { stream, answer, .. }| {
             let waits_for = if answer.is_empty() { PollFlags::POLLIN } else { PollFlags::POLLOUT };
             PollFd::new(stream.as_fd(), waits_for)
         }));
-        poll(&mut fds, PollTimeout::from(100u8)).is_ok() && fds[0].any().unwrap_or(false)
+        let captures = guests.iter().any(|guest| guest.capture.is_some());
+        let timeout = if captures { CAPTURING } else { Duration::from_millis(100) };
+        let timeout = PollTimeout::try_from(timeout).unwrap_or(PollTimeout::ZERO);
+        poll(&mut fds, timeout).is_ok() && fds[0].any().unwrap_or(false)
     }
 
     fn accept(&self) -> io::Result<Guest> {
         let (stream, _) = self.listener.accept()?;
         stream.set_nonblocking(true)?;
         let (said, answer) = (Vec::new(), Vec::new());
-        Ok(Guest { stream, said, answer, over: false, moved: Instant::now() })
+        let (over, moved, capture) = (false, Instant::now(), None);
+        Ok(Guest { stream, said, answer, over, moved, capture })
     }
 }
 
@@ -132,6 +170,8 @@ struct Guest {
     over: bool,
     /// When something last came or went.
     moved: Instant,
+    /// The capture that the connection is for from now on.
+    capture: Option<Box<Reader>>,
 }
 
 impl Guest {
@@ -151,6 +191,11 @@ impl Guest {
             self.moved = Instant::now();
         }
         self.reply(talk)?;
+        if let Some(capture) = &self.capture {
+            // A client that does not read loses frames of its capture, and keeps the connection.
+            let ends = capture.ended() && self.answer.is_empty();
+            return if ends { Err(ErrorKind::ConnectionAborted.into()) } else { Ok(()) };
+        }
         let ends = (self.over && self.answer.is_empty())
             || self.said.len() > LONGEST
             || self.moved.elapsed() > PATIENCE;
@@ -159,6 +204,7 @@ impl Guest {
 
     /// Answers the requests that are whole, one after the other.
     fn reply(&mut self, talk: &mut Talk<'_>) -> io::Result<()> {
+        let mut turns = 0;
         loop {
             while !self.answer.is_empty() {
                 match self.stream.write(&self.answer) {
@@ -168,12 +214,25 @@ impl Guest {
                 }
                 self.moved = Instant::now();
             }
+            if let Some(capture) = &mut self.capture {
+                // A capture's client has no further requests.
+                self.said.clear();
+                if self.over {
+                    capture.stop();
+                }
+                capture.read(&mut self.answer)?;
+                turns += 1;
+                if self.answer.is_empty() || turns > TURNS {
+                    return Ok(());
+                }
+                continue;
+            }
             let Some(end) = self.said.iter().position(|&byte| byte == b'\n') else {
                 return Ok(());
             };
             let line: Vec<u8> = self.said.drain(..=end).collect();
             let answer = match serde_json::from_slice(&line) {
-                Ok(request) => talk.answer(request),
+                Ok(request) => talk.answer(request, &mut self.capture),
                 Err(error) => refusal(format!("this is no request: {error}")),
             };
             self.answer = answer.to_string().into_bytes();
@@ -208,6 +267,7 @@ pub fn serve<C: Clock>(
             answer_all(control, Talk { orders, resolve, stop, sets: Vec::new(), notes: 0, live })
         });
         let result = forward(forwarder, &inbox, stop, &mut each_slice);
+        forwarder.end_captures();
         stop.store(true, Relaxed);
         // Whoever waits for an answer must not wait for ever.
         drop(inbox);
@@ -231,6 +291,10 @@ fn forward<C: Clock>(
                 Order::Set(live, answer) => {
                     forwarder.set(*live);
                     let _ = answer.send(());
+                }
+                Order::Capture(asked, answer) => {
+                    let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                    drop(answer.send(forwarder.capture(&asked, unix).map(Box::new)));
                 }
             }
         }
@@ -260,16 +324,25 @@ fn answer_all(control: &Control, mut talk: Talk<'_>) {
             guests.push(guest);
         }
         guests.retain_mut(|guest| guest.serve(&mut talk).is_ok());
+        let silent = (0..guests.len()).filter(|&i| guests[i].capture.is_none());
         if guests.len() > GUESTS
-            && let Some(longest) = (0..guests.len()).min_by_key(|&i| guests[i].moved)
+            && let Some(longest) = silent.min_by_key(|&i| guests[i].moved)
         {
             guests.swap_remove(longest);
         }
     }
+    // Last blocks of captures have the counts of what they lack.
+    guests.retain(|guest| guest.capture.is_some());
+    let end = Instant::now() + LAST;
+    while !guests.is_empty() && Instant::now() < end {
+        guests.retain_mut(|guest| guest.serve(&mut talk).is_ok());
+        std::thread::sleep(CAPTURING);
+    }
 }
 
 impl Talk<'_> {
-    fn answer(&mut self, request: Request) -> Value {
+    /// Does what is asked; a capture that begins is put at its place.
+    fn answer(&mut self, request: Request, capture: &mut Option<Box<Reader>>) -> Value {
         let ended = || refusal("the switch has ended");
         match request {
             Request::Show(()) => {
@@ -282,6 +355,13 @@ impl Talk<'_> {
             Request::Stats(()) => {
                 self.asked(Order::Stats).map_or_else(ended, |stats| json!({ "ok": stats }))
             }
+            Request::Capture(asked) => match self.capture(&asked) {
+                Ok(reader) => {
+                    *capture = Some(reader);
+                    json!({ "ok": null })
+                }
+                Err(message) => refusal(message),
+            },
             Request::Set(sets) => {
                 let all: Vec<String> = self.sets.iter().chain(&sets).cloned().collect();
                 let (live, notes) = match self.changed(&all) {
@@ -309,6 +389,34 @@ impl Talk<'_> {
                 answer["notes"] = json!(said);
                 answer
             }
+        }
+    }
+
+    /// Begins a capture.
+    fn capture(&self, asked: &Capture) -> Result<Box<Reader>, String> {
+        let port = |name: &String| {
+            let found = self.live.port.iter().position(|port| port.name == *name);
+            found.map(|port| port as u16).ok_or_else(|| {
+                let names: Vec<&str> = self.live.port.iter().map(|port| &*port.name).collect();
+                format!("{name} names no port: there are {}", names.join(", "))
+            })
+        };
+        let mut ports = asked.ports.iter().map(port).collect::<Result<Vec<_>, _>>()?;
+        if ports.is_empty() {
+            ports = (0..self.live.port.len() as u16).collect();
+        }
+        ports.sort_unstable();
+        ports.dedup();
+        let way = asked.way.map(|way| match way {
+            Direction::In => Way::In,
+            Direction::Out => Way::Out,
+        });
+        let snaplen = asked.snaplen.map_or(crate::device::LONGEST, |bytes| bytes as usize);
+        let asked = Asked { ports, way, snaplen, count: asked.count };
+        match self.asked(|answer| Order::Capture(asked, answer)) {
+            None => Err("the switch has ended".to_owned()),
+            Some(None) => Err(format!("{} captures run: end one", capture::MOST)),
+            Some(Some(reader)) => Ok(reader),
         }
     }
 

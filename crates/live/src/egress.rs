@@ -6,12 +6,13 @@
 //! the clock by at most what the bucket holds, and never when it has nothing to send: an
 //! idle port saves nothing up.
 
+use crate::capture::{Fate, Taps};
 use crate::frames::Frames;
 use crate::random::Stream;
 use crate::stats::{Lengths, total};
 use std::collections::VecDeque;
 use switchbed_qdisc::hooks::{End, Expulsion};
-use switchbed_qdisc::port::view::{Counters, PortState};
+use switchbed_qdisc::port::view::{Counters, DropReason, PortState};
 use switchbed_qdisc::{Cx, Driver, Ecn, Note, Outcome, Pool, Qdisc, QueueId, SlotId, View, Wire};
 use switchbed_units::{Rate, Span, Time};
 use switchbed_wire::{Mac, cnm};
@@ -29,6 +30,8 @@ pub struct Shared {
     pub trimmed: Option<Trimmed>,
     /// Messages to the sources of frames: the port that these came in by, and the message.
     pub notices: Vec<(u16, Vec<u8>)>,
+    /// Captures of what the ports do.
+    pub taps: Taps,
 }
 
 /// Properties of a trimmed frame.
@@ -48,7 +51,7 @@ impl Shared {
     pub fn new(pool: Pool, rng: Stream) -> Shared {
         let frames = Frames::default();
         let (out, trimmed, notices) = (Outcome::default(), None, Vec::new());
-        Shared { frames, pool, rng, out, trimmed, notices }
+        Shared { frames, pool, rng, out, trimmed, notices, taps: Taps::default() }
     }
 }
 
@@ -65,6 +68,8 @@ pub struct Pace {
 
 /// Sending side of a port.
 pub struct Egress {
+    /// Number of the port in the switch.
+    port: u16,
     driver: Driver,
     pace: Pace,
     /// Frames on the link, by the time of their delivery.
@@ -76,6 +81,7 @@ pub struct Egress {
 
 /// Environment of a port during one operation.
 struct Line<'a> {
+    port: u16,
     shared: &'a mut Shared,
     flight: &'a mut VecDeque<(Time, SlotId)>,
     lengths: &'a mut Lengths,
@@ -97,18 +103,36 @@ impl Wire for Line<'_> {
         &mut self.shared.out
     }
 
-    fn sent(&mut self, slot: SlotId, marked: bool, _: Time, until: Time) {
+    fn sent(&mut self, slot: SlotId, marked: bool, now: Time, until: Time) {
+        let trimmed = self.trimmed_from(slot);
         if marked {
             self.shared.frames.mark(slot);
         }
         if let Some(Trimmed { dscp, .. }) = self.shared.trimmed {
             self.shared.frames.trim(slot, dscp);
         }
+        if !self.shared.taps.is_empty() {
+            let packets = self.shared.frames.packets();
+            let (queue, delay) = (packets.queue(slot), now.since(packets.arrived(slot)));
+            self.show(slot, now, Fate::Sent { queue, delay, marked, trimmed });
+        }
         self.flight.push_back((until + self.delay, slot));
     }
 
     fn lost(&mut self, slot: SlotId) {
         self.shared.frames.free(slot);
+    }
+
+    fn dropped(&mut self, slot: SlotId, queue: QueueId, why: DropReason, now: Time) {
+        if !self.shared.taps.is_empty() {
+            // Only for these reasons does a port drop what it had let in.
+            let waited = matches!(why, DropReason::PushedOut | DropReason::AtDeparture);
+            let arrived = self.shared.frames.packets().arrived(slot);
+            let delay = waited.then(|| now.since(arrived));
+            let trimmed = self.trimmed_from(slot);
+            self.show(slot, now, Fate::Dropped { queue, delay, why, trimmed });
+        }
+        self.lost(slot);
     }
 
     /// Makes frames of the scheme's messages to the source of the frame that was just stored.
@@ -134,13 +158,28 @@ impl Wire for Line<'_> {
     }
 }
 
+impl Line<'_> {
+    /// The length of a frame before its port trimmed it.
+    fn trimmed_from(&self, slot: SlotId) -> Option<u32> {
+        let frames = &self.shared.frames;
+        let trimmed = frames.packets().note(slot) == Note::Trimmed;
+        trimmed.then(|| frames.bytes(slot).len() as u32)
+    }
+
+    /// Shows a frame to those who capture.
+    fn show(&mut self, slot: SlotId, now: Time, fate: Fate) {
+        let Shared { frames, taps, .. } = &mut *self.shared;
+        taps.see(now, self.port, fate, frames.bytes(slot));
+    }
+}
+
 impl Egress {
-    /// Makes an idle port around a scheme.
-    pub fn new(port: Box<dyn Qdisc>, pace: Pace) -> Egress {
-        let lengths = Lengths::new(port.state().queues());
-        let mut driver = Driver::new(port);
+    /// Makes an idle port of this number around a scheme.
+    pub fn new(port: u16, qdisc: Box<dyn Qdisc>, pace: Pace) -> Egress {
+        let lengths = Lengths::new(qdisc.state().queues());
+        let mut driver = Driver::new(qdisc);
         driver.watch();
-        Egress { driver, pace, flight: VecDeque::new(), past: Counters::default(), lengths }
+        Egress { port, driver, pace, flight: VecDeque::new(), past: Counters::default(), lengths }
     }
 
     /// Borrows the scheme at work.
@@ -167,8 +206,8 @@ impl Egress {
 
     /// Does something with the port and its line.
     fn act(&mut self, shared: &mut Shared, act: impl FnOnce(&mut Driver, &mut Line<'_>)) {
-        let Egress { driver, pace, flight, lengths, .. } = self;
-        act(driver, &mut Line { shared, flight, lengths, delay: pace.delay });
+        let Egress { port, driver, pace, flight, lengths, .. } = self;
+        act(driver, &mut Line { port: *port, shared, flight, lengths, delay: pace.delay });
     }
 
     /// The departures that are due by `now`, each at its own time, or as late as the

@@ -1,11 +1,13 @@
 //! The loop: sleep until a frame comes or something is due; settle, deliver, receive.
 
+use crate::capture::{Asked, Reader};
 use crate::clock::Clock;
 use crate::device::{Device, LONGEST, Received};
 use crate::stats::{Lateness, Sample, Stats};
 use crate::switch::Switch;
 use std::io;
 use std::os::fd::BorrowedFd;
+use std::time::Duration;
 use switchbed_scenario::Live;
 use switchbed_units::{Span, Time};
 
@@ -99,6 +101,17 @@ impl<C: Clock> Forwarder<C> {
         std::mem::take(&mut self.samples)
     }
 
+    /// Begins a capture; `unix` is the time since 1970. `None`: there are too many.
+    pub fn capture(&mut self, asked: &Asked, unix: Duration) -> Option<Reader> {
+        let now = Duration::from_nanos(self.clock.now().as_ps() / 1000);
+        self.switch.capture(asked, unix.saturating_sub(now))
+    }
+
+    /// Ends all captures.
+    pub fn end_captures(&mut self) {
+        self.switch.end_captures();
+    }
+
     /// The switch as it is.
     pub fn stats(&mut self) -> Stats {
         let now = self.clock.now();
@@ -128,6 +141,7 @@ impl<C: Clock> Forwarder<C> {
             let now = self.clock.now();
             self.emit(now);
             if now >= until {
+                self.switch.turn_captures();
                 return Ok(());
             }
             let due = self.switch.next().min(self.next_sample);

@@ -3,13 +3,15 @@
 //!
 //! [`switch`] is the switch itself, without input or output and without a clock: frames and
 //! times go in, frames come out. [`device`] is what frames come from and go to, [`clock`]
-//! is time, and [`forward`] is the loop that joins the three. `open` opens what a file names,
+//! is time, and [`forward`] is the loop that joins the three. `capture` copies
+//! what passes, `open` opens what a file names,
 //! `confine` gives up what it needs no more, and
 //! `control` is how a switch that runs is asked and set.
 
 #![deny(unsafe_code)]
 #![deny(unreachable_pub)]
 
+pub mod capture;
 pub mod clock;
 #[cfg(target_os = "linux")]
 pub mod confine;

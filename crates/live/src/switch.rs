@@ -1,10 +1,12 @@
 //! The switch itself: frames in, frames out, time as an argument.
 
+use crate::capture::{Asked, Fate, Reader};
 use crate::egress::{Egress, Pace, Shared, Trimmed};
 use crate::random::Stream;
 use crate::stations::Stations;
 use crate::stats::{PortStats, QueueStats, Refused, Sample, Stats, Wakes};
 use std::borrow::Cow;
+use std::time::Duration;
 use switchbed_qdisc::hooks::Expulsion;
 use switchbed_qdisc::memory::Place;
 use switchbed_qdisc::{Ecn, FlowId, Packet, Pool, QueueId};
@@ -40,7 +42,10 @@ impl Switch {
             .port
             .iter()
             .zip(places(&live))
-            .map(|(port, place)| Egress::new(qdisc(&live, port, place), pace(&live, port)))
+            .zip(0..)
+            .map(|((port, place), nth)| {
+                Egress::new(nth, qdisc(&live, port, place), pace(&live, port))
+            })
             .collect();
         let mut shared = Shared::new(pool, Stream::new(live.live.seed, 0));
         shared.trimmed = trimmed(&live);
@@ -86,15 +91,15 @@ impl Switch {
         *received += bytes.len() as u64;
         let Ok(frame) = Frame::parse(bytes) else {
             self.refused.truncated += 1;
-            return;
+            return self.show(now, ingress, Fate::Refused("truncated"), bytes);
         };
         if bytes.len() as u64 > self.live.live.mtu.get() + HEADERS {
             self.refused.oversized += 1;
-            return;
+            return self.show(now, ingress, Fate::Refused("oversized"), bytes);
         }
         if reserved(frame.destination) {
             self.refused.reserved += 1;
-            return;
+            return self.show(now, ingress, Fate::Refused("reserved"), bytes);
         }
         // Before the destination is looked up, as bridges learn (IEEE 802.1Q).
         self.stations.heard(now, frame.source, ingress);
@@ -105,15 +110,42 @@ impl Switch {
         };
         match known {
             // The receiver is on the segment that the frame came from, and has it already.
-            Some(port) if port == ingress => self.refused.here += 1,
-            Some(port) => self.enqueue(now, port, packet, bytes, &frame),
+            Some(port) if port == ingress => {
+                self.refused.here += 1;
+                self.show(now, ingress, Fate::Refused("here"), bytes);
+            }
+            Some(port) => {
+                self.show(now, ingress, Fate::Received, bytes);
+                self.enqueue(now, port, packet, bytes, &frame);
+            }
             None => {
                 self.flooded += 1;
+                self.show(now, ingress, Fate::Received, bytes);
                 for port in (0..self.ports.len() as u16).filter(|&port| port != ingress) {
                     self.enqueue(now, port, packet, bytes, &frame);
                 }
             }
         }
+    }
+
+    fn show(&mut self, now: Time, port: u16, fate: Fate, bytes: &[u8]) {
+        self.shared.taps.see(now, port, fate, bytes);
+    }
+
+    /// Begins a capture ([`crate::capture::Taps::begin`]).
+    pub fn capture(&mut self, asked: &Asked, epoch: Duration) -> Option<Reader> {
+        let names: Vec<String> = self.live.port.iter().map(|port| port.name.clone()).collect();
+        self.shared.taps.begin(asked, &names, epoch)
+    }
+
+    /// Passes on what captures have gathered.
+    pub fn turn_captures(&mut self) {
+        self.shared.taps.turn();
+    }
+
+    /// Ends all captures.
+    pub fn end_captures(&mut self) {
+        self.shared.taps.end();
     }
 
     /// A frame came in by a port that was too long to be read whole; its bytes are not counted.

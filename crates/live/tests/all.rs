@@ -1,5 +1,6 @@
 //! The live switch's tests: one program, which links once.
 
+mod capture;
 mod common;
 mod control;
 mod decisions;

@@ -165,6 +165,34 @@ def metrics(socket: Path | None, listen: str, dashboard: bool) -> None:
 
 @live.command()
 @socket_option
+@click.option("--port", "ports", multiple=True, metavar="NAME", help="Default: all ports.")
+@click.option(
+    "--direction", type=click.Choice(["in", "out"]), help="Only frames that come in, or go out."
+)
+@click.option("--count", type=options.Whole(1), metavar="N", help="End after N frames.")
+@click.option(
+    "--duration", type=options.Real(0, min_open=True), metavar="S", help="End after S seconds."
+)
+@click.option("--snaplen", type=options.Whole(1, 16384), metavar="B", help="B bytes of each frame.")
+@options.output("--out", required=True, metavar="FILE", help="The pcapng file; - is a pipe.")
+def capture(
+    socket: Path | None,
+    ports: tuple[str, ...],
+    direction: str | None,
+    count: int | None,
+    duration: float | None,
+    snaplen: int | None,
+    out: str,
+) -> None:
+    """Capture frames of a switch that runs, as pcapng, each with its port's decision as a
+    comment, until Ctrl-C."""
+    from switchbed.live import capture as command
+
+    command.run(command.Request(out, ports, direction, count, duration, snaplen), socket)
+
+
+@live.command()
+@socket_option
 def stop(socket: Path | None) -> None:
     """End a switch that runs."""
     control.ask(control.find(socket), "stop")

@@ -11,6 +11,7 @@ from switchbed.terminal import say
 
 ANSWER_S = 10.0
 """How long a switch may take to answer: it is stopped, or starved, if it takes longer."""
+PIECE = 1 << 16
 
 
 def ask(path: Path, what: str, argument: object = None) -> Any:
@@ -18,16 +19,34 @@ def ask(path: Path, what: str, argument: object = None) -> Any:
     the terminal. Each request has a connection of its own, since the switch disconnects silent
     clients."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as stream:
-        stream.settimeout(ANSWER_S)
-        try:
-            stream.connect(str(path))
-            stream.sendall(json.dumps({what: argument}).encode() + b"\n")
-            with stream.makefile("r", encoding="utf-8") as lines:
-                line = lines.readline()
-        except OSError as error:
-            raise Mistake(f"no switch answers at {path}: {error.strerror or error}") from error
-    if not line:
-        raise Mistake("the switch has ended")
+        return _asked(stream, path, what, argument)
+
+
+def begin(path: Path, what: str, argument: object = None) -> socket.socket:
+    """Return the connection on which the switch has said yes and sends more."""
+    stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        _asked(stream, path, what, argument)
+    except BaseException:
+        stream.close()
+        raise
+    return stream
+
+
+def _asked(stream: socket.socket, path: Path, what: str, argument: object) -> Any:
+    stream.settimeout(ANSWER_S)
+    line = bytearray()
+    try:
+        stream.connect(str(path))
+        stream.sendall(json.dumps({what: argument}).encode() + b"\n")
+        # To the end of the line and no further: what follows is not of the answer.
+        while not line.endswith(b"\n"):
+            ahead = stream.recv(PIECE, socket.MSG_PEEK)
+            if not ahead:
+                raise Mistake("the switch has ended")
+            line += stream.recv(ahead.find(b"\n") + 1 or len(ahead))
+    except OSError as error:
+        raise Mistake(f"no switch answers at {path}: {error.strerror or error}") from error
     answer = json.loads(line)
     if "error" in answer:
         raise Mistake(answer["error"])

@@ -10,7 +10,7 @@ use crate::hooks::{End, Expulsion, Signal};
 use crate::port::arena::SlotId;
 use crate::port::packet::QueueId;
 use crate::port::pauses::{Guard, Rule};
-use crate::port::view::PortState;
+use crate::port::view::{DropReason, PortState};
 use crate::port::{Cx, Dequeued, Dropped, Enqueued, Outcome, Passed, Qdisc};
 use crate::schemes::fairness::Share;
 use std::hint::select_unpredictable;
@@ -27,6 +27,12 @@ pub trait Wire {
     fn sent(&mut self, slot: SlotId, marked: bool, now: Time, until: Time);
     /// A packet was dropped; its slot is the wire's.
     fn lost(&mut self, slot: SlotId);
+    /// [`Wire::lost`] with the queue and the reason, for those who look on.
+    #[inline(always)]
+    fn dropped(&mut self, slot: SlotId, queue: QueueId, why: DropReason, now: Time) {
+        let _ = (queue, why, now);
+        self.lost(slot);
+    }
     /// An arrival was stored, or passed through, with messages to its source in the outcome.
     fn feedback(&mut self, slot: SlotId, now: Time);
     /// A queue is not as long as before, where the driver is watched; `busy_until` is the end of
@@ -138,7 +144,7 @@ impl Driver {
                     self.sent(until);
                     wire.sent(slot, marked, now, until);
                 }
-                Passed::Dropped(..) => wire.lost(slot),
+                Passed::Dropped(queue, why) => wire.dropped(slot, queue, why, now),
                 Passed::Stored(queue) => {
                     // The scheduler wants to be asked, and may still hold the packet back.
                     self.queued = 1;
@@ -171,7 +177,7 @@ impl Driver {
                     self.port.note(None, now);
                 }
             }
-            Enqueued::Dropped(..) => wire.lost(slot),
+            Enqueued::Dropped(queue, why) => wire.dropped(slot, queue, why, now),
         }
         self.lose(wire, now);
         if !wire.outcome().feedback.is_empty() {
@@ -305,14 +311,14 @@ impl Driver {
     #[cold]
     fn lose_some(&mut self, wire: &mut impl Wire, now: Time) {
         let mut dropped = std::mem::take(&mut wire.outcome().dropped);
-        for Dropped { slot, queue, .. } in dropped.drain(..) {
+        for Dropped { slot, queue, why } in dropped.drain(..) {
             if slot.is_none() {
                 self.tell(queue, wire, now);
                 continue;
             }
             self.queued -= 1;
             self.tell(queue, wire, now);
-            wire.lost(slot);
+            wire.dropped(slot, queue, why, now);
         }
         // Given back empty, so that its memory is used again.
         wire.outcome().dropped = dropped;
