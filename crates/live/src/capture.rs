@@ -23,6 +23,7 @@ use std::time::Duration;
 use switchbed_qdisc::QueueId;
 use switchbed_qdisc::port::view::DropReason;
 use switchbed_units::{Span, Time};
+use switchbed_wire::pfc::Quanta;
 
 /// Captures at a time.
 pub const MOST: usize = 4;
@@ -72,11 +73,19 @@ pub enum Fate {
         /// Bytes before the port trimmed it.
         trimmed: Option<u32>,
     },
+    /// Frame of flow control, which ends at the port or begins there.
+    Pause {
+        /// Direction of the frame.
+        way: Way,
+        /// Quanta of each class that the frame names.
+        quanta: Quanta,
+    },
 }
 
 impl Fate {
     fn way(&self) -> Way {
         match self {
+            Fate::Pause { way, .. } => *way,
             Fate::Received | Fate::Refused(_) => Way::In,
             Fate::Sent { .. } | Fate::Dropped { .. } => Way::Out,
         }
@@ -107,6 +116,15 @@ impl fmt::Display for Fate {
                     write!(f, " delay={:.3}us", us(delay))?;
                 }
                 cut(f, trimmed)
+            }
+            Fate::Pause { quanta, .. } => {
+                f.write_str("pfc")?;
+                for (class, quanta) in quanta.iter().enumerate() {
+                    if let Some(quanta) = quanta {
+                        write!(f, " class{class}={quanta}")?;
+                    }
+                }
+                Ok(())
             }
         }
     }

@@ -443,9 +443,9 @@ impl Talk<'_> {
                 (p.name.clone(), p.attach.clone(), p.host_rate, p.pcap.clone(), p.faults.clone())
             });
             let ports: Vec<_> = ports.collect();
-            let reacting: Vec<bool> = live.port.iter().map(|port| port.reaction).collect();
+            let cards: Vec<_> = live.port.iter().map(|port| (port.reaction, port.pfc)).collect();
             (
-                (ports, reacting, live.reaction),
+                (ports, cards, live.reaction),
                 live.live.mtu,
                 live.live.realtime,
                 live.live.socket.clone(),
@@ -453,8 +453,8 @@ impl Talk<'_> {
             )
         };
         if fixed(&live) != fixed(&self.live) {
-            let message = "names, devices, host rates, reaction points, pcap files and faults of \
-                           ports, live.mtu, live.realtime, live.socket and live.seed cannot \
+            let message = "names, devices, host rates, reaction points, pfc, pcap files and faults \
+                           of ports, live.mtu, live.realtime, live.socket and live.seed cannot \
                            change while the switch runs: start it anew";
             return Err(message.to_owned());
         }

@@ -6,15 +6,19 @@
 //! the clock by at most what the bucket holds, and never when it has nothing to send: an
 //! idle port saves nothing up.
 
-use crate::capture::{Fate, Taps};
+use crate::capture::{Fate, Taps, Way};
 use crate::frames::Frames;
 use crate::random::Stream;
 use crate::stats::{Lengths, total};
 use std::collections::VecDeque;
-use switchbed_qdisc::hooks::{End, Expulsion};
+use switchbed_qdisc::hooks::{End, Expulsion, Signal};
+use switchbed_qdisc::port::pauses::Guard;
 use switchbed_qdisc::port::view::{Counters, DropReason, PortState};
-use switchbed_qdisc::{Cx, Driver, Ecn, Note, Outcome, Pool, Qdisc, QueueId, SlotId, View, Wire};
+use switchbed_qdisc::{
+    Cx, Driver, Ecn, Note, Outcome, Packet, Pool, Qdisc, QueueId, SlotId, View, Wire,
+};
 use switchbed_units::{Rate, Span, Time};
+use switchbed_wire::pfc::{self, LENGTH, Quanta};
 use switchbed_wire::{Mac, cnm};
 
 /// State that all ports of a switch share.
@@ -86,6 +90,8 @@ struct Line<'a> {
     flight: &'a mut VecDeque<(Time, SlotId)>,
     lengths: &'a mut Lengths,
     delay: Span,
+    /// Quanta of the frame of flow control that is being sent.
+    control: Option<Quanta>,
 }
 
 impl Wire for Line<'_> {
@@ -114,7 +120,14 @@ impl Wire for Line<'_> {
         if !self.shared.taps.is_empty() {
             let packets = self.shared.frames.packets();
             let (queue, delay) = (packets.queue(slot), now.since(packets.arrived(slot)));
-            self.show(slot, now, Fate::Sent { queue, delay, marked, trimmed });
+            self.show(
+                slot,
+                now,
+                match self.control {
+                    Some(quanta) => Fate::Pause { way: Way::Out, quanta },
+                    None => Fate::Sent { queue, delay, marked, trimmed },
+                },
+            );
         }
         self.flight.push_back((until + self.delay, slot));
     }
@@ -207,7 +220,8 @@ impl Egress {
     /// Does something with the port and its line.
     fn act(&mut self, shared: &mut Shared, act: impl FnOnce(&mut Driver, &mut Line<'_>)) {
         let Egress { port, driver, pace, flight, lengths, .. } = self;
-        act(driver, &mut Line { port: *port, shared, flight, lengths, delay: pace.delay });
+        let (port, delay) = (*port, pace.delay);
+        act(driver, &mut Line { port, shared, flight, lengths, delay, control: None });
     }
 
     /// The departures that are due by `now`, each at its own time, or as late as the
@@ -235,6 +249,43 @@ impl Egress {
         self.act(shared, |driver, line| driver.expel(queue, end, line, now));
     }
 
+    /// Names a pause or resume that the switch's memory wants a peer to receive.
+    pub fn signal(&mut self) -> Option<Signal> {
+        self.driver.signal()
+    }
+
+    /// When a frame of flow control may be put on the line, where that is promised to over so many bytes
+    /// already.
+    pub fn later(&self, promised: u32, now: Time) -> Option<Time> {
+        let promised = self.pace.rate.tx_time(promised);
+        let ahead = self.driver.busy_until().since(now);
+        (ahead > promised).then(|| now + (ahead - promised))
+    }
+
+    /// Sends the peer a frame of flow control, behind the frame that a settled port's line is busy with.
+    pub fn control(&mut self, shared: &mut Shared, quanta: Quanta, now: Time) {
+        let packet = Packet { len_bytes: LENGTH as u32, ingress: self.port, ..Packet::default() };
+        let slot = shared.frames.store(packet, &pfc::build(OURS, &quanta), None);
+        self.act(shared, |driver, line| {
+            line.control = Some(quanta);
+            driver.control(slot, LENGTH as u32, line, now);
+        });
+    }
+
+    /// The peer pauses a queue of a settled port until a time.
+    pub fn pause(&mut self, queue: QueueId, until: Time, now: Time) {
+        self.driver.pause(queue, now, until, now);
+    }
+
+    /// Prepares the port for pauses of its peer, with a watchdog.
+    pub fn guard(&mut self, guard: Option<Guard>) {
+        // Nobody asks when exactly a queue was held.
+        self.driver.remember(0);
+        if let Some(guard) = guard {
+            self.driver.guard(guard);
+        }
+    }
+
     /// The next frame that has reached the link's end; the slot is the caller's.
     pub fn landed(&mut self, now: Time) -> Option<SlotId> {
         self.flight.pop_front_if(|&mut (at, _)| at <= now).map(|(_, slot)| slot)
@@ -243,7 +294,14 @@ impl Egress {
     /// Puts another scheme, or the same with other settings, in the place of the one at
     /// work. What is queued stays, in its order of arrival, with its marks; frames on the
     /// link are not touched.
-    pub fn replace(&mut self, shared: &mut Shared, now: Time, port: Box<dyn Qdisc>, pace: Pace) {
+    /// `prepare` sets up the new port before anything is stored there.
+    pub fn replace(
+        &mut self,
+        shared: &mut Shared,
+        now: Time,
+        (port, pace): (Box<dyn Qdisc>, Pace),
+        prepare: impl FnOnce(&mut Self),
+    ) {
         self.settle(shared, now);
         let mut queued = Vec::new();
         let (state, arena) = (self.driver.port().state(), shared.frames.packets());
@@ -263,6 +321,7 @@ impl Egress {
         self.lengths = Lengths::new(port.state().queues());
         self.driver.replace(port, now);
         self.pace = pace;
+        prepare(self);
         // The new port's line was never busy: what the old one still sends ends first.
         for (_, slot) in queued {
             if shared.frames.packets().note(slot) == Note::Mark {

@@ -23,6 +23,7 @@ pub mod forward;
 pub mod frames;
 #[cfg(target_os = "linux")]
 pub mod open;
+mod pausing;
 pub mod random;
 pub mod stations;
 pub mod stats;

@@ -58,7 +58,24 @@ pub struct PortStats {
     pub round_time_s: f64,
     pub mean_bytes: f64,
     pub max_bytes: u64,
+    pub tx_pfc_frames: u64,
+    pub rx_pfc_frames: u64,
+    pub bad_pfc_frames: u64,
+    pub groups: Vec<GroupStats>,
     pub queues: Vec<QueueStats>,
+}
+
+/// A lossless class of a port's arrivals ([`switchbed_qdisc::hooks::GroupUse`]), since the switch
+/// was last set.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "docs/live.md has them all, with docs/pfc.md")]
+pub struct GroupStats {
+    pub class: u8,
+    pub max_shared_bytes: u64,
+    pub max_headroom_bytes: u64,
+    pub lost_packets: u64,
+    pub dropped_packets: u64,
+    pub paused: bool,
 }
 
 /// A queue at a time.
@@ -76,6 +93,12 @@ pub struct QueueStats {
     pub mean_bytes: f64,
     /// Greatest length over the same time.
     pub max_bytes: u64,
+    /// Time for which the peer has paused it, over the same time.
+    pub paused_s: f64,
+    /// Storms of pauses that the watchdog has seen.
+    pub storms: u64,
+    /// Packets that the watchdog has dropped.
+    pub storm_drops: u64,
 }
 
 /// A row of the series: the simulator's table `series`.
@@ -287,6 +310,10 @@ impl PortStats {
             round_time_s: 0.0,
             mean_bytes: 0.0,
             max_bytes: 0,
+            tx_pfc_frames: 0,
+            rx_pfc_frames: 0,
+            bad_pfc_frames: 0,
+            groups: Vec::new(),
             queues: Vec::new(),
         }
     }

@@ -1,24 +1,20 @@
 //! The switch itself: frames in, frames out, time as an argument.
 
-use crate::capture::{Asked, Fate, Reader};
+use crate::capture::{Asked, Fate, Reader, Way};
 use crate::egress::{Egress, Pace, Shared, Trimmed};
+use crate::pausing::{self, Pausing};
 use crate::random::Stream;
 use crate::stations::Stations;
-use crate::stats::{PortStats, QueueStats, Refused, Sample, Stats, Wakes};
+use crate::stats::{GroupStats, PortStats, QueueStats, Refused, Sample, Stats, Wakes};
 use std::borrow::Cow;
 use std::time::Duration;
-use switchbed_qdisc::hooks::Expulsion;
+use switchbed_qdisc::hooks::{Expulsion, GroupUse, Signal};
 use switchbed_qdisc::memory::Place;
 use switchbed_qdisc::{Ecn, FlowId, Packet, Pool, QueueId};
+use switchbed_scenario::live::HEADERS;
 use switchbed_scenario::{Live, LivePort, build};
-use switchbed_units::{Bytes, Rate, Span, Time};
-use switchbed_wire::{Frame, Mac};
-
-/// Bytes before the IP header: Ethernet's header and two VLAN tags.
-const HEADERS: u64 = 14 + 2 * 4;
-/// A bucket that nothing is said of holds what a line sends in this time: the timers of a
-/// shared machine are seldom later.
-const BUCKET: Span = Span::from_us(1200);
+use switchbed_units::{Bytes, Span, Time};
+use switchbed_wire::{Frame, Mac, pfc};
 
 /// A switch with its ports.
 pub struct Switch {
@@ -30,15 +26,18 @@ pub struct Switch {
     flooded: u64,
     notified: u64,
     refused: Refused,
-    /// A scheme reads the pool: the ports are settled together.
-    reads_pool: bool,
+    /// Whether the ports are settled together, since what one holds decides on packets of others.
+    together: bool,
+    pausing: Option<Pausing>,
+    /// Frames of flow control, by port.
+    pauses: Vec<pausing::Frames>,
 }
 
 impl Switch {
     /// A switch in which nothing is known and nothing queued.
     pub fn new(live: Live) -> Switch {
         let pool = Pool::new(live.switch.pool.unwrap_or(Bytes::MAX));
-        let ports: Vec<Egress> = live
+        let mut ports: Vec<Egress> = live
             .port
             .iter()
             .zip(places(&live))
@@ -47,6 +46,13 @@ impl Switch {
                 Egress::new(nth, qdisc(&live, port, place), pace(&live, port))
             })
             .collect();
+        let pausing = Pausing::after(None, &live);
+        if let Some(pausing) = &pausing {
+            ports
+                .iter_mut()
+                .zip(0..)
+                .for_each(|(port, nth)| pausing.prepare(nth, port, Time::ZERO));
+        }
         let mut shared = Shared::new(pool, Stream::new(live.live.seed, 0));
         shared.trimmed = trimmed(&live);
         Switch {
@@ -56,7 +62,9 @@ impl Switch {
             flooded: 0,
             notified: 0,
             refused: Refused::default(),
-            reads_pool: ports.iter().any(|port| port.qdisc().needs().pool),
+            together: together(&ports, &live),
+            pausing,
+            pauses: vec![pausing::Frames::default(); ports.len()],
             ports,
             live,
         }
@@ -71,17 +79,35 @@ impl Switch {
     /// queued and what was counted stays.
     pub fn set(&mut self, now: Time, live: Live) {
         assert_eq!(live.port.len(), self.ports.len(), "ports cannot come or go");
+        self.settle(now);
+        self.resume_all(now);
         self.shared.pool.capacity = live.switch.pool.unwrap_or(Bytes::MAX);
         // Replaced in place: what is stored in a port goes on by the new rules.
-        for ((egress, port), place) in self.ports.iter_mut().zip(&live.port).zip(places(&live)) {
-            egress.replace(&mut self.shared, now, qdisc(&live, port, place), pace(&live, port));
+        let pausing = Pausing::after(self.pausing.take(), &live);
+        let ports = live.port.iter().zip(places(&live)).zip(0..);
+        for (egress, ((port, place), nth)) in self.ports.iter_mut().zip(ports) {
+            let new = (qdisc(&live, port, place), pace(&live, port));
+            egress.replace(&mut self.shared, now, new, |egress| {
+                if let Some(pausing) = &pausing {
+                    pausing.prepare(nth, egress, now);
+                }
+            });
         }
         self.shared.trimmed = trimmed(&live);
-        self.reads_pool = self.ports.iter().any(|port| port.qdisc().needs().pool);
+        self.together = together(&self.ports, &live);
         if (&live.live.routes, live.live.learn) != (&self.live.live.routes, self.live.live.learn) {
             self.stations = stations(&live);
         }
-        self.live = live;
+        (self.pausing, self.live) = (pausing, live);
+        self.listen(now);
+    }
+
+    /// Lets all peers send again: the memory that paused them is about to be replaced.
+    fn resume_all(&mut self, now: Time) {
+        let Some(pausing) = &self.pausing else { return };
+        for (input, class) in pausing.pauses().collect::<Vec<_>>() {
+            self.tell(Signal { input, class, pause: false }, now);
+        }
     }
 
     /// A frame has come in by a port.
@@ -96,6 +122,12 @@ impl Switch {
         if bytes.len() as u64 > self.live.live.mtu.get() + HEADERS {
             self.refused.oversized += 1;
             return self.show(now, ingress, Fate::Refused("oversized"), bytes);
+        }
+        if pfc::is_one(bytes)
+            && let Some(pausing) = &self.pausing
+            && pausing.takes_part(ingress)
+        {
+            return self.paused(now, ingress, bytes);
         }
         if reserved(frame.destination) {
             self.refused.reserved += 1;
@@ -165,7 +197,7 @@ impl Switch {
     }
 
     fn enqueue(&mut self, now: Time, port: u16, packet: Packet, bytes: &[u8], frame: &Frame) {
-        match self.reads_pool {
+        match self.together {
             true => self.settle(now),
             false => self.ports[port as usize].settle(&mut self.shared, now),
         }
@@ -174,7 +206,7 @@ impl Switch {
             self.shared.frames.protect(slot, size);
         }
         self.ports[port as usize].enqueue(&mut self.shared, slot, now);
-        if self.reads_pool {
+        if self.together {
             // Room for a packet is made after it was stored: occupancy is over its threshold only
             // then.
             while let Some(Expulsion { of, end }) =
@@ -185,6 +217,44 @@ impl Switch {
         }
         if !self.shared.notices.is_empty() {
             self.notify(now);
+        }
+        self.listen(now);
+    }
+
+    /// A peer's frame of flow control has come in by a port.
+    fn paused(&mut self, now: Time, port: u16, bytes: &[u8]) {
+        let Some(quanta) = pfc::parse(bytes) else {
+            self.pauses[usize::from(port)].malformed += 1;
+            return self.show(now, port, Fate::Refused("malformed"), bytes);
+        };
+        self.pauses[usize::from(port)].received += 1;
+        self.show(now, port, Fate::Pause { way: Way::In, quanta }, bytes);
+        // Departures that were due before it take place.
+        self.settle(now);
+        let Some(pausing) = &mut self.pausing else { return };
+        for (class, until) in pausing.heard(port, &quanta, now) {
+            self.ports[usize::from(port)].pause(class, until, now);
+        }
+    }
+
+    /// Sends what the memory wants peers to know since packets came and went.
+    fn listen(&mut self, now: Time) {
+        if self.pausing.is_none() {
+            return;
+        }
+        // All ports share the memory: any of them names its signals.
+        while let Some(signal) = self.ports.first_mut().and_then(Egress::signal) {
+            self.tell(signal, now);
+        }
+    }
+
+    /// Sends a peer a frame of flow control, now or later.
+    fn tell(&mut self, signal: Signal, now: Time) {
+        let Some(pausing) = &mut self.pausing else { return };
+        let port = usize::from(signal.input);
+        if let Some(quanta) = pausing.tell(signal, &self.ports[port], now) {
+            self.pauses[port].sent += 1;
+            self.ports[port].control(&mut self.shared, quanta, now);
         }
     }
 
@@ -207,6 +277,10 @@ impl Switch {
         for port in &mut self.ports {
             port.settle(&mut self.shared, now);
         }
+        self.listen(now);
+        while let Some(signal) = self.pausing.as_mut().and_then(|pausing| pausing.due(now)) {
+            self.tell(signal, now);
+        }
     }
 
     /// Hands over what has reached the far end of the links by `now`: port and frame.
@@ -221,7 +295,8 @@ impl Switch {
 
     /// When there is something to settle or deliver next.
     pub fn next(&self) -> Time {
-        self.ports.iter().map(Egress::next).min().unwrap_or(Time::NEVER)
+        let ports = self.ports.iter().map(Egress::next).min().unwrap_or(Time::NEVER);
+        self.pausing.as_ref().map_or(ports, |pausing| ports.min(pausing.next()))
     }
 
     /// Appends a sample of every queue at `now`.
@@ -264,6 +339,19 @@ impl Switch {
     fn port_stats(&self, now: Time, i: usize, egress: &Egress) -> PortStats {
         let (port, lengths) = (egress.qdisc(), egress.lengths());
         let (mean_bytes, max_bytes) = lengths.port(now);
+        let counts = self.pauses[i];
+        let paused = |group: &GroupUse| {
+            self.pausing.as_ref().is_some_and(|p| p.has_paused(group.input, group.class))
+        };
+        let groups = port.groups(false).into_iter().filter(|group| usize::from(group.input) == i);
+        let groups = groups.map(|group| GroupStats {
+            class: group.class,
+            max_shared_bytes: group.shared.get(),
+            max_headroom_bytes: group.headroom.get(),
+            lost_packets: group.lost,
+            dropped_packets: group.dropped,
+            paused: paused(&group),
+        });
         let queue = |queue| {
             let (arena, pool) = (self.shared.frames.packets(), &self.shared.pool);
             let (mean_bytes, max_bytes) = lengths.queue(queue, now);
@@ -274,6 +362,9 @@ impl Switch {
                 threshold_bytes: port.threshold_bytes(now, arena, pool, queue),
                 mean_bytes,
                 max_bytes,
+                paused_s: port.state().paused(queue, now).as_secs_f64(),
+                storms: port.state().storms(queue, now).count,
+                storm_drops: port.state().storms(queue, now).dropped,
             }
         };
         let name = self.live.port[i].name.clone();
@@ -283,6 +374,10 @@ impl Switch {
             round_time_s: port.round_time().map_or(0.0, Span::as_secs_f64),
             mean_bytes,
             max_bytes,
+            tx_pfc_frames: counts.sent,
+            rx_pfc_frames: counts.received,
+            bad_pfc_frames: counts.malformed,
+            groups: groups.collect(),
             queues: (0..port.state().queues() as QueueId).map(queue).collect(),
             ..PortStats::counted(name, egress.pace().rate.as_bps(), &egress.counters())
         }
@@ -302,17 +397,16 @@ fn stations(live: &Live) -> Stations {
 
 /// How fast a port sends.
 pub(crate) fn pace(live: &Live, port: &LivePort) -> Pace {
-    let rate = Rate::from_bps((port.rate.as_bps() as f64 * live.live.fraction) as u64);
-    let bucket = live
-        .live
-        .bucket
-        .map_or(BUCKET, |bytes| Span::from_secs_f64(bytes.as_f64() * 8.0 / rate.as_bps() as f64));
-    Pace { rate, bucket, delay: port.delay }
+    Pace { rate: live.sends(port), bucket: live.bucket(port), delay: port.delay }
+}
+
+fn together(ports: &[Egress], live: &Live) -> bool {
+    live.switch.pfc.is_some() || ports.iter().any(|port| port.qdisc().needs().pool)
 }
 
 /// The ports' places, one after the other.
 fn places(live: &Live) -> impl Iterator<Item = Place> + use<> {
-    let first = build::first_place(&live.switch, &live.scheme, live.port.len() as u32);
+    let first = pausing::first_place(live);
     std::iter::successors(Some(first), |place| Some(place.next()))
 }
 

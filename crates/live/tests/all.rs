@@ -5,4 +5,5 @@ mod common;
 mod control;
 mod decisions;
 mod forward;
+mod pausing;
 mod reaction;

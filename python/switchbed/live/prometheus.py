@@ -7,6 +7,7 @@ COUNTERS = (
     *("_packets", "_frames", "_errors", "_drops", "_offloads"),
     *("overruns", "received_bytes", "sent_bytes"),
 )
+QUEUE_COUNTERS = ("storms", "storm_drops")
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 HELP = {
@@ -25,6 +26,9 @@ HELP = {
     "switchbed_received_frames_total": "Frames that the interface handed over, of any packets.",
     "switchbed_sent_frames_total": "Frames that the interface took, of any packets.",
     "switchbed_bad_offloads_total": "Frames dropped as their offload header contradicts them.",
+    "switchbed_tx_pfc_frames_total": "Frames of priority-based flow control that the port sent.",
+    "switchbed_rx_pfc_frames_total": "Frames of priority-based flow control that came in.",
+    "switchbed_bad_pfc_frames_total": "Such frames that were cut short.",
     "switchbed_port_rate_bps": "Rate at which the port sends.",
     "switchbed_port_gone": "1 if the port's interface no longer exists.",
     "switchbed_queue_bytes": "Bytes in the queue.",
@@ -32,6 +36,11 @@ HELP = {
     "switchbed_queue_threshold_bytes": "Marking threshold of the queue.",
     "switchbed_queue_mean_bytes": "Mean length of the queue since it was last set.",
     "switchbed_queue_max_bytes": "Greatest length of the queue since it was last set.",
+    "switchbed_queue_paused_s": "Time for which the peer paused the queue since it was last set.",
+    "switchbed_queue_storms_total": "Storms of pauses that the watchdog has seen.",
+    "switchbed_queue_storm_drops_total": "Packets that the watchdog dropped.",
+    "switchbed_group_lost_packets_total": "Arrivals of a lossless class without room.",
+    "switchbed_group_paused": "1 if the port's peer is to pause the class.",
 }
 """Descriptions of the families that most dashboards show; docs/live.md has every field."""
 
@@ -85,5 +94,14 @@ def _numbers(stats: dict[str, Any]) -> Iterator[tuple[str, dict[str, str], float
         for queue in port["queues"]:
             where = labels | {"queue": str(queue["queue"])}
             for name, value in queue.items():
-                if name != "queue" and value is not None:
+                if name in QUEUE_COUNTERS:
+                    yield f"switchbed_queue_{name}_total", where, value
+                elif name != "queue" and value is not None:
                     yield f"switchbed_queue_{name}", where, value
+        for group in port.get("groups", ()):
+            where = labels | {"class": str(group["class"])}
+            for name, value in group.items():
+                if name.endswith("_packets"):
+                    yield f"switchbed_group_{name}_total", where, value
+                elif name != "class":
+                    yield f"switchbed_group_{name}", where, int(value)

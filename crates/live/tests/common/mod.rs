@@ -49,6 +49,7 @@ pub fn live(ports: usize, scheme: SchemeChoice) -> Live {
         rate: Rate::from_bps(100 * MBPS),
         delay: Span::ZERO,
         host_rate: None,
+        pfc: false,
         reaction: false,
         pcap: None,
         faults: Faults::default(),

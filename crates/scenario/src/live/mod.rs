@@ -7,6 +7,7 @@ use crate::{CardReaction, SchemeChoice, Switch};
 use serde::{Serialize, Serializer};
 use switchbed_config::param::{Field, Param, ParamKind, SectionSpec};
 use switchbed_config::words;
+use switchbed_qdisc::memory::pfc::Input;
 use switchbed_units::{Bytes, Rate, Span};
 
 /// A live switch, whole.
@@ -25,6 +26,36 @@ pub struct Live {
     pub live: Settings,
     /// The ports, from 0.
     pub port: Vec<LivePort>,
+}
+
+/// Ethernet's header and two VLAN tags: bytes before the IP header.
+pub const HEADERS: u64 = 14 + 2 * 4;
+/// Bytes of the shortest frame without its check sequence.
+const SHORTEST: u64 = 60;
+/// The bucket of a file without one holds what a line sends in this time: the timers of a shared
+/// machine are seldom later.
+const BUCKET: Span = Span::from_us(1200);
+
+impl Live {
+    /// Returns the rate that a port sends at.
+    pub fn sends(&self, port: &LivePort) -> Rate {
+        Rate::from_bps((port.rate.as_bps() as f64 * self.live.fraction) as u64)
+    }
+
+    /// Returns how late a port may be and still make up for it.
+    pub fn bucket(&self, port: &LivePort) -> Span {
+        let rate = self.sends(port).as_bps() as f64;
+        self.live.bucket.map_or(BUCKET, |bytes| Span::from_secs_f64(bytes.as_f64() * 8.0 / rate))
+    }
+
+    /// Returns the ports' links as headroom sees them, and the longest and the shortest frame.
+    pub fn inputs(&self) -> (Vec<Input>, Bytes, Bytes) {
+        // The switches at both ends of a link may wake up as late as their buckets make up for.
+        let input =
+            |port: &LivePort| Input { rate: port.rate, delay: port.delay + self.bucket(port) };
+        let links = self.port.iter().map(input).collect();
+        (links, self.live.mtu + Bytes::new(HEADERS), Bytes::new(SHORTEST))
+    }
 }
 
 /// `[live]`.
@@ -111,6 +142,9 @@ pub struct LivePort {
     /// The rate of its host's card; `None`: frames come in as fast as they come.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_rate: Option<Rate>,
+    /// Whether it sends and obeys frames of flow control.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub pfc: bool,
     /// Whether its host's card obeys congestion notifications.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub reaction: bool,
@@ -294,6 +328,14 @@ pub const PORT: SectionSpec = SectionSpec {
             ParamKind::Rate,
             "The rate of its host's card, which holds 1000 frames: frames come in no faster, one \
              behind the other. Default: as fast as they come, which for tap is in bursts.",
+        ),
+        Param::with_default(
+            "pfc",
+            ParamKind::Flag,
+            "false",
+            "Frames of priority-based flow control (802.1Qbb) are sent here as the classes of \
+             switch.pfc need it, and those of the peer pause these classes. The peer must be such a \
+             switch: a kernel does not obey.",
         ),
         Param::with_default(
             "reaction",

@@ -1,6 +1,7 @@
 //! The file of a live switch: `[switch]` and `[scheme]` as a scenario has them, beside
 //! `[live]` and `[[port]]`.
 
+use crate::build;
 use crate::live::LIVE as SECTION;
 use crate::live::{Attach, Device, Faults, LIVE, Live, LivePort, PORT, Route, Settings};
 use crate::place;
@@ -139,14 +140,6 @@ fn resolve(origin: &Origin, root: &Table) -> Result<Live, Mistake> {
     let port = ports(origin, root, &section)?;
     let all = [port.len() as u32];
     let switch = switch::resolve(open(crate::switch::SECTION, packet)?, &all, mtu)?;
-    if switch.pfc.is_some() {
-        let why = "a live switch sends no pause frames: leave it away";
-        let section = open(crate::switch::SECTION, packet)?;
-        return Err(match section.given("pfc") {
-            Some(_) => section.refuse("pfc", why),
-            None => origin.mistake(section.at, "switch.queue.lossless", format!("is true: {why}")),
-        });
-    }
     crate::resolve::trims::check_live(origin, root, &switch)?;
     let scheme_section = open(crate::scheme::SECTION, packet)?;
     let scheme = scheme::resolve(scheme_section, &switch, &all, packet, &[])?;
@@ -161,7 +154,39 @@ fn resolve(origin: &Origin, root: &Table) -> Result<Live, Mistake> {
     let reaction = reaction::live(open(crate::reaction::LIVE_SECTION, packet)?)?;
     let reaction = port.iter().any(|port| port.reaction).then_some(reaction);
     let live = settings(section, mtu, &port, &switch)?;
-    Ok(Live { title, switch, scheme, reaction, live, port })
+    let live = Live { title, switch, scheme, reaction, live, port };
+    check_pfc(origin, root, &live)?;
+    Ok(live)
+}
+
+/// Refuses lossless classes that no port has or that have no memory, and ports without such classes.
+fn check_pfc(origin: &Origin, root: &Table, live: &Live) -> Result<(), Mistake> {
+    let taking = live.port.iter().position(|port| port.pfc);
+    let at = root.get("switch").map_or(At::Unwritten, |node| node.at);
+    let Some(_) = &live.switch.pfc else {
+        return match taking {
+            None => Ok(()),
+            Some(port) => {
+                let why = "is true: write switch.pfc with the classes that are lossless";
+                Err(origin.mistake(At::Unwritten, &format!("port.{port}.pfc"), why))
+            }
+        };
+    };
+    if taking.is_none() {
+        let why = "needs a [[port]] with pfc = true, whose peer obeys: else leave it away";
+        return Err(origin.mistake(at, "switch.pfc", why));
+    }
+    let (links, longest, shortest) = live.inputs();
+    let inputs = build::Inputs { links: &links, longest, shortest };
+    let place = build::place(&live.switch, &live.scheme, live.port.len() as u32, inputs);
+    place.map(drop).map_err(|found| {
+        let why = format!(
+            "headroom of {} leaves too little of the memory, {}: give switch.pool more, \
+             switch.pfc.headroom or live.bucket less",
+            found.headroom, found.memory
+        );
+        origin.mistake(at, "switch.pfc", why)
+    })
 }
 
 fn check_names(origin: &Origin, root: &Table) -> Result<(), Mistake> {
@@ -356,6 +381,7 @@ fn port(section: Section<'_>, rate: Rate, delay: Span) -> Result<LivePort, Mista
         delay: section.get_or(key!(delay), delay)?,
         host_rate: section.maybe(key!(host_rate))?,
         offload: section.get(key!(offload))?,
+        pfc: section.get(key!(pfc))?,
         reaction: section.get(key!(reaction))?,
         pcap: section.maybe(key!(pcap))?,
         faults: Faults {
