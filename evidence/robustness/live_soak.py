@@ -1,7 +1,8 @@
 """The live switch on real interfaces for a time: a TAP and a veth, frames both ways at a rate that
 leaves the machine to others, a part of them with VLAN tags, the scheme changed every minute. Every
 frame that its interfaces have counted must be in its counters, every frame that it sent must
-arrive, and its memory must stay under 64 MB. As root:
+arrive, a capture must have or miss as many as the ports counted, and its memory must stay under
+64 MB. As root:
 
     python -m evidence.robustness.live_soak [SECONDS [FRAMES_A_SECOND]]
 
@@ -10,6 +11,8 @@ The figure on docs/reliability.md is for 3600 s at 20000 frames a second.
 
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -143,9 +146,43 @@ def arrived(host: str, interface: str) -> int:
     return int(link["stats64"]["rx"]["packets"])
 
 
+@contextmanager
+def capture(socket: Path) -> Iterator[Any]:
+    """A capture of all ports that keeps nothing."""
+    words = [sys.executable, "-m", "switchbed", "live", "capture", "--socket", str(socket)]
+    with subprocess.Popen(
+        [*words, "--snaplen", "64", "--out", "-"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        process.stderr.readline()
+        yield process
+
+
+def captured(process: Any) -> list[int]:
+    """Frames that a capture had and missed, once it is told to end."""
+    process.send_signal(signal.SIGINT)
+    said = process.communicate()[1]
+    found = re.search(r"(\d+) packets to", said), re.search(r"(\d+) were not", said)
+    return [int(each[1]) if each else 0 for each in found]
+
+
+def passed(stats: dict[str, Any]) -> int:
+    """Frames that came in, left and were dropped, all ports together."""
+    names = ("received_packets", "sent_packets")
+    ports = (port.items() for port in stats["ports"])
+    return sum(n for of in ports for name, n in of if name in names or name.startswith("drops_"))
+
+
 def soak(seconds: float, rate: float) -> tuple[dict[str, Any], list[str]]:
     """What was counted, and what is wrong with it."""
-    with tempfile.TemporaryDirectory() as folder, switch(Path(folder)) as (pid, socket):
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        switch(Path(folder)) as (pid, socket),
+        capture(socket) as capturing,
+    ):
         ends = ((HOSTS[0], PORTS[0]), (HOSTS[1], "eth0"))
         senders = [send(*end, rate / 2, seconds, way) for way, end in enumerate(ends)]
         begin = time.monotonic()
@@ -159,6 +196,7 @@ def soak(seconds: float, rate: float) -> tuple[dict[str, Any], list[str]]:
             first = first or memory(pid, "VmRSS")
         sent = [int(sender.communicate()[0]) for sender in senders]
         time.sleep(1)  # what is queued leaves
+        had = captured(capturing)
         stats = control.stats(socket)
         got = [arrived(*end) for end in ends]
         found = {
@@ -169,6 +207,8 @@ def soak(seconds: float, rate: float) -> tuple[dict[str, Any], list[str]]:
             "overruns": [port["overruns"] for port in stats["ports"]],
             "sent": [port["sent_frames"] for port in stats["ports"]],
             "arrived": got,
+            "passed": passed(stats),
+            "captured": had,
             "marked": sum(port["marked_packets"] for port in stats["ports"]),
             "scheme_changes": sets,
             "memory_at_first": first,
@@ -185,6 +225,8 @@ def wrong(found: dict[str, Any]) -> list[str]:
         complaints.append("frames that the interfaces have counted are in no counter")
     if found["sent"] != found["arrived"]:
         complaints.append("frames that the switch sent did not arrive")
+    if sum(found["captured"]) != found["passed"]:
+        complaints.append("the capture has not had or missed what the ports counted")
     if found["memory_at_most"] > MOST_MEMORY:
         complaints.append(f"memory is over {MOST_MEMORY} bytes")
     return complaints
