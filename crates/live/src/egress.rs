@@ -293,13 +293,13 @@ impl Egress {
 
     /// Puts another scheme, or the same with other settings, in the place of the one at
     /// work. What is queued stays, in its order of arrival, with its marks; frames on the
-    /// link are not touched.
-    /// `prepare` sets up the new port before anything is stored there.
+    /// link are not touched. Frames that the new port trims become as `trimmed` says. `prepare`
+    /// sets up the new port before anything is stored there.
     pub fn replace(
         &mut self,
         shared: &mut Shared,
         now: Time,
-        (port, pace): (Box<dyn Qdisc>, Pace),
+        (port, pace, trimmed): (Box<dyn Qdisc>, Pace, Option<Trimmed>),
         prepare: impl FnOnce(&mut Self),
     ) {
         self.settle(shared, now);
@@ -336,8 +336,14 @@ impl Egress {
                 shared.frames.trim(slot, dscp);
             }
             let slot = shared.frames.renew(slot);
+            if let Some(Trimmed { size, .. }) = trimmed {
+                shared.frames.protect(slot, size);
+            }
             self.act(shared, |driver, line| driver.store(slot, line, now));
         }
+        // Other ports still hold frames that were trimmed by the rules of before.
+        let before = std::mem::replace(&mut shared.trimmed, trimmed);
         self.settle(shared, now);
+        shared.trimmed = before;
     }
 }

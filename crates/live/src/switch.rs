@@ -86,7 +86,7 @@ impl Switch {
         let pausing = Pausing::after(self.pausing.take(), &live);
         let ports = live.port.iter().zip(places(&live)).zip(0..);
         for (egress, ((port, place), nth)) in self.ports.iter_mut().zip(ports) {
-            let new = (qdisc(&live, port, place), pace(&live, port));
+            let new = (qdisc(&live, port, place), pace(&live, port), trimmed(&live));
             egress.replace(&mut self.shared, now, new, |egress| {
                 if let Some(pausing) = &pausing {
                     pausing.prepare(nth, egress, now);

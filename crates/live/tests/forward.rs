@@ -379,3 +379,48 @@ fn messages_go_back_to_the_source_of_the_sampled_frame() {
         assert_eq!((sampled[..2].to_vec(), sampled.len()), (vec![8, 0], 64));
     }
 }
+
+#[test]
+fn frames_that_stay_whole_do_so_when_trimming_is_turned_on() {
+    // To a group of stations, which nobody cuts.
+    let mut whole = frame(0, 1, 0, 2, 1_250, 1);
+    whole[0] |= 1;
+    for trimmed_before in [false, true] {
+        let mut first = live(2, step(50_000));
+        first.switch.trimming = trimmed_before.then(trimming);
+        let (mut forwarder, sides) = punctual(first.clone());
+        (0..40).for_each(|_| sides[0].arrive(us(10), whole.clone()));
+        forwarder.run_until(us(20)).unwrap();
+        let mut little = first;
+        // Eight frames, and what would be left of four more.
+        little.switch.buffer = Bytes::new(8 * 1_250 + 600);
+        little.switch.trimming = Some(trimming());
+        forwarder.set(little);
+        forwarder.run_until(us(1_000_000)).unwrap();
+        let sent = sides[1].sent();
+        assert!(sent.iter().all(|(_, frame)| *frame == whole), "{trimmed_before}");
+        let port = &forwarder.stats().ports[1];
+        assert_eq!((port.tx_trim_packets, port.sent_packets), (0, sent.len() as u64));
+        assert!(port.drops_full > 0);
+    }
+}
+
+#[test]
+fn what_is_trimmed_as_trimming_is_turned_on_leaves_cut() {
+    let (mut forwarder, sides) = punctual(live(2, step(50_000)));
+    (0..40).for_each(|i| sides[0].arrive(us(10), frame(0, 1, 0, 2, 1_250, i)));
+    forwarder.run_until(us(20)).unwrap();
+    let mut little = live(2, step(50_000));
+    little.switch.buffer = Bytes::new(8 * 1_250 + 600);
+    little.switch.trimming = Some(trimming());
+    forwarder.set(little);
+    forwarder.run_until(us(1_000_000)).unwrap();
+    let sent = sides[1].sent();
+    let cut = sent.iter().filter(|(_, frame)| frame.len() == 128 && frame[15] >> 2 == 46).count();
+    let port = &forwarder.stats().ports[1];
+    assert_eq!(
+        (cut as u64, port.sent_bytes),
+        (port.tx_trim_packets, sent.iter().map(|(_, f)| f.len() as u64).sum())
+    );
+    assert!(cut > 0);
+}

@@ -13,7 +13,8 @@ const TCP: u8 = 6;
 const EXTENSIONS: [u8; 5] = [0, 43, 44, 51, 60];
 
 /// The least length that a frame keeps in trimming: its headers, TCP's or UDP's among them. `None`: it is not trimmed
-/// at all, being no IP packet, a fragment, one with IPv6 extension headers, or one to a group of stations.
+/// at all, being no IP packet, a fragment, one with IPv6 extension headers, one whose length contradicts its headers, or
+/// one to a group of stations.
 pub fn least(frame: &[u8], ip: Option<&Ip>) -> Option<usize> {
     let ip = ip?;
     let header = frame.get(ip.offset..)?;
@@ -27,7 +28,8 @@ pub fn least(frame: &[u8], ip: Option<&Ip>) -> Option<usize> {
         TCP => 4 * usize::from(behind.get(12)? >> 4).max(5),
         _ => 0,
     };
-    Some(ip.offset + network + transport)
+    let all = network + transport;
+    (packet_len(frame, ip)? >= all).then_some(ip.offset + all)
 }
 
 /// The protocol behind an IP header and the header's length, where the packet may be cut.
@@ -52,7 +54,7 @@ pub fn trim(frame: &mut Vec<u8>, ip: &Ip, len: usize, dscp: u8) -> bool {
     let Some(least) = least(frame, Some(ip)) else { return false };
     let Some(old) = packet_len(frame, ip) else { return false };
     let Some((protocol, network)) = network(&frame[ip.offset..], ip.version) else { return false };
-    if len < least || old < least - ip.offset {
+    if len < least {
         return false;
     }
     let new = old.min(len - ip.offset);

@@ -412,15 +412,43 @@ proptest! {
 
     #[test]
     fn trimming_of_noise_never_panics_and_keeps_what_it_refuses(
-        bytes in prop::collection::vec(any::<u8>(), 0..200), offset in 0usize..220, six: bool,
-        len in 0usize..220
+        mut bytes in prop::collection::vec(any::<u8>(), 0..200), offset in 0usize..220, six: bool,
+        len in 0usize..220, total in 0u8..200, protocol in prop::option::of(0usize..2)
     ) {
         let version = if six { Version::V6 } else { Version::V4 };
+        // A length and a protocol that could be true, whatever the header that says how long it is.
+        let (length, next) = if six { (4, 6) } else { (2, 9) };
+        if let Some(protocol) = protocol
+            && let Some(header) = bytes.get_mut(offset..).filter(|header| header.len() > 20)
+        {
+            header[length..length + 2].copy_from_slice(&u16::from(total).to_be_bytes());
+            header[next] = [6, 17][protocol];
+            (header[6], header[7]) = if six { (header[6], 0) } else { (0, 0) };
+        }
+        if let Some(first) = bytes.first_mut() {
+            *first &= 0xfe;
+        }
         let ip = switchbed_wire::Ip { version, offset, traffic_class: 0 };
+        // A port cuts what may be cut, as told before: it must not find out later that it may not.
+        let least = switchbed_wire::trim::least(&bytes, Some(&ip));
         let mut frame = bytes.clone();
-        if !switchbed_wire::trim(&mut frame, &ip, len, 1) {
+        let done = switchbed_wire::trim(&mut frame, &ip, len, 1);
+        prop_assert_eq!(done, least.is_some_and(|least| least <= len));
+        if !done {
             prop_assert_eq!(frame, bytes);
         }
+    }
+
+    #[test]
+    fn a_header_longer_than_its_packet_stays_whole(offset in 6u8..16, length in 40usize..90) {
+        // TCP's header claims up to 60 bytes of a packet that has fewer.
+        let mut frame = tcp4(0, 2);
+        frame.resize(14 + length, 0);
+        frame[16..18].copy_from_slice(&(length as u16).to_be_bytes());
+        frame[46] = offset << 4;
+        let ip = Frame::parse(&frame).unwrap().ip;
+        let fits = 20 + 4 * usize::from(offset) <= length;
+        prop_assert_eq!(switchbed_wire::trim::least(&frame, ip.as_ref()).is_some(), fits);
     }
 }
 
