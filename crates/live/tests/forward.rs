@@ -424,3 +424,21 @@ fn what_is_trimmed_as_trimming_is_turned_on_leaves_cut() {
     );
     assert!(cut > 0);
 }
+
+#[test]
+fn trimming_of_queued_packets_is_refused() {
+    // A fragment that waits must not be cut, which a port knows of arrivals alone.
+    let text = |mode: &str| {
+        format!(
+            "[switch]\nqueues = 2\nbuffer = \"30KB\"\n\
+             [switch.trimming]\nqueues = [0]\nqueue = 1\ndscp = 46\nmode = \"{mode}\"\n\
+             [scheme]\nname = \"none\"\n[[port]]\nname = \"a\"\n[[port]]\nname = \"b\"\n"
+        )
+    };
+    let read = |mode| {
+        switchbed_scenario::live_of("test", &text(mode), &["live.classes=[\"46=1\"]".to_owned()])
+    };
+    assert_eq!(read("switch").map_err(|mistake| mistake.to_string()).err(), None);
+    let refused = read("htsim").map(drop).expect_err("refused").to_string();
+    assert!(refused.contains("switch.trimming.mode is \"htsim\""), "{refused}");
+}

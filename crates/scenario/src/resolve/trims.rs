@@ -7,6 +7,7 @@ use switchbed_config::mistake::{Mistake, Origin};
 use switchbed_config::tree::{At, Node, Table};
 use switchbed_qdisc::schemes::definition::Scope;
 use switchbed_qdisc::switch::Classify;
+use switchbed_qdisc::trimming::TrimMode;
 
 /// Refuses a scheme that has a port's queues for itself.
 pub(crate) fn check_scheme(
@@ -76,6 +77,10 @@ pub(crate) fn check_live(origin: &Origin, root: &Table, switch: &Switch) -> Resu
     if trimming.host_dscp.is_some() {
         let why = "a live switch does not know which ports face hosts: leave it away";
         return Err(origin.mistake(at, "switch.trimming.host_dscp", why));
+    }
+    if trimming.mode == TrimMode::Htsim {
+        let why = "is \"htsim\", which trims queued packets: a live switch may not cut all of them";
+        return Err(origin.mistake(at, "switch.trimming.mode", why));
     }
     match trimming.queue {
         Some(_) => Ok(()),
