@@ -20,9 +20,22 @@ def exponent(low: int, burst: int) -> int | None:
     return None
 
 
-def burst(low: int, wanted: int) -> int:
-    """The least burst whose exponent is that, or next above it."""
-    count = max(1, math.ceil(low / PACKET))
-    while (found := exponent(low, count)) is None or found < wanted:
-        count += 1
-    return count
+def burst(low: int, wanted: int) -> int | None:
+    """The least burst whose exponent is that, or next above it; `None`: `tc` takes none, as of a
+    `min` under a packet."""
+    # From here on the exponent never falls as the burst grows.
+    least = max(1, math.ceil(low / PACKET))
+
+    def reaches(count: int) -> bool:
+        found = exponent(low, count)
+        return found is None or found >= wanted
+
+    most = least
+    while not reaches(most):
+        most *= 2
+    # The least that reaches it: `before` never does.
+    before = least - 1
+    while most - before > 1:
+        middle = (most + before) // 2
+        before, most = (before, middle) if reaches(middle) else (middle, most)
+    return None if exponent(low, most) is None else most

@@ -366,9 +366,11 @@ class _Export:
     def _step(self, where: str, k: int, params: Mapping[str, Any], limit: int) -> None:
         if (bandwidth := self._bandwidth()) is None:
             return
+        if (count := self._burst(f"{self.params}.threshold", k, 1)) is None:
+            return
         self.add(
             where,
-            f"red limit {limit} min {k} max {k + 1} avpkt {PACKET} burst {burst(k, 1)} "
+            f"red limit {limit} min {k} max {k + 1} avpkt {PACKET} burst {count} "
             f"{self._flags(params)} {bandwidth} probability {CERTAIN}",
         )
         self.said.approximated(
@@ -376,6 +378,17 @@ class _Export:
             f"{k} bytes as a ramp of one byte over an average whose weight is 1/2, the most that "
             "tc gives, in place of the present length",
         )
+
+    def _burst(self, key: str, low: int, wanted: int) -> int | None:
+        """red's `burst`, or `None` after its refusal."""
+        count = burst(low, wanted)
+        if count is None:
+            self.said.refused(
+                key,
+                f"{low} bytes: tc finds no weight for a red that begins under a packet: "
+                f"begin it at {PACKET} bytes or more",
+            )
+        return count
 
     def _red(self, where: str, params: Mapping[str, Any], limit: int) -> None:
         if (bandwidth := self._bandwidth()) is None:
@@ -390,7 +403,8 @@ class _Export:
             return
         weight = float(params["weight"])
         wanted = max(1, round(-math.log2(weight)))
-        count = burst(low, wanted)
+        if (count := self._burst(f"{self.params}.kmin", low, wanted)) is None:
+            return
         has = 0.5 ** (exponent(low, count) or wanted)
         end, pmax = max(high, low + 1), float(params["pmax"])
         written = min(pmax, CERTAIN)

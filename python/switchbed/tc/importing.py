@@ -129,7 +129,11 @@ class _Import:
             )
         top = roots[0]
         if top.get("kind") in SHAPERS:
-            top = self._under(top)
+            shaper, top = top, self._under(top)
+            if top is shaper:
+                leaf = self._own(self._of(shaper))
+                switch = {"queues": 1, "classify": "single", "unmarkable": leaf.unmarkable}
+                return self._write(switch | {"buffer": f"{leaf.limit}B"}, leaf)
         if top.get("kind") in TREES:
             return self._write(*self._tree(top))
         if top.get("kind") == "mq":
@@ -139,6 +143,7 @@ class _Import:
         return self._write(switch | {"buffer": f"{leaf.limit}B"}, leaf)
 
     def _under(self, shaper: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The discipline below a shaper, or the shaper itself if that has a queue alone."""
         options = self._of(shaper)
         if "rate" in options:
             self.rate = 8 * options.number(
@@ -151,11 +156,38 @@ class _Import:
                 "tc qdisc show shows no classes, and not their rates: --rate has it",
             )
         under = self._children(shaper)
+        if not under and shaper["kind"] == "tbf":
+            # The kernel's own bfifo, which tc does not show.
+            return shaper
         if len(under) != 1:
             raise Mistake(
                 f"{self._at(shaper)}: has {len(under)} disciplines under it: one is needed"
             )
         return under[0]
+
+    def _own(self, options: Shown) -> _Leaf:
+        """The queue that tbf has by itself: tc shows its limit, or the time that it takes to send
+        what is above the burst (tc/q_tbf.c)."""
+        if "limit" in options:
+            limit = options.number("limit", PACKET)
+            self.said.exact("switch.buffer", f"{limit} bytes, tbf's own queue")
+            return _Leaf("none", limit=limit)
+        rate = options.number("rate", LEAST_RATE, MOST_RATE)
+        lat = options.number("lat")
+        burst = _bytes(options.get("burst"))
+        if burst is None:
+            raise Mistake(
+                f"{options.at}: burst: is {foreign.shown(options.get('burst'))}: bytes are needed, "
+                "as 1600b/1"
+            )
+        limit = rate * lat // 10**6 + burst
+        if limit < PACKET:
+            raise Mistake(f"{options.at}: lat: {limit} bytes hold no packet: at least {PACKET}")
+        self.said.approximated(
+            "switch.buffer",
+            f"{limit} bytes, tbf's own queue: of lat, {lat} us, and the burst, as tc rounds them",
+        )
+        return _Leaf("none", limit=limit)
 
     def _children(self, parent: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         handle = str(parent.get("handle", ""))
@@ -251,27 +283,21 @@ class _Import:
                 f"{self._at(tree)}: quanta: {len(quanta) - strict} for {bands - strict} bands"
             )
         under = self._children(tree)
-        leaves = [self._leaf(each) for each in under]
-        if len(leaves) not in (0, bands):
-            raise Mistake(
-                f"{self._at(tree)}: {len(leaves)} of {bands} bands have a discipline of their own: "
-                "a scenario's queues are alike"
-            )
+        leaves = self._bands(tree, under, bands)
         # A leaf holds a dict, which no set takes: compared by its text.
         apart = len(set(map(str, leaves))) > 1
         whole = next((each for each in leaves if apart and library.makes_queues(each.scheme)), None)
         if whole is not None:
-            self._alike(leaves, under)
-        if leaves:
-            leaf = leaves[0]
-        else:
-            self.said.approximated("switch.buffer", "bands have pfifo, of which no limit is shown")
-            leaf = _Leaf("none", limit=self._packets(1000))
+            raise Mistake(
+                f"{self._at(tree)}: its bands differ, and {whole.scheme} takes a whole port: one "
+                "discipline for all bands, or others, are needed"
+            )
+        leaf = leaves[0]
         priomap = options.numbers("priomap", 0, bands - 1)
         exported = self.by_class or str(tree.get("handle")) == EXPORTED
         # Without a filter all packets go where the priomap says.
         if priomap and len(set(priomap)) == 1 and not exported:
-            leaf = leaves[priomap[0]] if leaves else leaf
+            leaf = leaves[priomap[0]]
             self.said.exact(
                 "priomap",
                 f"all traffic goes to band {priomap[0] + 1} of {bands}, and no filter is shown: "
@@ -295,7 +321,7 @@ class _Import:
             "classify": "class",
             "strict": strict,
             "quantum": [f"{q}B" for q in quanta],
-            "buffer": f"{sum(each.limit for each in leaves) or bands * leaf.limit}B",
+            "buffer": f"{sum(each.limit for each in leaves)}B",
             "policy": "shared" if apart else "static",
             "unmarkable": leaf.unmarkable,
         }
@@ -303,6 +329,31 @@ class _Import:
             self.said.exact("switch.queue", "bands differ: each has its own scheme and limit")
             self.entries = [_entry(i, each, leaf) for i, each in enumerate(leaves)]
         return switch, leaf
+
+    def _bands(
+        self, tree: Mapping[str, Any], under: Sequence[Mapping[str, Any]], bands: int
+    ) -> list[_Leaf]:
+        """The queue of each band; of one without a discipline the kernel's own pfifo."""
+        found: dict[int, _Leaf] = {}
+        for one in under:
+            # Bands are numbered from 1.
+            band = int(str(one["parent"]).partition(":")[2] or "0", 16) - 1
+            if not 0 <= band < bands or band in found:
+                raise Mistake(
+                    f"{self._at(one)}: parent: is {foreign.shown(one['parent'])}: a band of its "
+                    f"own from 1 to {bands:x} is needed"
+                )
+            found[band] = self._leaf(one)
+        bare = [band + 1 for band in range(bands) if band not in found]
+        if bare:
+            which = "bands" if len(bare) == bands else f"band {', '.join(map(str, bare))}"
+            has = "have" if len(bare) > 1 else "has"
+            self.said.approximated(
+                "switch.buffer", f"{which} {has} pfifo, of which no limit is shown"
+            )
+            own = _Leaf("none", limit=self._packets(1000))
+            found |= {band - 1: own for band in bare}
+        return [found[band] for band in range(bands)]
 
     def _leaf(self, one: Mapping[str, Any]) -> _Leaf:
         kind = one.get("kind")
@@ -588,6 +639,18 @@ class _Import:
             "",
         ]
         return "\n".join(lines)
+
+
+SIZES = {"b": 1, "Kb": 1024, "Mb": 1024**2, "Gb": 1024**3}
+"""Units of tc's sizes (lib/utils.c, print_size)."""
+
+
+def _bytes(shown: object) -> int | None:
+    """A size as tc prints it, before the cell of an old kernel: `1600b/1`."""
+    if isinstance(shown, int) and not isinstance(shown, bool) and shown >= 0:
+        return shown
+    found = re.fullmatch(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)([KMG]?b)(?:/[0-9]+)?", str(shown))
+    return round(float(found[1]) * SIZES[found[2]]) if found else None
 
 
 def _entry(queue: int, leaf: _Leaf, usual: _Leaf) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from test_sonic import FABRIC
 
 import switchbed as sb
+from switchbed import quantity
 from switchbed._native import Mistake
 from switchbed.sonic.finding import Findings
 from switchbed.tc import exporting, importing
@@ -168,13 +169,13 @@ def test_bands_go_first_as_queues_do_and_every_dscp_has_one() -> None:
 def test_tc_has_the_weight_that_is_asked_for() -> None:
     # iproute2 6.1 refuses 64 packets for 65, and takes these.
     assert exponent(97_500, 64) is None
-    assert exponent(97_500, burst(97_500, 1)) == 1
     for low in (1500, 3000, 30_000, 97_500, 97_600, 1_048_576):
         for wanted in (1, 2, 5, 9):
-            found = exponent(low, burst(low, wanted))
-            assert found is not None
-            assert found >= wanted
-            assert burst(low, wanted) == 1 or (exponent(low, burst(low, wanted) - 1) or 0) < wanted
+            count = burst(low, wanted)
+            assert count is not None
+            assert (exponent(low, count) or 0) >= wanted
+            assert count == 1 or (exponent(low, count - 1) or 0) < wanted
+    assert burst(97_500, 1) == 65
 
 
 @pytest.mark.parametrize(
@@ -252,6 +253,67 @@ def test_bands_that_differ_are_queues_that_differ_and_come_back() -> None:
     ]
     again = shown(lines(text))
     assert [each["options"] for each in again] == [each["options"] for each in tree]
+
+
+def test_bands_without_a_discipline_have_the_kernels_pfifo() -> None:
+    tree = shown(lines(PORT))
+    left = [each for each in tree if each.get("parent") not in ("2:2", "2:4")]
+    text, said = importing.load(left, "x.json", by_class=True)
+    found = resolved(text)
+    assert [each["name"] for each in found["scheme"]["queues"]] == [
+        *("per-queue", "none", "per-queue", "none")
+    ]
+    assert any("band 2, 4 have pfifo, of which no limit" in str(each) for each in said.all)
+    twice = [*tree, next(each for each in tree if each.get("parent") == "2:2")]
+    with pytest.raises(Mistake, match="parent: is '2:2': a band of its own from 1 to 4"):
+        importing.load(twice, "x.json")
+    at = next(each for each in left if each.get("parent") == "2:1")
+    at["parent"] = "2:9"
+    with pytest.raises(Mistake, match="parent: is '2:9': a band of its own from 1 to 4"):
+        importing.load(left, "x.json")
+
+
+@pytest.mark.parametrize(
+    ("options", "limit"),
+    [
+        # Rate x lat + burst: 12.5 MB/s for 50 ms and 1,600 bytes.
+        ({"burst": "1600b/1", "lat": 50_000}, 626_600),
+        ({"burst": 1600, "lat": 50_000}, 626_600),
+        ({"burst": "4Kb", "lat": 1000}, 16_596),
+        ({"burst": "1600b/1", "limit": 90_000}, 90_000),
+    ],
+)
+def test_tbf_alone_has_a_queue_that_tc_does_not_show(options: dict[str, Any], limit: int) -> None:
+    tbf = {"kind": "tbf", "handle": "1:", "root": True, "options": options | {"rate": 12_500_000}}
+    text, _ = importing.load([tbf], "x.json")
+    found = resolved(text)
+    assert quantity.size(found["switch"]["buffer"]) == limit
+    assert (found["topology"]["rate"], found["scheme"]["name"]) == ("100Mbps", "none")
+
+
+def test_a_burst_that_is_no_size_is_said() -> None:
+    tbf = {"kind": "tbf", "root": True, "options": {"rate": 10**6, "lat": 10, "burst": "much"}}
+    with pytest.raises(Mistake, match="burst: is 'much': bytes are needed, as 1600b/1"):
+        importing.load([tbf], "x.json")
+
+
+@pytest.mark.parametrize("begin", ["0B", "700B", "1499B"])
+def test_a_red_that_begins_under_a_packet_is_refused_at_once(begin: str) -> None:
+    """tc has no burst for it (tc_red_eval_ewma), and the search for one had no end."""
+    size = int(begin[:-1])
+    assert burst(size, 5) is None
+    scheme = f'name = "red"\nparams = {{ kmin = "{begin}", kmax = "90KB", weight = 0.03125 }}'
+    _, said = exporting.export(resolved(PORT.replace(SCHEME, scheme)), exporting.Choices())
+    (refusal,) = said.refusals
+    assert refusal.key == "scheme.params.kmin"
+    assert "begin it at 1500 bytes or more" in refusal.text
+
+
+def test_bursts_are_found_without_counting_up_to_them() -> None:
+    count = burst(4 * 10**9, 31)
+    assert count is not None
+    assert exponent(4 * 10**9, count) == 31
+    assert (exponent(4 * 10**9, count - 1) or 0) < 31
 
 
 def test_strict_queues_are_the_first_bands_whatever_their_numbers() -> None:
