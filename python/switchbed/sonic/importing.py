@@ -292,7 +292,7 @@ class _Import:
         return found
 
     def _maps(self, port: str) -> None:
-        """Says where a class is not its queue."""
+        """Says where a class is not its queue, or not in its queue's group."""
         row = self.reading.of_port(port)
         name = row.get("tc_to_queue_map")
         classes = self.reading.full.get("TC_TO_QUEUE_MAP", {}).get(name or "", {})
@@ -301,6 +301,24 @@ class _Import:
             self.said.approximated(
                 f"TC_TO_QUEUE_MAP|{foreign.name(str(name))}",
                 f"traffic class {foreign.some(moved)}: a scenario's class is its queue's number",
+            )
+        self._groups_of(row)
+
+    def _groups_of(self, row: Mapping[str, str]) -> None:
+        """Says which lossless classes are counted in other groups, or lossy ones in theirs."""
+        name = row.get("tc_to_pg_map")
+        groups = self.reading.full.get("TC_TO_PRIORITY_GROUP_MAP", {}).get(name or "", {})
+        enabled = [each for each in row.get("pfc_enable", "").split(",") if each]
+        mixed = [
+            f"{tc} to {group}"
+            for tc, group in sorted(groups.items())
+            if tc != group and (tc in enabled or group in enabled)
+        ]
+        if mixed:
+            self.said.approximated(
+                f"TC_TO_PRIORITY_GROUP_MAP|{foreign.name(str(name))}",
+                f"traffic class {foreign.some(mixed)}: here a lossless class has the group of its "
+                "own number, and no other class is in it",
             )
 
     def _left_out(self, ports: Sequence[str], device: Device) -> None:
@@ -402,8 +420,14 @@ class _Import:
         hosts = [i for i, port in enumerate(ports) if self._mbps(port) == mbps]
         among = [f"{a}-{b}" if a != b else str(a) for a, b in runs(hosts)]
         lines = ["[[traffic]]", 'kind = "poisson"', "load = 0.5", "flows = 1000"]
-        if len(speeds) > 1 and len(hosts) > 1:
-            lines += [f"from = {toml.value('from', among)}", f"to = {toml.value('to', among)}"]
+        if len(speeds) > 1:
+            if len(hosts) > 1:
+                senders, to = among, among
+            else:
+                # No two ports are alike: from a slow one, which cannot overload a fast one.
+                slow = min(range(len(ports)), key=lambda i: self._mbps(ports[i]))
+                senders, to = [str(slow)], among
+            lines += [f"from = {toml.value('from', senders)}", f"to = {toml.value('to', to)}"]
         if marked:
             # A share of 1 for the class, and none for those before it.
             shares = [0] * marked + [1]

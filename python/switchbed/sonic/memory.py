@@ -15,6 +15,8 @@ ALL_FREE = 1000.0
 """alpha of a queue that no threshold follows: the largest."""
 LOSSLESS_POOL = "ingress_lossless_pool"
 """The pool of profiles that a switch makes for lossless groups (sonic-swss, buffermgr)."""
+MOST_POOL = 10**12
+"""Bytes of a scenario's memory."""
 UNKNOWN_METRES = 1_000
 """Of a cable that CABLE_LENGTH lacks."""
 
@@ -27,6 +29,8 @@ class Pfc:
     profile: str | None = None
     """The profile of their groups, where the configuration has it."""
     pool: str | None = None
+    others: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Groups that have another profile, by its name."""
 
 
 @dataclass
@@ -96,12 +100,14 @@ class Buffers:
             return Pfc()
         to_queue = self._map("MAP_PFC_PRIORITY_TO_QUEUE", row.get("pfc_to_queue_map"))
         to_group = self._map("PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", row.get("pfc_to_pg_map"))
-        classes, profiles = [], Counter[str]()
+        classes: list[int] = []
+        groups: dict[str, list[str]] = {}
         for priority in enabled:
             # Without a map a priority is its own queue's and group's.
             queue, group = to_queue.get(priority, priority), to_group.get(priority, priority)
             where = f"PORT_QOS_MAP|{foreign.name(self.ports[0])}|pfc_enable"
-            names = {self._group(port, group) for port in self.ports}
+            of = {port: self._group(port, group) for port in self.ports}
+            names = set(of.values())
             # Headroom makes a group lossless: `xoff` is what it may still take after a pause.
             made = sorted(name for name in names if name and "xoff" in self.profiles[name])
             if not made and names != {None}:
@@ -125,14 +131,26 @@ class Buffers:
                     where, f"priority {priority} is queue {queue}'s: here class {queue} is paused"
                 )
             classes.append(queue)
-            profiles.update(made)
+            for port, name in of.items():
+                if made:
+                    groups.setdefault(name or "", []).append(f"{port}|{group}")
         if not classes:
             return Pfc()
         # Of equally many the first by name: the same at every import.
-        profile = min(profiles, key=lambda name: (-profiles[name], name)) if profiles else None
+        lossless = [name for name in groups if name and "xoff" in self.profiles[name]]
+        profile = min(lossless, key=lambda name: (-len(groups[name]), name), default=None)
         pool = self.profiles[profile]["pool"] if profile else LOSSLESS_POOL
         self.said.exact("switch.pfc", f"classes {listed(classes)} are lossless")
-        return Pfc(sorted(set(classes)), profile, pool)
+        others = {
+            name: keys
+            for name, keys in sorted(groups.items())
+            if self._settings(name) != self._settings(profile)
+        }
+        return Pfc(sorted(set(classes)), profile, pool, others)
+
+    def _settings(self, profile: str | None) -> tuple[tuple[str, str], ...] | None:
+        """A profile's content, since two of other names may say the same."""
+        return tuple(sorted(self.profiles[profile].items())) if profile else None
 
     def _map(self, table: str, name: str | None) -> dict[int, int]:
         row = self.reading.full.get(table, {}).get(name or "", {})
@@ -171,8 +189,15 @@ class Buffers:
             found.pfc["alpha"] = 2.0 ** int(row["dynamic_th"])
         elif "static_th" in row:
             found.pfc["threshold"] = f"{row['static_th']}B"
-        texts = ", ".join(f"{key} {row[key]}" for key in sorted(row) if key != "pool")
-        self.said.exact(where, f"lossless groups: {texts}")
+        self.said.exact(where, f"lossless groups: {_texts(row)}")
+        for other, keys in pfc.others.items():
+            has = f"{foreign.name(other)} ({_texts(self.profiles[other])})" if other else "none"
+            self.said.approximated(
+                "BUFFER_PG",
+                f"{foreign.some(keys)}: {has}; here every lossless group has "
+                f"{foreign.name(pfc.profile)}: without switch.pfc.headroom each port has what its "
+                "rate and cable need",
+            )
         device.groups = pfc.profile
         for key in ("xoff", "size", "xon_offset", "xon", "dynamic_th", "static_th"):
             if key in row and not (key == "xoff" and not int(row[key])):
@@ -198,6 +223,12 @@ class Buffers:
 
     def _size(self, pool: str) -> int | None:
         row = self.reading.named("BUFFER_POOL", pool)
+        for key in ("size", "xoff"):
+            if int(row.get(key, "0")) > MOST_POOL:
+                raise Mistake(
+                    f"{self.reading.where}: BUFFER_POOL|{foreign.name(pool)}|{key}: is {row[key]} "
+                    "bytes: at most 1000GB is needed"
+                )
         # Dynamic buffer models leave sizes to the switch.
         return int(row["size"]) if "size" in row else None
 
@@ -232,7 +263,7 @@ class Buffers:
             into = out if self.chip is None else None
         if into is not None:
             shared, room = self._inputs(into, xoff, pfc)
-            self._fits("switch.pool", ingress, shared)
+            self._fits("switch.pool", ingress, shared, into)
             found.switch["pool"] = f"{shared}B"
             if ingress is not None and sizes[ingress] is not None:
                 # The difference is put back by an export.
@@ -244,7 +275,7 @@ class Buffers:
                     device.pools["headroom_pool"] = (ingress, 0)
                     device.modelled.append(("BUFFER_POOL", ingress, "xoff"))
         if out is not None:
-            self._fits("switch.egress_pool", egress, out)
+            self._fits("switch.egress_pool", egress, out, out)
             # One pool for both needs one key.
             if egress != ingress or into is None:
                 found.switch["egress_pool"] = f"{out}B"
@@ -262,13 +293,20 @@ class Buffers:
         if shown:
             self.said.exact("BUFFER_POOL", f"{', '.join(shown)}: shared by all ports of the switch")
 
-    def _fits(self, key: str, pool: str | None, size: int) -> None:
-        if size < 2 * PACKET:
-            where = f"BUFFER_POOL|{foreign.name(str(pool))}|size" if pool else key
-            raise Mistake(
-                f"{self.reading.where}: {where}: {size} bytes hold no two packets: at least "
-                f"{2 * PACKET}"
+    def _fits(self, key: str, pool: str | None, size: int, given: int) -> None:
+        """Refuses a pool without room for two packets; `given`: its size in the file."""
+        if size >= 2 * PACKET:
+            return
+        where = f"BUFFER_POOL|{foreign.name(str(pool))}|size" if pool else key
+        if size < given:
+            # What is shared is what headroom and reserves leave.
+            text = (
+                f"is {given}: this chip takes headroom (xoff) and reserves, {given - size} bytes, "
+                f"out of it: at least {given - size + 2 * PACKET} is needed"
             )
+        else:
+            text = f"{size} bytes hold no two packets: at least {2 * PACKET}"
+        raise Mistake(f"{self.reading.where}: {where}: {text}")
 
     def _no_memory(self, pool: str | None) -> str:
         if pool is None:
@@ -446,6 +484,10 @@ class Buffers:
                     "bounds of a port as a whole; here a queue's alone count"
                     + (" (with its port's alpha where it multiplies)" if self.chip else ""),
                 )
+
+
+def _texts(row: Mapping[str, str]) -> str:
+    return ", ".join(f"{key} {row[key]}" for key in sorted(row) if key != "pool")
 
 
 def needed(reading: Reading, port: str) -> int:

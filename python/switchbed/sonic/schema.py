@@ -81,6 +81,8 @@ class Field:
     """The table whose row it names."""
     several: bool = False
     """Whether it names several rows, with commas."""
+    makes: str = r"(?!)"
+    """Pattern of rows that the switch makes by itself, which a file may lack; usually none."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,8 @@ class Table:
     mapping: tuple[Check, Check] | None = None
     """Of a map: its fields' names, and their values."""
     rule: Callable[[Mapping[str, str]], Iterator[str]] | None = None
+    clash: Callable[[Mapping[str, str]], Iterator[str]] | None = None
+    """Of an open check, which knows not all that a device may leave out: what no reading fits."""
     ports: bool = False
     """The key begins with a port's name, which PORT must have, if it is there."""
 
@@ -125,9 +129,17 @@ def _pool(row: Mapping[str, str]) -> Iterator[str]:
         yield "percentage: cannot be beside size"
 
 
+ONE_THRESHOLD = "dynamic_th: exactly one of dynamic_th and static_th is needed"
+
+
 def _profile(row: Mapping[str, str]) -> Iterator[str]:
     if ("dynamic_th" in row) == ("static_th" in row):
-        yield "dynamic_th: exactly one of dynamic_th and static_th is needed"
+        yield ONE_THRESHOLD
+
+
+def _clash(row: Mapping[str, str]) -> Iterator[str]:
+    if "dynamic_th" in row and "static_th" in row:
+        yield ONE_THRESHOLD
 
 
 QUEUES = RANGE.format(n="[0-9]")
@@ -220,6 +232,7 @@ TABLES: dict[str, Table] = {
             "packet_discard_action": Field(word("drop", "trim")),
         },
         rule=_profile,
+        clash=_clash,
     ),
     "BUFFER_QUEUE": Table(
         rf"{PORT.pattern}\|{RANGE.format(n=r'(?:1[0-5]|[0-9])')}",
@@ -228,7 +241,12 @@ TABLES: dict[str, Table] = {
     ),
     "BUFFER_PG": Table(
         rf"{PORT.pattern}\|{RANGE.format(n='[0-7]')}",
-        {"profile": Field(free, required=True, to="BUFFER_PROFILE")},
+        {
+            # By speed and cable, from pg_profile_lookup.ini (sonic-swss, buffermgr).
+            "profile": Field(
+                free, required=True, to="BUFFER_PROFILE", makes=r"pg_lossless_\w+_profile"
+            )
+        },
         ports=True,
     ),
     **{
@@ -310,7 +328,7 @@ def check(
 ) -> list[str]:
     """List the mistakes in these tables, a line each: `TABLE|key|field: …`. Fields that `kept` has
     alike are the device's own and pass. With `open_`, fields that the models do not know pass
-    too, and fields that do not go together."""
+    too, and most fields that do not go together."""
     found: list[str] = []
     for name in tables:
         if name in config and name in TABLES:
@@ -374,15 +392,16 @@ def _row(
         if known is not None and known.to is not None and value != "NULL":
             for each in value.split(",") if known.several else [value]:
                 rows = config.get(known.to, {})
-                if each not in rows:
+                if each not in rows and not re.fullmatch(known.makes, each):
                     there = foreign.some(rows)
                     yield f"{where}|{name}: {known.to} has no {foreign.name(each)}, only {there}"
     for name, known in table.fields.items():
         if known.required and name not in row:
             yield f"{where}: has no {name}"
     # Rules read numbers: only of sound values.
-    if sound and table.rule is not None and not open_:
-        yield from (f"{where}|{problem}" for problem in table.rule(row))
+    rule = table.clash if open_ else table.rule
+    if sound and rule is not None:
+        yield from (f"{where}|{problem}" for problem in rule(row))
 
 
 def _value(table: Table, name: str, value: str) -> str | None:

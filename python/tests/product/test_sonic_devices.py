@@ -6,6 +6,7 @@ our own are here."""
 import gzip
 import json
 import os
+import re
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 from sonic_configs import Config, base, configs
 
 import switchbed as sb
+from switchbed._native import Mistake
 from switchbed.sonic.draft import Choices
 from switchbed.sonic.exporting import export
 from switchbed.sonic.importing import Imported, load
@@ -219,6 +221,102 @@ def test_lossless_groups_have_their_profile() -> None:
         fewer = made.with_({"switch.pfc.priorities": [3]})
         refused = export(fewer.resolved, Choices(), found.device)[1].refusals
         assert [each.key for each in refused] == ["switch.pfc.priorities"]
+
+
+def test_lossless_groups_that_differ_are_said() -> None:
+    config = with_chip("x86_64-arista_7060_cx32s")
+    near = {"pool": "ingress_lossless_pool", "size": "0", "xoff": "40000", "dynamic_th": "-3"}
+    ports = list(config["PORT"])
+    config["BUFFER_PROFILE"] |= {"near": near, "far": near | {"xoff": "90000"}, "like": dict(near)}
+    for port in ports:
+        config["BUFFER_PG"][f"{port}|3-4"] = {"profile": "near"}
+    config["BUFFER_PG"][f"{ports[1]}|3-4"] = {"profile": "far"}
+    config["BUFFER_PG"][f"{ports[2]}|3-4"] = {"profile": "like"}
+    found = load(config, "x.json")
+    assert 'headroom = "40000B"' in found.text
+    said = [str(each) for each in found.findings.all]
+    (line,) = [each for each in said if each.startswith("approximated: BUFFER_PG: ")]
+    # Another name for the same settings is no difference.
+    assert f"{ports[1]}|3, {ports[1]}|4: far (dynamic_th -3, size 0, xoff 90000)" in line
+    assert "like" not in line
+    with tempfile.TemporaryDirectory() as folder:
+        assert unchanged(config, scenario(found, Path(folder)), found)
+
+
+def test_traffic_classes_of_other_groups_are_said() -> None:
+    config: Any = base()
+    groups = {str(tc): "0" for tc in range(8)} | {"3": "3", "4": "4"}
+    config["TC_TO_PRIORITY_GROUP_MAP"] = {"AZURE": groups}
+    for row in config["PORT_QOS_MAP"].values():
+        row["tc_to_pg_map"] = "AZURE"
+
+    def said() -> list[str]:
+        all_ = [str(each) for each in load(config, "x.json").findings.all]
+        return [each for each in all_ if "TC_TO_PRIORITY_GROUP_MAP" in each]
+
+    assert said() == []
+    groups |= {"2": "3", "4": "0"}
+    (line,) = said()
+    assert line.startswith("approximated: TC_TO_PRIORITY_GROUP_MAP|AZURE: traffic class 2 to 3, 4")
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "row", "said"),
+    [
+        ("PFC_WD", "Ethernet0", {"detection_time": "abc"}, "from 100 to 5000 is needed"),
+        ("PFC_WD", "Ethernet0", {"detection_time": "50"}, "from 100 to 5000 is needed"),
+        ("PFC_WD", "GLOBAL", {"POLL_INTERVAL": "5"}, "from 100 to 1000 is needed"),
+        ("PFC_WD", "Ethernet0", {"action": "reset"}, "one of drop, forward, alert is needed"),
+        ("BUFFER_PG", "Ethernet0|9", {"profile": "ingress_lossy_profile"}, "no key of BUFFER_PG"),
+        ("BUFFER_PG", "Ethernet0|0", {"profile": "nope"}, "BUFFER_PROFILE has no nope"),
+        ("BUFFER_PG", "Ethernet0|0", {}, "has no profile"),
+        ("TC_TO_QUEUE_MAP", "M", {"0": "99"}, "from 0 to 9 is needed"),
+        ("TC_TO_PRIORITY_GROUP_MAP", "M", {"0": "8"}, "from 0 to 7 is needed"),
+        ("DSCP_TO_TC_MAP", "M", {"64": "1"}, "its name: a whole number from 0 to 63"),
+        ("SWITCH_TRIMMING", "GLOBAL", {"dscp_value": "99"}, "0 to 63 or from-tc is needed"),
+        (
+            "BUFFER_PROFILE",
+            "egress_lossy_profile",
+            {"pool": "ingress_lossless_pool", "size": "0", "dynamic_th": "1", "static_th": "9"},
+            "exactly one of dynamic_th and static_th",
+        ),
+        (
+            "BUFFER_POOL",
+            "ingress_lossless_pool",
+            {"type": "ingress", "mode": "dynamic", "size": "12000000", "xoff": "12000000"},
+            "|size: is 12000000: this chip takes headroom (xoff) and reserves, 12",
+        ),
+        (
+            "BUFFER_POOL",
+            "ingress_lossless_pool",
+            {"type": "ingress", "mode": "dynamic", "size": "12000000", "xoff": str(2**64 - 1)},
+            "|xoff: is 18446744073709551615 bytes: at most 1000GB",
+        ),
+    ],
+)
+def test_what_sonic_refuses_is_refused_in_every_table(
+    table: str, key: str, row: dict[str, str], said: str
+) -> None:
+    config = with_chip("x86_64-arista_7050cx3_32c")
+    config.setdefault(table, {})[key] = row
+    with pytest.raises(Mistake, match=rf"x\.json: {table}\|{re.escape(key)}.*{re.escape(said)}"):
+        load(config, "x.json")
+
+
+def test_a_profile_that_the_switch_makes_may_be_missing() -> None:
+    config: Any = base()
+    config["BUFFER_PG"]["Ethernet0|3-4"] = {"profile": "pg_lossless_400000_40m_profile"}
+    assert "priorities = [3, 4]" in load(config, "x.json").text
+
+
+def test_ports_of_which_no_two_are_alike_can_run(tmp_path: Path) -> None:
+    config: Any = base()
+    speeds = ("100000", "40000", "25000", "1000")
+    for port, speed in zip(config["PORT"].values(), speeds, strict=True):
+        port["speed"] = speed
+    made = scenario(load(config, "x.json"), tmp_path)
+    # From the slowest to the fastest: no link is offered more than it carries.
+    assert (made.resolved["traffic"][0]["from"], made.resolved["traffic"][0]["to"]) == ([3], [0])
 
 
 def test_a_profile_that_no_queue_has_is_said() -> None:
