@@ -54,7 +54,7 @@ def read(folder: Path, side: str | None) -> Source:
         return Source(str(run), run.scenario, _made(folder), run.flows, goodput, pings)
     import polars as pl
 
-    scenario = json.loads((folder / "scenario.json").read_text(encoding="utf-8"))
+    scenario = files.read_json(folder / "scenario.json")
     place = folder / (side or SIDES[0])
     flows, pings = (pl.read_parquet(place / f"{name}.parquet") for name in ("flows", "pings"))
     series = place / "goodput.parquet"

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from switchbed import files
 from switchbed._native import Mistake
 
 
@@ -18,6 +19,7 @@ def named(scenario: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
 def digest(path: Path) -> str:
     """A hash of what is in a file."""
     try:
+        files.check(path)
         with path.open("rb") as file:
             import hashlib
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from switchbed import _native, options
+from switchbed import _native, files, options
 from switchbed._native import Mistake
 from switchbed.drill import hosts, parser, player
 from switchbed.drill.hosts import Profile
@@ -62,11 +62,14 @@ def played(path: Path, profile: Profile, sets: tuple[str, ...] = ()) -> Outcome:
     """Plays the script in a file."""
     name = str(path)
     try:
+        files.check(path)
         if path.stat().st_size > LARGEST:
             raise BadScriptError(1, f"the file has more than {LARGEST} bytes")
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         return Outcome(name, "bad", 1, error.strerror or "it cannot be read")
+    except Mistake as mistake:
+        return Outcome(name, "bad", 1, str(mistake).removeprefix(f"{path}: "))
     except BadScriptError as bad:
         return Outcome(name, "bad", bad.line, str(bad))
     return played_text(text, profile, name, path.parent, sets)

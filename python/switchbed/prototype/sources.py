@@ -95,6 +95,9 @@ def _file(scheme: dict[str, Any]) -> str:
 
 
 def _read(path: Path) -> bytes:
+    if path.exists() and not path.is_file():
+        # A pipe would be waited for without an end.
+        raise Mistake(f"{path}: cannot be read: it is no file")
     try:
         return path.read_bytes()
     except OSError as error:

@@ -52,8 +52,11 @@ HEAD = 1000
 
 def _current(run: Path) -> None:
     """Refuses a run whose tables this program would not read either."""
+    path = run / directory.MANIFEST
     try:
-        with (run / directory.MANIFEST).open(encoding="utf-8") as file:
+        # A pipe would be waited for without an end.
+        check(path)
+        with path.open(encoding="utf-8") as file:
             said = VERSION.search(file.read(HEAD))
     except (OSError, UnicodeDecodeError):
         return  # said where its tables are read

@@ -252,3 +252,25 @@ def test_a_pipe_in_a_store_is_refused_and_not_waited_for(store: Path) -> None:
     os.mkfifo(flows)
     done = switchbed("query", "select count(*) from runs", "--store", store)
     assert (done.code, done.err) == (2, f"switchbed: {flows}: cannot be read: it is no file\n")
+
+
+def test_a_pipe_in_place_of_a_manifest_is_refused_and_not_waited_for(store: Path) -> None:
+    manifest = next(store.glob("runs/*/manifest.json"))
+    manifest.unlink()
+    os.mkfifo(manifest)
+    done = asked("query", "select count(*) from runs", "--store", str(store))
+    assert done.returncode == 2
+    assert f"{manifest}: cannot be read: it is no file" in done.stderr
+
+
+def test_a_pipe_is_no_script(tmp_path: Path) -> None:
+    pipe = tmp_path / "x.pkt"
+    os.mkfifo(pipe)
+    done = asked("drill", str(pipe))
+    assert "cannot be read: it is no file" in done.stdout + done.stderr
+
+
+def asked(*words: str) -> "subprocess.CompletedProcess[str]":
+    """A program that is given a minute, since a pipe is waited for without an end."""
+    command = [sys.executable, "-m", "switchbed", *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
