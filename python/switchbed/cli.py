@@ -455,6 +455,9 @@ def table(
     if json_to is None and csv_to is None:
         for note in (*curves.notes(rows), *comparing.identical(run.outcome for run in found)):
             say(note)
+    from switchbed import printing
+
+    printing.print_timers([run.outcome for run in found])
 
 
 @cli.command()

@@ -455,6 +455,17 @@ def print_warnings(outcomes: Sequence[Outcome]) -> None:
         say(f"warning: {text}", err=True)
 
 
+TIMERS = "figures are mostly waits"
+"""Begin of the warning that names timers under a run's means and percentiles."""
+
+
+def print_timers(outcomes: Sequence[Outcome]) -> None:
+    """Print the runs' timers that figures of FCTs are mostly of to standard error."""
+    for text in warnings(outcomes):
+        if text.startswith(TIMERS):
+            say(f"warning: {text}", err=True)
+
+
 def warnings(outcomes: Sequence[Outcome]) -> list[str]:
     """A line for each kind of warning: the text that most runs gave, the number of these runs,
     and the number of runs that gave other texts of this kind."""

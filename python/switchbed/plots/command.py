@@ -33,6 +33,8 @@ OVER = click.option(
     help="What slowdowns are over: the ideal FCT (line rate, no handshake), or that of the flow "
     "alone under its own transport, which is run for it.",
 )
+OF_FLOWS = ("fct", "cdf", "sizes", "curve", "heatmap")
+"""Kinds that may draw FCTs, under which there may be timers."""
 AXES = (
     click.option("--x", metavar="KEY", help="What is on the axis. Default: a number that varies."),
     click.option("--colour", metavar="KEY", help="What lines differ in. Default: the scheme."),
@@ -135,7 +137,8 @@ def kind(draw: "Callable[..., Figure]") -> None:
         if data:
             files.free(beside, "--data")
         with files.believing(paths), look(width, height, style):
-            made = draw(Plots(runs.read(paths, only, over)), **others)
+            found = runs.read(paths, only, over)
+            made = draw(Plots(found), **others)
             if log is not None:
                 output.logarithmic(made, log)
             output.save(made, out)
@@ -143,6 +146,10 @@ def kind(draw: "Callable[..., Figure]") -> None:
         if data:
             output.data(made, beside)
             say(f"written to {beside}")
+        if draw.__name__ in OF_FLOWS:
+            from switchbed import printing
+
+            printing.print_timers([run.outcome for run in found])
 
     command.__doc__ = draw.__doc__
     command.__click_params__ += getattr(draw, "__click_params__", [])  # type: ignore[attr-defined]

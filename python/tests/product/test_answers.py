@@ -358,6 +358,21 @@ def test_timers_are_named_in_every_row_that_they_decide(switchbed: Program, tmp_
         assert "1 timeouts (waits: 1 for lost SYNs)" in line
 
 
+def test_tables_and_figures_of_fcts_name_the_timers_under_them(
+    switchbed: Program, tmp_path: Path
+) -> None:
+    (tmp_path / "timers.toml").write_text(TIMERS)
+    told = switchbed("run", "timers.toml", "--out", "out").stderr
+    line = next(line for line in told.splitlines() if "figures are mostly waits" in line)
+    for words in (
+        ("table", "out", "--metric", "fct.all.p99_us"),
+        ("table", "out", "--csv"),
+        ("plot", "cdf", "out", "--out", "cdf.png"),
+    ):
+        assert line in switchbed(*words).stderr.splitlines(), words
+    assert "mostly waits" not in switchbed("plot", "utilisation", "out", "--out", "u.png").stderr
+
+
 def test_waits_and_timeouts_of_one_line_are_of_one_time(switchbed: Program, tmp_path: Path) -> None:
     (tmp_path / "timers.toml").write_text(
         TIMERS.replace('transport = "reno"\n', "")
