@@ -18,6 +18,15 @@ PLACE = ("kind", "handle", "parent", "root", "refcnt", "dev", "options")
 STATISTICS = (
     *("bytes", "packets", "drops", "overlimits", "requeues", "backlog", "qlen"),
     *("rate", "pps"),
+    # Of the kinds' own statistics (tc/q_*.c, print_xstats).
+    *("marked", "early", "pdrop", "other"),
+    *("count", "lastcount", "ldelay", "dropping", "drop_next", "maxpacket", "ecn_mark", "ce_mark"),
+    *("drop_overlimit", "drop_overmemory", "memory_used", "new_flow_count", "new_flows_len"),
+    *("old_flows_len", "prob", "delay", "avg_dq_rate", "packets_in", "overlimit", "maxq"),
+    *("dropped", "flows", "inactive", "throttled", "gc", "highprio", "fastpath", "latency"),
+    *("flows_plimit", "pkts_too_long", "alloc_errors", "next_packet_delay", "unthrottle_latency"),
+    *("memory_limit", "capacity_estimate", "min_network_size", "max_network_size"),
+    *("min_adj_size", "max_adj_size", "avg_hdr_offset", "tins"),
 )
 """Keys that `tc -s` adds."""
 ANY = object()

@@ -653,7 +653,8 @@ def test_an_option_that_no_import_reads_is_named(kind: str) -> None:
     assert f"left out: {kind}.whatever: 7: is no option that is known here" in said
     for line in said:
         assert sum(each.split(": ")[1] == line.split(": ")[1] for each in said) == 1, line
-    _, said = _text([one | {"options": WHOLE[kind], "offloaded": True, "bytes": 3}])
+    statistics = {"bytes": 3, "ecn_mark": 0, "early": 1, "maxpacket": 1514, "tins": []}
+    _, said = _text([one | statistics | {"options": WHOLE[kind], "offloaded": True}])
     assert f"left out: {kind}: offloaded: beside its options: nothing reads them" in said
 
 
