@@ -402,6 +402,24 @@ impl Network {
         self.hosts().flat_map(Host::arriving).collect()
     }
 
+    /// Returns the bytes of flows that are whole at their receivers while their senders have not heard
+    /// of it, by number: `arriving` has the others.
+    fn whole(&self) -> impl Iterator<Item = (u64, Bytes)> {
+        let arriving = self.arriving();
+        let sent = self.hosts().flat_map(Host::sending);
+        sent.filter(move |sent| {
+            let (shard, node) = self.hosts[sent.to.index()];
+            let receiver = &self.engine.shards[shard.index()].world.hosts()[node.index()];
+            !arriving.contains_key(&sent.number) && receiver.in_order(sent.flow) >= Some(sent.until)
+        })
+        .map(|sent| (sent.number, sent.size()))
+    }
+
+    /// Returns the bytes of each flow under way that its receiver has, by number.
+    pub(crate) fn arrived(&self) -> HashMap<u64, Bytes> {
+        self.arriving().into_iter().chain(self.whole()).collect()
+    }
+
     /// Returns the counters of flows under way by number. Requests and answers are counted
     /// together.
     pub(crate) fn counts(&self) -> HashMap<u64, Counts> {
@@ -412,9 +430,15 @@ impl Network {
         counts
     }
 
-    /// The records of flows under way, by their numbers.
-    pub(crate) fn unfinished(&self) -> Vec<(u64, FlowRecord)> {
-        let received: HashMap<u64, Bytes> = self.hosts().flat_map(Host::received).collect();
+    /// The records of flows under way, by their numbers; `before`: what had arrived as the warm-up
+    /// ended.
+    pub(crate) fn unfinished(&self, before: &HashMap<u64, Bytes>) -> Vec<(u64, FlowRecord)> {
+        let since = |(number, bytes): (u64, Bytes)| {
+            let before = before.get(&number).map_or(0, |bytes| bytes.get());
+            (number, Bytes::new(bytes.get().saturating_sub(before)))
+        };
+        let mut received: HashMap<u64, Bytes> = self.whole().map(since).collect();
+        received.extend(self.hosts().flat_map(Host::received));
         let of = |(number, record): (u64, FlowRecord)| {
             let received = received.get(&number).copied().unwrap_or(Bytes::ZERO);
             (number, FlowRecord { received, ..record })

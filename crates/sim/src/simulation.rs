@@ -474,12 +474,19 @@ impl Simulation {
     /// Takes what hosts left behind.
     fn collect(&mut self) {
         for (number, mut record) in self.network.take_finished() {
-            if let Some(before) = self.arrived_before.remove(&number)
-                && (self.paths.end(record.traffic, record.class, (record.src, record.dst))
-                    == FctEnd::Acked
-                    || record.failed.is_some())
-            {
-                record.received = Bytes::new(record.received.get().saturating_sub(before.get()));
+            if let Some(before) = self.arrived_before.remove(&number) {
+                let (of, class) = ((record.src, record.dst), record.class);
+                let got = record.received.get();
+                let since = |all: u64| all.saturating_sub(before.get());
+                let sender_tells = record.failed.is_some()
+                    || self.paths.end(record.traffic, class, of) == FctEnd::Acked;
+                // A receiver that tells has left out what came before the warm-up's end, unless the
+                // flow was whole by then.
+                record.received = Bytes::new(match record.size {
+                    _ if sender_tells => since(got),
+                    Some(size) => got.min(since(size.get())),
+                    None => got,
+                });
             }
             if let Some(before) = self.counted_before.remove(&number) {
                 record.without(&before);
@@ -590,7 +597,7 @@ impl Simulation {
         }
         self.groups(true);
         self.each(now, |observer, view| observer.restart(view));
-        self.arrived_before = self.network.arriving();
+        self.arrived_before = self.network.arrived();
         self.counted_before = self.network.counts();
         self.network.restart(now);
         self.warmed_at = now;
@@ -712,7 +719,7 @@ impl Simulation {
             }
             record
         };
-        self.network.unfinished().into_iter().map(since).collect()
+        self.network.unfinished(&self.arrived_before).into_iter().map(since).collect()
     }
     /// The samples since this was last called.
     pub fn take_series(&mut self) -> Vec<QueueSample> {

@@ -192,3 +192,44 @@ proptest! {
         }
     }
 }
+
+/// Payload of one flow of 40 KB that its table has, in a run that ends and warms up at these times.
+fn received(kind: &str, ends: &str, until_us: u32, warmup_us: u32) -> u64 {
+    let text = format!(
+        r#"
+        topology = {{ kind = "star", hosts = 2, rate = "10Gbps", delay = "20us" }}
+        switch.buffer = "300KB"
+        scheme.name = "none"
+        transport.kind = "{kind}"
+        traffic = [{{ kind = "incast", from = 0, to = 1, sizes = "40KB", rounds = 1 }}]
+        measure = {{ fct_end = "{ends}", warmup = "{warmup_us}us" }}
+        run.until = "{until_us}us"
+        "#
+    );
+    let mut run = run(&text);
+    let mut flows = run.take_finished();
+    flows.extend(run.unfinished());
+    assert_eq!(flows.len(), 1, "{kind}");
+    // Tables leave out flows that ended in the warm-up; a run without others ends there.
+    let since = run.warmed_at();
+    let over = warmup_us > 0 && (!run.is_warm() || flows[0].end.is_some_and(|end| end <= since));
+    if over { 0 } else { flows[0].received.get() }
+}
+
+#[test]
+fn what_came_counts_also_while_its_sender_has_not_heard_of_it() {
+    for kind in ["dctcp", "bbr", "udp", "dcqcn", "nscc", "rccc"] {
+        for ends in ["acked", "received"] {
+            let times: Vec<u32> = (0..400).step_by(4).collect();
+            let by: Vec<u64> = times.iter().map(|&t| received(kind, ends, t + 4, 0)).collect();
+            assert!(by.is_sorted(), "{kind}, {ends}: {by:?}");
+            assert_eq!(by.last(), Some(&40_000), "{kind}, {ends}");
+            // What came in the warm-up is left out, and the two parts are the whole.
+            let since: Vec<u64> =
+                times.iter().map(|&t| received(kind, ends, 1000, t + 4)).collect();
+            for ((&by, &since), t) in by.iter().zip(&since).zip(&times) {
+                assert_eq!(by + since, 40_000, "{kind}, {ends}: until and since {} us", t + 4);
+            }
+        }
+    }
+}

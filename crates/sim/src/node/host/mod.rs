@@ -147,6 +147,11 @@ pub(crate) struct Sent {
 }
 
 impl Sent {
+    /// Returns its size.
+    pub(crate) fn size(&self) -> Bytes {
+        Bytes::new(self.until - self.from)
+    }
+
     /// Returns its size, if it is still under way when all of that has arrived.
     pub(crate) fn all(&self) -> Option<u64> {
         self.acked.then_some(self.until - self.from)
@@ -811,6 +816,12 @@ impl Host {
     pub(crate) fn reached(&self, flow: FlowId) -> Option<u64> {
         let conn = self.receiving.get(&flow)?;
         Some(self.receivers[*conn].receiving.reached())
+    }
+
+    /// The stream offset up to which all of a connection's data has come, where that is known.
+    pub(crate) fn in_order(&self, flow: FlowId) -> Option<u64> {
+        let conn = self.receiving.get(&flow)?;
+        self.receivers[*conn].receiving.in_order()
     }
 
     /// The probes it sent since the warm-up, source by source.
