@@ -53,6 +53,8 @@ pub struct Job {
     pub ideal_s: f64,
     /// Bus bandwidth over algorithm bandwidth; NaN: neither is defined.
     pub bus_factor: f64,
+    /// Repetitions that began in the warm-up of the run.
+    pub early: u32,
     /// Whether all repetitions were done.
     pub done: bool,
 }
@@ -114,13 +116,21 @@ impl From<&Job> for JobTimes {
     }
 }
 
-/// Warns of jobs that were not completed.
+/// Warns of jobs that were not completed, or only in the warm-up.
 pub(crate) fn warnings(jobs: &[Job]) -> impl Iterator<Item = String> {
-    jobs.iter().filter(|job| !job.done).map(|job| {
-        format!(
-            "traffic.{}: only {} repetitions of its {} were completed by all ranks: its time is of these alone",
-            job.traffic, job.repetitions, job.operation
-        )
+    jobs.iter().filter_map(|job| {
+        let Job { traffic, repetitions, operation, early, .. } = job;
+        match (job.done, repetitions) {
+            (true, 0) => Some(format!(
+                "traffic.{traffic}: all {early} repetitions of its {operation} began before \
+                 measure.warmup: none is measured"
+            )),
+            (true, _) => None,
+            (false, _) => Some(format!(
+                "traffic.{traffic}: only {repetitions} repetitions of its {operation} were completed \
+                 by all ranks: its time is of these alone"
+            )),
+        }
     })
 }
 
@@ -135,8 +145,14 @@ impl Jobs {
         }
     }
 
-    /// The jobs by entry.
-    pub(crate) fn all(&self, traffic: &[Entry], programs: &Programs, paths: &Paths) -> Vec<Job> {
+    /// The jobs by entry; `since`: what begins before the warm-up's end is not measured.
+    pub(crate) fn all(
+        &self,
+        traffic: &[Entry],
+        programs: &Programs,
+        paths: &Paths,
+        since: Time,
+    ) -> Vec<Job> {
         let job = |(entry, program): (u32, &switchbed_scenario::traffic::program::Program)| {
             let ranks = program.hosts.len() as u32;
             let (operation, algorithm, bytes, bus_factor) = match &traffic[entry as usize].source {
@@ -150,10 +166,12 @@ impl Jobs {
             };
             // Keys are (entry, repetition): the range ends before the next entry's first.
             let measured = self.done.range((entry, program.warmup)..(entry + 1, 0));
+            let measured: Vec<_> = measured.map(|(_, of)| of).collect();
+            let early = measured.iter().take_while(|of| of.began < since).count();
             let done: Vec<_> =
                 // Ranks run ahead of each other: from the first repetition that some have not
                 // ended, none counts.
-                measured.map(|(_, of)| of).take_while(|of| of.ranks == ranks).collect();
+                measured[early..].iter().take_while(|of| of.ranks == ranks).collect();
             let (start, end) = (done.first().map(|of| of.began), done.last().map(|of| of.ended));
             let repetitions = program.repeats - program.warmup;
             let each = |took: f64| took / f64::from(done.len() as u32);
@@ -174,7 +192,8 @@ impl Jobs {
                 time_s,
                 ideal_s,
                 bus_factor,
-                done: done.len() as u32 == repetitions,
+                early: early as u32,
+                done: (early + done.len()) as u32 == repetitions,
             }
         };
         programs.each().map(job).collect()

@@ -663,7 +663,7 @@ impl Simulation {
     }
     /// Returns the durations of programs; none where no traffic is one.
     pub fn jobs(&self, scenario: &Scenario) -> Vec<Job> {
-        self.jobs.all(&scenario.traffic, &self.programs, &self.paths)
+        self.jobs.all(&scenario.traffic, &self.programs, &self.paths, self.warmed_at)
     }
     /// Table of the operations of programs; `None`: nobody asked for it.
     pub(crate) fn take_operations(&mut self) -> Option<Table> {

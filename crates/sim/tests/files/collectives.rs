@@ -378,6 +378,21 @@ fn repetitions_follow_each_other_and_the_first_may_not_count() {
 }
 
 #[test]
+fn repetitions_of_the_runs_warm_up_are_not_measured() {
+    let entry = "operation = \"all-reduce\"\nstart = \"5us\"\nrepetitions = 3";
+    let mut scenario = of_packets(4, entry, 3, 4);
+    let whole = job(&scenario).0;
+    assert_eq!((whole.repetitions, whole.early), (3, 0));
+    scenario.measure.warmup = Span::from_us(6);
+    let late = job(&scenario).0;
+    assert_eq!((late.repetitions, late.early, late.end), (2, 1, whole.end));
+    assert!(late.start.unwrap().since(switchbed_units::Time::ZERO) >= scenario.measure.warmup);
+    scenario.measure.warmup = whole.end.unwrap().since(switchbed_units::Time::ZERO);
+    let none = job(&scenario).0;
+    assert_eq!((none.repetitions, none.early), (0, 3));
+}
+
+#[test]
 fn messages_have_a_byte_at_least() {
     for algorithm in
         ["ring", "halving-doubling", "recursive-doubling", "tree", "chain", "double-binary-tree"]
