@@ -70,6 +70,8 @@ pub struct PortReport {
     pub lost: u64,
     /// Share of the time that its line was up in which it was sending, pause frames included.
     pub utilisation: f64,
+    /// Share of all the time in which it was sending.
+    pub sending: f64,
     /// Each queue's length and the port's, where they were measured.
     pub lengths: Option<(Vec<Lengths>, Lengths)>,
     /// Queues where the scheme has marked or dropped a packet, or had its source notified.
@@ -749,6 +751,13 @@ impl Simulation {
         stall::refuses(&self.network, &[], self.now)
     }
 
+    /// Whether all links of a host are down.
+    pub(crate) fn is_cut_off(&self, host: HostId) -> bool {
+        let mine = self.ports.iter().enumerate();
+        let mut mine = mine.filter(|(_, port)| port.cable.from == Node::Host(host));
+        mine.all(|(link, _)| !self.network.is_up(LinkId::at(link)))
+    }
+
     /// The network.
     pub(crate) fn graph(&self) -> &Graph {
         &self.paths.graph
@@ -814,6 +823,8 @@ impl Simulation {
             let busy = (port.busy(now).as_ps() - before.busy.as_ps()) as f64;
             let up = self.timeline.up(id, self.warmed_at, now).as_ps() as f64;
             let utilisation = if up > 0.0 { busy / up } else { 0.0 };
+            let all = now.since(self.warmed_at).as_ps() as f64;
+            let sending = if all > 0.0 { busy / all } else { 0.0 };
             let underflow = self.observers.of_mut::<Underflow>();
             let underflow = underflow.and_then(|underflow| underflow.idle(id, now));
             reports.push(PortReport {
@@ -822,6 +833,7 @@ impl Simulation {
                 trims,
                 lost: self.network.lost(id),
                 utilisation,
+                sending,
                 lengths,
                 acted: self.network.port(id).state().acted_since(self.warmed_at),
                 underflow,

@@ -373,6 +373,37 @@ def test_tables_and_figures_of_fcts_name_the_timers_under_them(
     assert "mostly waits" not in switchbed("plot", "utilisation", "out", "--out", "u.png").stderr
 
 
+CUT_OFF = """
+topology = { kind = "star", hosts = 5, rate = "10Gbps", delay = "5us" }
+switch.buffer = "300KB"
+scheme.name = "none"
+[[traffic]]
+kind = "poisson"
+load = 0.3
+flows = 200
+sizes = "web-search"
+[[event]]
+at = "1ms"
+link = "host0-switch"
+up = false
+detect = "50us"
+converge = "1ms"
+"""
+
+
+@pytest.mark.parametrize("transport", ["dcqcn", "nscc"])
+def test_flows_of_a_host_without_a_line_are_not_put_down_to_udp(
+    transport: str, switchbed: Program, tmp_path: Path
+) -> None:
+    (tmp_path / "x.toml").write_text(f'transport.kind = "{transport}"\n{CUT_OFF}')
+    run = switchbed("run", "x.toml", "--json", "x.json")
+    assert "never finished: their hosts' links are down ([[event]])" in run.stderr
+    assert "udp" not in run.stderr
+    # The port of the link that went down after 1 ms was busy for a third of that.
+    bottleneck = json.loads((tmp_path / "x.json").read_text())["bottleneck"]
+    assert bottleneck["port"] != "switch:0"
+
+
 def test_waits_and_timeouts_of_one_line_are_of_one_time(switchbed: Program, tmp_path: Path) -> None:
     (tmp_path / "timers.toml").write_text(
         TIMERS.replace('transport = "reno"\n', "")

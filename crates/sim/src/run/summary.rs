@@ -118,12 +118,12 @@ pub struct Drops {
     pub at_departure: u64,
 }
 
-/// The switch port that sent for the largest share of its time.
+/// The switch port that sent for the largest share of the time.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Bottleneck {
     /// Name of the port: switch and number.
     pub port: String,
-    /// Share of the time that its line was up in which it was sending, pause frames included.
+    /// Share of the time in which it was sending, pause frames included; also while its line was down.
     pub utilisation: f64,
     /// Time-weighted mean length of its queues together; null where not measured.
     pub mean_bytes: Option<f64>,
@@ -721,11 +721,11 @@ impl Slowdown {
 fn bottleneck(reports: &[PortReport]) -> Option<Bottleneck> {
     let ports = reports.iter().filter(|report| report.info.is_switch());
     // The first of the busiest, so that equals do not depend on the iterator.
-    let busiest = ports.reduce(|a, b| if b.utilisation > a.utilisation { b } else { a })?;
+    let busiest = ports.reduce(|a, b| if b.sending > a.sending { b } else { a })?;
     let lengths = busiest.lengths.as_ref().map(|(_, port)| port);
     Some(Bottleneck {
         port: busiest.info.name.clone(),
-        utilisation: busiest.utilisation,
+        utilisation: busiest.sending,
         mean_bytes: lengths.map(|l| l.mean_bytes),
         p99_bytes: lengths.map(|l| l.p99_bytes),
         max_bytes: lengths.map(|l| l.max_bytes),

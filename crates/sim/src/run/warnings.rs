@@ -48,7 +48,7 @@ pub(crate) fn warnings(
         ));
     }
     let finite = flows.iter().filter(|flow| flow.size.is_some() && flow.counts_since(since));
-    let open = finite.filter(|flow| flow.end.is_none() && flow.failed.is_none()).count();
+    let open: Vec<_> = finite.filter(|flow| flow.end.is_none() && flow.failed.is_none()).collect();
     if let Some(failed) = waits::failed(scenario, since, flows) {
         let by = simulation.refusing();
         let by =
@@ -56,7 +56,7 @@ pub(crate) fn warnings(
         warnings.push(failed + &by.unwrap_or_default());
     }
     let endless = summary.fct.all.n == 0 && scenario.run.until.is_some();
-    if open > 0 && !endless {
+    if !open.is_empty() && !endless {
         let why = match scenario.run.until {
             Some(until) => format!("had not finished at {until} (run.until)"),
             None if !simulation.deadlocks().is_empty() => {
@@ -65,12 +65,10 @@ pub(crate) fn warnings(
             None if simulation.stalled().is_some() => {
                 "never finished: nothing was delivered any more".into()
             }
-            None => {
-                "never finished: their last packets were lost, and udp sends nothing twice".into()
-            }
+            None => format!("never finished: {}", lost(simulation, &open)),
         };
-        warnings
-            .push(format!("{open} of {} flows {why}; FCTs are of the others", summary.flows.count));
+        let (open, all) = (open.len(), summary.flows.count);
+        warnings.push(format!("{open} of {all} flows {why}; FCTs are of the others"));
     }
     // Marks are nothing to rates that follow delays or INT.
     let protocols = Protocols::of(scenario);
@@ -267,6 +265,21 @@ fn short_window(scenario: &Scenario, reports: &[PortReport]) -> Option<String> {
     })
 }
 
+/// Why flows of a run that has nothing left to do are open.
+fn lost(simulation: &Simulation, open: &[&FlowRecord]) -> String {
+    // A queue pair sends when its card asks, and the card of a line that is down never does: no
+    // timer of it runs.
+    let down = open.iter().filter(|flow| simulation.is_cut_off(flow.src)).count();
+    const GONE: &str = "last packets were lost, and udp sends nothing twice";
+    match open.len() - down {
+        0 => "their hosts' links are down ([[event]])".into(),
+        _ if down == 0 => format!("their {GONE}"),
+        rest => {
+            format!("the hosts' links of {down} are down ([[event]]), and of {rest} the {GONE}")
+        }
+    }
+}
+
 /// The longest that any switch port's queues were; none where they were not measured.
 fn longest_switch_queue(reports: &[PortReport]) -> Option<u64> {
     let switches = reports.iter().filter(|report| report.info.is_switch());
@@ -276,13 +289,13 @@ fn longest_switch_queue(reports: &[PortReport]) -> Option<u64> {
 /// Where packets waited instead, as far as the ports' use of their time tells.
 pub(super) fn bottleneck(summary: &Summary, reports: &[PortReport]) -> String {
     let mut busy: Vec<&PortReport> = reports.iter().collect();
-    busy.sort_by(|a, b| b.utilisation.total_cmp(&a.utilisation));
+    busy.sort_by(|a, b| b.sending.total_cmp(&a.sending));
     // A card comes first: where a host's own line is the bottleneck, no switch has a queue to mark.
     match (busy.first(), &summary.bottleneck) {
         (Some(first), _) if !first.info.is_switch() => format!(
             "the bottleneck is {}'s own network card, sending {:.1} % of the time",
             first.info.name,
-            first.utilisation * 100.0
+            first.sending * 100.0
         ),
         (_, Some(port)) => format!(
             "the busiest switch port is {}, sending {:.1} % of the time",
