@@ -287,7 +287,12 @@ impl<'g> Links<'g> {
         let mut far = vec![None; sent.len()];
         ends.iter().for_each(|end| far[end.index()] = Some(0));
         let mut levels: Vec<Vec<usize>> = vec![Vec::new()];
+        let leads = |at: usize| !graph.route.ways(host, SwitchId::at(at)).is_empty();
         for from in (0..sent.len()).filter(|&switch| sent[switch] > 0.0) {
+            // No way is left past links that are down: what is sent there is lost.
+            if !is_end(from) && !leads(from) {
+                continue;
+            }
             let (mut walk, mut at) = (Vec::new(), from);
             while far[at].is_none() {
                 walk.push(at);
