@@ -8,6 +8,8 @@ import pytest
 from conftest import Program
 
 import switchbed as sb
+from evidence.bench import connections
+from evidence.bench.memory import FLOWS
 from switchbed import room
 
 GB = 1_000_000_000
@@ -74,6 +76,22 @@ def test_each_part_is_counted(single: Path, tmp_path: Path) -> None:
     lines = [f'{key} = "{value}"' for key, value in listed.items()]
     (tmp_path / "listed.toml").write_text("\n".join([text, "[[traffic]]", *lines]))
     assert counts(tmp_path / "listed.toml")["flows"] == 9
+
+
+@pytest.mark.parametrize(
+    "sets",
+    [
+        ("switch.queues=1", "scheme=fq-codel", "scheme.params.flows=65536"),
+        ("switch.queues=1", "scheme=fq-codel", "flows=60000"),
+        ("topology.delay=500us", "flows=60000"),
+        ("host.delay=1ms", "flows=60000", "transport.kind=dcqcn"),
+    ],
+)
+def test_flow_queues_and_round_trips_are_forecast(sets: tuple[str, ...]) -> None:
+    """Queues that a scheme makes for flows, and flows that wait for a long way's answers, were not:
+    a run took up to four times what was said."""
+    run = connections.taken(FLOWS, *sets)
+    assert 0.98 <= connections.ratio(run) <= 1.25, run
 
 
 def test_what_is_too_much_is_refused_with_the_sum(

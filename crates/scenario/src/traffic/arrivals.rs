@@ -153,7 +153,8 @@ impl Arrivals<'_> {
         let busy = load * (hosts as f64 / ends as f64).max(1.0);
         let queued = if busy < 1.0 { busy / (1.0 - busy) * hosts as f64 } else { f64::INFINITY };
         // Four times the mean leaves room for chance: sizes have heavy tails.
-        let open = flows.min(OPEN_A_HOST * hosts as f64 + 4.0 * queued);
+        let waiting = around.round_trips(per_s, mean_bytes);
+        let open = flows.min(OPEN_A_HOST * hosts as f64 + 4.0 * queued + waiting);
         // A pair that has a service of its own is one pair.
         let classes = self.service.shares().len().max(1);
         let pairs = (self.from.len() * self.to.len() * classes) as f64;

@@ -185,9 +185,13 @@ impl Source for List {
         let flows = around.listed.flows as f64;
         let hosts = f64::from(around.topology.hosts());
         let together = around.listed.together as f64;
-        // The list does not say how long flows take: a number a host, or all that start at once.
-        let open = flows.min(OPEN_A_HOST * hosts).max(together);
-        let mean_bytes = Some(around.listed.bytes as f64 / flows.max(1.0));
+        let mean_bytes = around.listed.bytes as f64 / flows.max(1.0);
+        // The list does not say how long flows take: a number a host and their round trips, or all
+        // that start at once.
+        let a_second = flows / around.listed.last_s.max(f64::MIN_POSITIVE);
+        let waiting = around.round_trips(a_second, mean_bytes);
+        let open = flows.min(OPEN_A_HOST * hosts + waiting).max(together);
+        let mean_bytes = Some(mean_bytes);
         // Pairs of hosts bound the connections that persist.
         let connections = self.carried.connections.kept(hosts * hosts, open, flows);
         let lasts_s = around.listed.last_s.min(around.until_s);

@@ -236,8 +236,28 @@ pub struct Around<'a> {
     pub topology: &'a Topology,
     /// The run's end in seconds; infinite where flows decide.
     pub until_s: f64,
+    /// The longest round trip of an empty network, in seconds.
+    pub rtt_s: f64,
+    /// Whether connections begin with a handshake.
+    pub handshakes: bool,
     /// Contents of the scenario's flow lists.
     pub listed: Listed,
+}
+
+/// Round trips of a connection besides those of its handshake and of more windows than one: of its data,
+/// and until both its ends know that it is over.
+const ROUND_TRIPS: f64 = 1.5;
+/// Bytes of a first window, which each round trip after it doubles.
+const FIRST_WINDOW: f64 = 14_600.0;
+
+impl Around<'_> {
+    /// Flows that are under way at a time since they wait for round trips, where so many of such a mean size start in
+    /// a second.
+    pub(crate) fn round_trips(&self, flows_a_second: f64, mean_bytes: f64) -> f64 {
+        let handshake = if self.handshakes { 1.0 } else { 0.0 };
+        let rounds = ROUND_TRIPS + handshake + libm::log2((mean_bytes / FIRST_WINDOW).max(1.0));
+        flows_a_second * self.rtt_s * rounds
+    }
 }
 
 /// Estimate of a source's flows, rather too high than too low.

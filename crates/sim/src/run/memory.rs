@@ -13,7 +13,7 @@ use switchbed_scenario::scheme::Value;
 use switchbed_scenario::topology::ports::is_host;
 use switchbed_scenario::traffic::{Around, Expected, Listed};
 use switchbed_scenario::{Host, NicFifo, NicQueue, Transport};
-use switchbed_scenario::{QueueProbe, Scenario};
+use switchbed_scenario::{QueueProbe, Scenario, SchemeChoice};
 use switchbed_units::Span;
 
 /// Bytes that every run takes: pages of the program that it is the first to touch, its thread's memory, the ring of
@@ -65,6 +65,9 @@ const PORT_BYTES: u64 = 1_550;
 const QUEUE_BYTES: u64 = 50;
 /// A queue whose lengths are measured: most are short.
 const MEASURED_BYTES: u64 = 500;
+/// A place of a scheme that hashes flows to queues of its own, and a queue that a flow has made there.
+const PLACE_BYTES: u64 = 8;
+const FLOW_QUEUE_BYTES: u64 = 270;
 /// A packet in the network: what it is, what it carries, and its next event.
 const PACKET_BYTES: u64 = 150;
 /// Tables of packets that have grown leave their last places empty, until these are large enough to be moved as pages.
@@ -90,7 +93,10 @@ pub struct Part {
 pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
     let Scenario { topology, switch, traffic, measure, run, .. } = scenario;
     let until = run.until.map_or(f64::INFINITY, |until| until.as_secs_f64());
-    let around = Around { topology, until_s: until, listed };
+    let rtt_s = 2.0 * (topology.one_way() + scenario.delays().most() * 2).as_secs_f64();
+    let protocols = Protocols::of(scenario);
+    let handshakes = protocols.all().iter().any(|protocol| protocol.tcp().is_some());
+    let around = Around { topology, until_s: until, rtt_s, handshakes, listed };
     let sources: Vec<Expected> = traffic.iter().map(|traffic| traffic.expected(&around)).collect();
     // A run without an end of its own lasts about as long as its flows start.
     let lasts = match run.until {
@@ -120,7 +126,6 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
     let sum = |f: fn(&Expected) -> f64| sources.iter().map(f).sum::<f64>();
     let port = PORT_BYTES + QUEUE_BYTES * u64::from(switch.queues);
     let flows = sum(|source| source.flows);
-    let protocols = Protocols::of(scenario);
     let tcp = |entry: usize| protocols.of_entry(entry as u32).find_map(Protocol::tcp);
     let tcps: Vec<Option<&Transport>> = (0..sources.len()).map(tcp).collect();
     let packets = in_network(scenario, &protocols, &sources)
@@ -143,7 +148,12 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
         ("ports", topology.ports() as f64, port),
         ("measured queues", measured * (queues + 1.0), MEASURED_BYTES),
     ];
-    let parts = parts.into_iter();
+    let places = places(scenario);
+    let parts = parts.into_iter().chain([
+        ("places of flow queues", ports * places, PLACE_BYTES),
+        // Data and ACKs of a flow, at each of the switches of its way.
+        ("flow queues", (ports * places).min(flows * 2.0 * hops(scenario)), FLOW_QUEUE_BYTES),
+    ]);
     // A line for each size of flow: TCP's take more.
     let parts = parts.chain(flows_of.into_iter().map(|(each, count)| ("flows", count, each)));
     let parts = parts.chain([("endless flows", endless(&sources), ENDLESS_BYTES)]);
@@ -185,6 +195,24 @@ fn by_size(each: impl Iterator<Item = (u64, f64)>) -> BTreeMap<u64, f64> {
     let mut found = BTreeMap::new();
     each.for_each(|(bytes, count)| *found.entry(bytes).or_insert(0.0) += count);
     found
+}
+
+/// Queues of flows that a scheme may have at a port, if it has any.
+fn places(scenario: &Scenario) -> f64 {
+    let deployed = scenario.deploy.iter().flat_map(|deploy| &deploy.scheme);
+    let schemes = std::iter::once(&scenario.scheme).chain(deployed);
+    let flows = |scheme: &SchemeChoice| match scheme.params().get("flows") {
+        Some(Value::Count(flows)) => *flows as f64,
+        _ => 0.0,
+    };
+    most(schemes.map(flows))
+}
+
+/// Switches on the longest way.
+fn hops(scenario: &Scenario) -> f64 {
+    let groups = scenario.topology.switch_groups();
+    // Up and down through each tier but the last.
+    (2 * groups.len()).saturating_sub(1) as f64
 }
 
 /// Bytes of memory for one connection.
