@@ -299,7 +299,7 @@ class Buffers:
             return
         where = f"BUFFER_POOL|{foreign.name(str(pool))}|size" if pool else key
         if size < given:
-            # What is shared is what headroom and reserves leave.
+            # Headroom and reserves leave the rest to be shared.
             text = (
                 f"is {given}: this chip takes headroom (xoff) and reserves, {given - size} bytes, "
                 f"out of it: at least {given - size + 2 * PACKET} is needed"

@@ -16,7 +16,7 @@ use switchbed_units::{Rate, Span};
 /// Changes of tables that are looked at: each lays out all loads anew.
 const MOST_TABLES: usize = 16;
 
-/// What an event does to loads once it is in force.
+/// Effect of an event on loads, once it is in force.
 enum Effect {
     /// Links have this rate.
     Rate(Vec<LinkId>, Rate),
