@@ -164,6 +164,9 @@ pub trait Control: Sized {
     /// The retransmission timer has expired, where the control steers by a model.
     fn timed_out(&mut self, _params: impl Deref<Target = Self::Params>, _conn: &Connection) {}
 
+    /// A repair turns out to have been needless, where the control steers by a model.
+    fn undone(&mut self, _params: impl Deref<Target = Self::Params>, _conn: &Connection) {}
+
     /// Pacing rate in bytes of payload a second, where the control sets one.
     #[inline]
     fn pacing(&self) -> Option<u64> {

@@ -163,6 +163,10 @@ macro_rules! controls {
             pub fn timed_out(&mut self, control: &CongestionControl, conn: &$crate::Connection) {
                 controls!(@each $all self, control, it, params => it.timed_out(params, conn))
             }
+            /// See [`crate::Control::undone`] for the contract.
+            pub fn undone(&mut self, control: &CongestionControl, conn: &$crate::Connection) {
+                controls!(@each $all self, control, it, params => it.undone(params, conn))
+            }
             /// See [`crate::Control::pacing`] for the contract.
             pub fn pacing(&self) -> Option<u64> {
                 controls!(@each $all self, it => it.pacing())

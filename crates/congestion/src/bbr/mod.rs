@@ -4,8 +4,7 @@
 //! round trip that of ten seconds.
 //!
 //! Arithmetic is the kernel's: rates in packets a microsecond over 2^24, gains in 1/256, time in
-//! microseconds. Clock ticks (jiffies) are exact times here. Marks are ignored. Undoing spurious losses
-//! (`bbr_undo_cwnd`) is not modelled, as nothing here finds them.
+//! microseconds. Clock ticks (jiffies) are exact times here. Marks are ignored.
 //!
 //! | file | content |
 //! | --- | --- |
@@ -263,6 +262,14 @@ impl Control for Bbr {
             let sample = RateSample { losses: 1, ..RateSample::default() };
             state.sample_long_term(conn, &sample);
         }
+    }
+
+    /// A loss that was none may have slowed it down (bbr_undo_cwnd): whether the pipe is full, and a policer's rate, are
+    /// looked for anew. The window stays.
+    fn undone(&mut self, _: impl Deref<Target = BbrParams>, conn: &Connection) {
+        let state = &mut *self.0;
+        (state.full_bw, state.full_rounds) = (0, 0);
+        state.long_term.reset(conn);
     }
 
     fn pacing(&self) -> Option<u64> {

@@ -280,6 +280,30 @@ fn a_timeout_forgets_that_the_pipe_was_nearly_full() {
 }
 
 #[test]
+fn a_needless_repair_forgets_what_its_losses_showed() {
+    let mut path = Path::new();
+    path.conn.in_flight = 300;
+    for round in 1..=3 {
+        path.round(round * RTT, 100, RTT);
+    }
+    assert_eq!((path.state().full_rounds, path.state().mode), (2, Mode::Startup));
+    let cwnd = path.conn.cwnd;
+    path.bbr.undone(&PARAMS, &path.conn);
+    assert_eq!((path.state().full_rounds, path.state().full_bw, path.conn.cwnd), (0, 0, cwnd));
+    // The next round is the first with such a bandwidth: three more end STARTUP.
+    for (round, full) in [(4, 0), (5, 1), (6, 2)] {
+        path.round(round * RTT, 100, RTT);
+        assert_eq!((path.state().full_rounds, path.state().mode), (full, Mode::Startup));
+    }
+    path.round(7 * RTT, 100, RTT);
+    assert_ne!(path.state().mode, Mode::Startup);
+    // A policer's rate is used no longer.
+    path.bbr.0.long_term.used = true;
+    path.bbr.undone(&PARAMS, &path.conn);
+    assert!(!path.state().long_term.used);
+}
+
+#[test]
 fn two_lossy_intervals_of_the_same_rate_are_a_policers_for_48_rounds() {
     let mut path = Path::probing();
     let mut at = path.conn.now.as_ps() / 1_000_000;

@@ -189,6 +189,11 @@ impl Window {
         self.memory.timed_out(&config.control, conn);
     }
 
+    /// A repair was needless, where the control steers by a model.
+    pub(super) fn undo_model(&mut self, config: &Config, conn: &Connection) {
+        self.memory.undone(&config.control, conn);
+    }
+
     /// The control's pacing rate in bytes of payload a second.
     pub(super) fn pacing(&self) -> Option<u64> {
         self.memory.pacing()

@@ -395,6 +395,15 @@ impl Sender {
         }
     }
 
+    /// A repair was needless: the control begins its samples with the last arrival.
+    #[cold]
+    pub(super) fn tell_undone(&mut self, config: &Config) {
+        let at = self.rates().map_or(Time::ZERO, |rates| rates.delivered_at);
+        if let Some(conn) = self.connection(config, at) {
+            self.window.undo_model(config, &conn);
+        }
+    }
+
     /// The retransmission timer has expired.
     #[cold]
     pub(super) fn tell_timeout(&mut self, config: &Config, now: Time) {

@@ -209,9 +209,14 @@ impl Sender {
         if let Some(loss) = &mut self.loss {
             loss.take_back();
         }
-        if !config.by_model && ssthresh > 0.0 {
-            self.window.restore(cwnd, ssthresh);
-            self.tell_cut = false;
+        if ssthresh > 0.0 {
+            match config.by_model {
+                true => self.tell_undone(config),
+                false => {
+                    self.window.restore(cwnd, ssthresh);
+                    self.tell_cut = false;
+                }
+            }
         }
         // The next loss or mark cuts again.
         self.cut_end = self.una;
