@@ -194,7 +194,15 @@ def test_hpccs_fabric_and_flow_file_are_run_as_they_are(switchbed: Program, tmp_
     assert text.startswith("376 56 480\n")
     flows = [(src, (src * 77 + 161) % 320) for src in range(0, 320, 8)]
     rows = [f"{a} {b} 3 100 {3000 + 50 * a} {2 + i * 1e-4:.9f}" for i, (a, b) in enumerate(flows)]
-    (tmp_path / "flow.txt").write_text("\n".join([str(len(rows)), *rows, ""]))
+    # As published: more flows than the first line says, and a note.
+    rest = [
+        "5 1 3 100 5000000 2",
+        "6 1 3 100 5000000 2",
+        "",
+        "First line: # of flows",
+        "src0 dst0 3 ...",
+    ]
+    (tmp_path / "flow.txt").write_text("\n".join([str(len(rows)), *rows, *rest, ""]))
     kind = """kind = "clos"\npods = 5\nedges_per_pod = 4\naggregations_per_pod = 4\ncores = 16
 hosts_per_edge = 16\nhost_rate = "100Gbps"\nhost_delay = "1us"\naggregation_rate = "400Gbps"
 """
@@ -205,6 +213,8 @@ hosts_per_edge = 16\nhost_rate = "100Gbps"\nhost_delay = "1us"\naggregation_rate
         table = pl.read_parquet(tmp_path / name / "flows.parquet")
         found.append(table.select("src", "dst", "size_bytes", "start_s", "fct_s", "slowdown"))
     assert found[0].rows() == found[1].rows()
+    warned = switchbed("scenario", "check", "file.toml").stderr
+    assert "first line says 40 flows: these are read, and 2 rows behind them are not" in warned
     assert [(a, b) for a, b, *_ in found[0].rows()] == flows
     # Each is alone, and a message of few packets is as fast as the links are.
     assert all(slowdown < 1.05 for slowdown in found[0]["slowdown"])

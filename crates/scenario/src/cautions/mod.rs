@@ -10,8 +10,8 @@ mod policy;
 mod slowed;
 mod thresholds;
 
-use crate::Scenario;
 use crate::topology::graph::Graph;
+use crate::{Scenario, Traffic};
 
 /// Warnings that `scenario check` prints.
 pub fn all(scenario: &Scenario) -> Vec<String> {
@@ -37,5 +37,9 @@ fn said(scenario: &Scenario, graph: &Graph, marking: Option<String>) -> Vec<Stri
     said.extend(hops::unseen(scenario, graph));
     said.extend(pauses::many(scenario));
     said.extend(slowed::overloaded(scenario, graph));
+    said.extend(scenario.traffic.iter().filter_map(|entry| match &entry.source {
+        Traffic::List(list) => list.unread(),
+        _ => None,
+    }));
     said
 }

@@ -81,6 +81,17 @@ pub struct Listed {
 }
 
 impl List {
+    /// Says that rows of the file are not read, as its first line has it.
+    pub fn unread(&self) -> Option<String> {
+        let hpcc = self.form() == ListFormat::Hpcc;
+        let text = hpcc.then(|| foreign::text(&self.file).ok()).flatten()?;
+        let (count, more) = hpcc::beyond(&text);
+        let file = &self.file;
+        (more > 0).then(|| {
+            format!("{file}: its first line says {count} flows: these are read, and {more} rows behind them are not")
+        })
+    }
+
     /// The form of the file.
     fn form(&self) -> ListFormat {
         self.format.unwrap_or(ListFormat::Auto).of(Path::new(&self.file))

@@ -1,6 +1,9 @@
 //! The flow file of HPCC's simulator (alibaba-edu/High-Precision-Congestion-Control, `scratch/third.cc`) and of those
 //! that share it: a line with the number of flows, then `src dst priority dport bytes start_s`; ConWeave's lack `dport`.
 //!
+//! As there, no more flows are read than the first line says: the published file has others behind them, and a note
+//! ([`beyond`] counts the rows).
+//!
 //! Hosts have the numbers of their nodes. The priority is the class if the file has more than one; a lone one
 //! says that all flows share a queue.
 
@@ -27,7 +30,7 @@ pub(super) fn read(
     let count = number(first, count, "number of flows", (0, u64::from(u32::MAX)))?;
     let mut flows = Vec::new();
     let mut priorities = Vec::new();
-    for (line, words) in lines {
+    for (line, words) in lines.take(count.try_into().unwrap_or(usize::MAX)) {
         let (src, dst, priority, bytes, start) = match words[..] {
             [src, dst, priority, dport, bytes, start] => {
                 // Ports only tell flows apart in ns-3: checked, and not kept.
@@ -59,6 +62,16 @@ pub(super) fn read(
     Ok(flows)
 }
 
+/// How many flows are read, and rows of numbers behind them that are not.
+pub(super) fn beyond(text: &str) -> (u64, u64) {
+    let mut lines = lines(text);
+    let count = lines.next().and_then(|(_, head)| head.first()?.parse().ok()).unwrap_or(0);
+    let is_flow =
+        |words: &[&str]| words.len() >= 5 && words.iter().all(|word| word.parse::<f64>().is_ok());
+    let rows = lines.skip(usize::try_from(count).unwrap_or(usize::MAX));
+    (count, rows.filter(|(_, words)| is_flow(words)).count() as u64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::tests::HOSTS;
@@ -82,12 +95,23 @@ mod tests {
     }
 
     #[test]
+    fn no_more_flows_are_read_than_the_first_line_says() {
+        // As the file that comes with HPCC's simulator: two flows, others, and a note.
+        let text = "2\n2 1 3 100 9 2\n3 1 3 100 9 2\n4 1 3 100 9 2\n5 1 3 100 9 2\n\nFirst line: # of flows\n\
+                    src0 dst0 3 dst_port0 size0 start_time0\n...\n";
+        let read = flows(text).unwrap();
+        assert_eq!(read.iter().map(|flow| flow.src.0).collect::<Vec<_>>(), [2, 3]);
+        assert_eq!(beyond(text), (2, 2));
+        assert_eq!(beyond("1\n2 1 3 100 9 2\n\n"), (1, 0));
+    }
+
+    #[test]
     fn what_is_wrong_is_named_with_its_line() {
         for (text, expected) in [
             ("", "0: empty; a flow file of HPCC"),
             ("1 2\n", "1: a flow file of HPCC begins with"),
             ("2\n0 1 3 100 5 2\n", "1: says that there are 2 flows, and there are 1"),
-            ("1\n0 1 3 100 5\n\n0 10 3 100 5 2\n", "4: `10` is no host; write 0 to 9"),
+            ("2\n0 1 3 100 5\n\n0 10 3 100 5 2\n", "4: `10` is no host; write 0 to 9"),
             ("1\n0 1 3 100\n", "2: `0 1 3 100`: a flow is src"),
             ("1\n0 0 3 100 5 2\n", "2: host 0 sends to itself"),
             ("1\n0 1 256 100 5 2\n", "2: `256` is no priority"),
