@@ -33,14 +33,16 @@ pub(crate) fn check<'a>(
             };
             if let Traffic::Goal(goal) = &traffic.source {
                 let program = goal.read(scenario.run.seed, entry).map_err(refused)?;
-                let bytes = program.messages.iter().map(|message| message.bytes.get()).sum();
+                let bytes = program.messages().map(|message| message.bytes.get()).sum();
                 let held = Listed {
                     flows: program.flows(),
                     bytes,
                     messages: program.flows(),
                     operations: u64::from(program.operations()).saturating_sub(2 * program.flows()),
-                    connections: program.connections.into(),
+                    connections: program.connections().into(),
                     at_once: program.at_once(),
+                    held: program.held(),
+                    longest: program.longest().into(),
                     ..Listed::default()
                 };
                 add(listed, held);
@@ -115,5 +117,7 @@ fn add(listed: &mut Listed, held: Listed) {
     listed.operations += held.operations;
     listed.connections += held.connections;
     listed.at_once += held.at_once;
+    listed.held += held.held;
+    listed.longest = listed.longest.max(held.longest);
     listed.last_s = listed.last_s.max(held.last_s);
 }

@@ -22,15 +22,58 @@ impl Origin {
     const UNKNOWN: Origin = Origin { began: Time::ZERO, after: NONE, message: NONE };
 }
 
+/// Small numbers, a byte each; those from [`Few::LARGE`] on are kept apart. Schedules have millions of operations,
+/// most of which wait for one or two others.
+#[derive(Clone, Debug, Default)]
+struct Few {
+    small: Vec<u8>,
+    large: BTreeMap<u32, u32>,
+}
+
+impl Few {
+    const LARGE: u8 = u8::MAX;
+
+    /// Makes so many zeros.
+    fn zeros(count: usize) -> Few {
+        Few { small: vec![0; count], large: BTreeMap::new() }
+    }
+
+    fn len(&self) -> usize {
+        self.small.len()
+    }
+
+    #[inline]
+    fn get(&self, nth: usize) -> u32 {
+        match self.small[nth] {
+            Few::LARGE => self.large.get(&(nth as u32)).copied().unwrap_or(0),
+            small => small.into(),
+        }
+    }
+
+    #[inline]
+    fn set(&mut self, nth: usize, value: u32) {
+        if self.small[nth] == Few::LARGE {
+            self.large.remove(&(nth as u32));
+        }
+        self.small[nth] = match u8::try_from(value) {
+            Ok(small) if small < Few::LARGE => small,
+            _ => {
+                self.large.insert(nth as u32, value);
+                Few::LARGE
+            }
+        };
+    }
+}
+
 /// A rank's part of a program, and which of its operations are done.
 #[derive(Clone, Debug)]
 pub(crate) struct Course {
     /// First operation of the rank. Then for each operation how many others it still waits for; a
     /// receive also waits for its message.
     first: u32,
-    missing: Vec<u32>,
+    missing: Few,
     /// Messages that have come for each, in all repetitions.
-    arrived: Vec<u32>,
+    arrived: Few,
     /// Receives that wait for nothing but a message that fits, and messages that have fitted none, in their order.
     posted: Vec<u32>,
     unexpected: Vec<u32>,
@@ -52,7 +95,7 @@ impl Course {
     /// A rank that has not begun.
     pub(crate) fn new(program: &Program, rank: u32, traced: bool) -> Course {
         let operations = program.of_rank(rank);
-        let zeros = vec![0; operations.len()];
+        let zeros = Few::zeros(operations.len());
         Course {
             first: operations.start,
             missing: zeros.clone(),
@@ -85,16 +128,17 @@ impl Course {
             let operation = program.operation(number);
             // Peers may be a repetition ahead: `arrived` counts all of a message's arrivals,
             // `begun` those used.
-            let comes = operation.work.receives() && self.arrived[nth] <= self.begun;
-            self.missing[nth] = operation.waits_for + u32::from(comes);
-            if self.missing[nth] == 0 {
+            let comes = operation.work.receives() && self.arrived.get(nth) <= self.begun;
+            let missing = operation.waits_for + u32::from(comes);
+            self.missing.set(nth, missing);
+            if missing == 0 {
                 self.ready.push_back(number);
             }
         }
         (self.begun, self.began) = (self.begun + 1, now);
         for (number, nth) in (self.first..).zip(0..self.missing.len()) {
             // A receive from anybody is posted once all but its message is there.
-            if self.missing[nth] == 1 && program.operation(number).work.receives() {
+            if self.missing.get(nth) == 1 && program.operation(number).work.receives() {
                 self.post(program, number);
             }
         }
@@ -102,11 +146,11 @@ impl Course {
 
     /// A message is here.
     pub(crate) fn arrive(&mut self, program: &Program, nth: u32) {
-        let message = &program.messages[nth as usize];
+        let message = program.message(nth);
         if message.received_by != ANY {
             return self.take(program, message.received_by, nth);
         }
-        let takes = |&number: &u32| program.pattern(number).is_some_and(|of| of.takes(message));
+        let takes = |&number: &u32| program.pattern(number).is_some_and(|of| of.takes(&message));
         // MPI matches in the order of posting: the earliest receive that fits takes the message.
         match self.posted.iter().position(takes) {
             Some(at) => {
@@ -121,7 +165,7 @@ impl Course {
     fn post(&mut self, program: &Program, number: u32) {
         let Some(pattern) = program.pattern(number) else { return };
         let mut waiting = self.unexpected.iter();
-        match waiting.position(|&nth| pattern.takes(&program.messages[nth as usize])) {
+        match waiting.position(|&nth| pattern.takes(&program.message(nth))) {
             Some(at) => {
                 let nth = self.unexpected.remove(at);
                 self.take(program, number, nth);
@@ -135,9 +179,10 @@ impl Course {
         if let Some(origin) = self.origin(number) {
             origin.message = message;
         }
-        let arrived = &mut self.arrived[(number - self.first) as usize];
-        *arrived += 1;
-        if *arrived == self.begun {
+        let nth = (number - self.first) as usize;
+        let arrived = self.arrived.get(nth) + 1;
+        self.arrived.set(nth, arrived);
+        if arrived == self.begun {
             self.unblock(program, number, NONE);
         }
     }
@@ -153,14 +198,16 @@ impl Course {
     }
 
     fn unblock(&mut self, program: &Program, number: u32, after: u32) {
-        let missing = &mut self.missing[(number - self.first) as usize];
+        let nth = (number - self.first) as usize;
+        let missing = self.missing.get(nth);
         // One that waits for some of several may have begun already.
-        let begins = *missing == 1;
+        let begins = missing == 1;
         if begins {
             self.ready.push_back(number);
         }
-        *missing = missing.saturating_sub(1);
-        let receives = *missing == 1 && program.operation(number).work.receives();
+        let missing = missing.saturating_sub(1);
+        self.missing.set(nth, missing);
+        let receives = missing == 1 && program.operation(number).work.receives();
         if begins && let Some(origin) = self.origin(number) {
             origin.after = after;
         }
@@ -190,5 +237,27 @@ impl Course {
         program.followers(number).iter().for_each(|&next| self.unblock(program, next, number));
         self.left -= 1;
         self.left == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn few_numbers_are_kept_whatever_their_size(
+            sets in proptest::collection::vec((0usize..4, prop_oneof![0u32..4, 253u32..258, Just(u32::MAX)]), 0..40)
+        ) {
+            let (mut few, mut plain) = (Few::zeros(4), [0u32; 4]);
+            for (nth, value) in sets {
+                few.set(nth, value);
+                plain[nth] = value;
+                prop_assert_eq!([0, 1, 2, 3].map(|nth| few.get(nth)), plain);
+                let large = plain.iter().filter(|&&value| value >= u32::from(Few::LARGE)).count();
+                prop_assert_eq!(few.large.len(), large);
+            }
+        }
     }
 }

@@ -93,7 +93,7 @@ impl Times {
 pub(crate) fn ideal(program: &Program, entry: u32, paths: &Paths) -> Span {
     let mut times: HashMap<(u32, u32, u8, u64), Times> = HashMap::new();
     // When a connection is through with what it was given, at either end.
-    let mut connections = vec![(Time::ZERO, Time::ZERO); program.connections as usize];
+    let mut connections = vec![(Time::ZERO, Time::ZERO); program.connections() as usize];
     let mut ranks: Vec<Rank> = (0..program.hosts.len() as u32)
         .map(|rank| Rank {
             course: Course::new(program, rank, false),
@@ -145,13 +145,13 @@ pub(crate) fn ideal(program: &Program, entry: u32, paths: &Paths) -> Span {
             }
         }
         for nth in going {
-            let message = &program.messages[nth as usize];
+            let message = program.message(nth);
             let [src, dst] = [rank, message.to].map(|rank| program.hosts[rank as usize]);
             let of = (src.0, dst.0, message.class, message.bytes.get());
             let on = (entry, message.class);
             let times =
                 *times.entry(of).or_insert_with(|| Times::of(paths, (src, dst), on, message.bytes));
-            sent.push((nth, *message, times));
+            sent.push((nth, message, times));
         }
         let round = course.round();
         to_come.extend(next.map(|at| Reverse((at, rank, Happens::Begins))));

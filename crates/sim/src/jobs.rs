@@ -160,7 +160,7 @@ impl Jobs {
                     (of.operation.word(), of.schedule().word(), of.data(), of.bus_factor())
                 }
                 source => {
-                    let bytes = program.messages.iter().map(|message| message.bytes.get()).sum();
+                    let bytes = program.messages().map(|message| message.bytes.get()).sum();
                     (source.word(), "", Bytes::new(bytes), f64::NAN)
                 }
             };

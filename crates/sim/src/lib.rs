@@ -40,6 +40,7 @@ pub mod packet;
 mod pauses;
 mod ports;
 mod ranks;
+mod records;
 mod rerouting;
 mod routing;
 mod run;

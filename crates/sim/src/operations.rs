@@ -117,8 +117,8 @@ impl Row {
             Work::Receive(_) => ("receive", Some(of.origin.message).filter(|&of| of != NONE)),
             Work::Calculate(..) => ("calculate", None),
         };
-        let message = message.map(|nth| &program.messages[nth as usize]);
-        let before = u64::from(of.nth) * program.messages.len() as u64;
+        let message = message.map(|nth| program.message(nth));
+        let before = u64::from(of.nth) * u64::from(program.message_count());
         let number = |known: Option<f64>| known.unwrap_or(f64::NAN);
         let other = |of: u32, to: u32| f64::from(if of == rank { to } else { of });
         let after = Some(of.origin.after).filter(|&after| after != NONE);

@@ -132,14 +132,14 @@ pub(crate) fn pauses(
 pub(crate) fn waited(
     pauses: &[Pause],
     graph: &Graph,
-    flows: &[FlowRecord],
+    flows: impl Iterator<Item = FlowRecord>,
     (warmed_at, now): (Time, Time),
 ) -> Vec<Waited> {
     let mut by_queue: BTreeMap<(LinkId, u8), Vec<&Pause>> = BTreeMap::new();
     for pause in pauses {
         by_queue.entry((pause.link, pause.class)).or_default().push(pause);
     }
-    let of = |flow: &FlowRecord| {
+    let of = |flow: FlowRecord| {
         let start = flow.start.max(warmed_at);
         let end = flow.end.or(flow.failed).unwrap_or(now);
         if end <= start {
@@ -158,13 +158,13 @@ pub(crate) fn waited(
         }
         held.sort_unstable();
         let waited = Waited {
-            flow: *flow,
+            flow,
             held: union(held.iter().map(|&(from, until, _)| (from, until))),
             victim: union(held.iter().filter(|of| of.2).map(|&(from, until, _)| (from, until))),
         };
         Some(waited).filter(|waited| waited.held > Span::ZERO)
     };
-    flows.iter().filter_map(of).collect()
+    flows.filter_map(of).collect()
 }
 
 /// How long at least one of these times lasts, which are in the order of their beginnings.

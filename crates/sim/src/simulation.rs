@@ -34,6 +34,7 @@ use crate::operations::Operations;
 use crate::packet::losses::Errors;
 use crate::ports::{self, PortInfo};
 use crate::ranks;
+use crate::records::Records;
 use crate::rerouting::Rerouting;
 use crate::stall::{self, Refusal, Stall, Stalls};
 use crate::table::Table;
@@ -804,6 +805,11 @@ impl Simulation {
 
     /// Classifies the flows by the flows of more than `giant` bytes on their ways.
     pub fn interference(&self, flows: &[FlowRecord], giant: Bytes) -> Vec<Interference> {
+        self.met_giants(&flows.iter().copied().collect(), giant)
+    }
+
+    /// The same of packed records.
+    pub(crate) fn met_giants(&self, flows: &Records, giant: Bytes) -> Vec<Interference> {
         interference::classes(&self.paths.graph, flows, giant, self.now)
     }
 

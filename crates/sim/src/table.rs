@@ -36,6 +36,13 @@ impl Names {
         Names { rows: Vec::with_capacity(rows), ..Names::default() }
     }
 
+    /// Rows of names that are known, each by its place; all of these may occur.
+    pub fn with_rows(names: &[&str], rows: Vec<u32>) -> Names {
+        let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+        let places = names.iter().cloned().zip(0..).collect();
+        Names { names, rows, places }
+    }
+
     /// One more row.
     pub fn push(&mut self, name: &str) {
         let place = match self.places.get(name) {

@@ -26,6 +26,7 @@ ORDER = (
     "transport",
     "drill",
     "flow",
+    "records",
     "observe",
     "routing",
     "engine",

@@ -88,7 +88,7 @@ impl<'g> Links<'g> {
         // Routes end at switches: messages to hosts of one switch go alike, but for hosts with several links.
         let mut towards: BTreeMap<SwitchId, (HostId, Vec<f64>)> = BTreeMap::new();
         let mut last: BTreeMap<HostId, f64> = BTreeMap::new();
-        for message in &program.messages {
+        for message in program.messages() {
             let [src, dst] = [message.from, message.to].map(|rank| program.hosts[rank as usize]);
             // Ranks of one host reach each other without a link.
             if src == dst {

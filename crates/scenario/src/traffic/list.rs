@@ -78,6 +78,10 @@ pub struct Listed {
     pub connections: u64,
     /// Messages of schedules that are under way at most.
     pub at_once: u64,
+    /// Bytes of schedules' tables.
+    pub held: u64,
+    /// Operations of the rank of a schedule that has most.
+    pub longest: u64,
 }
 
 impl List {

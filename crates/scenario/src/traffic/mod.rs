@@ -279,6 +279,8 @@ pub struct Expected {
     pub messages: f64,
     /// Messages of a schedule that is read for the run, and its operations that neither send nor receive these.
     pub scheduled: (f64, f64),
+    /// Bytes of a schedule's tables, and operations of the rank that has most.
+    pub tables: (f64, f64),
     /// Messages of a schedule that are under way at most.
     pub under_way: f64,
     /// Packets that come back.

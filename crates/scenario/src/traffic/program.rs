@@ -6,9 +6,14 @@
 //! receive and operations that wait for each other are found before the run, which needs no matching. Only a rank
 //! that receives from any source, or with any tag, matches messages as they arrive.
 
+mod column;
 mod draft;
+mod messages;
+mod operations;
 
 pub use draft::{Draft, Envelope, Name, Step};
+use messages::Messages;
+use operations::Operations;
 use std::fmt;
 use switchbed_units::ids::HostId;
 use switchbed_units::{Bytes, Span, Time};
@@ -16,7 +21,7 @@ use switchbed_units::{Bytes, Span, Time};
 /// Work of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// A message, by its number in [`Program::messages`], with the processor that [`Program::overhead`] occupies;
+    /// A message, by its number (see [`Program::message`]), with the processor that [`Program::overhead`] occupies;
     /// done with the ACK of its last byte.
     Send(u32, u8),
     /// A message, with the same; done when its last byte is here, and the overhead is over.
@@ -61,7 +66,7 @@ pub struct Message {
     pub sent_by: u32,
     /// See `sent_by`.
     pub from: u32,
-    /// Tag, by which a receive of any source chooses it.
+    /// Tag, by which a receive of any source chooses it; 0 in a program without such a receive.
     pub tag: u32,
     /// The rank it goes to, and the operation there that receives it; [`ANY`]: the first that it fits as it arrives.
     pub to: u32,
@@ -117,11 +122,9 @@ pub struct Program {
     pub warmup: u32,
     /// Time that each message takes of a processor, before it is sent and after it has come.
     pub overhead: Span,
-    /// Messages by sending rank, and in a rank in the order of its sends.
-    pub messages: Vec<Message>,
-    /// How many connections these have.
-    pub connections: u32,
-    operations: Vec<Operation>,
+    /// By sending rank, and in a rank in the order of its sends.
+    messages: Messages,
+    operations: Operations,
     /// Receives of ranks that have one of any source or tag, by number.
     patterns: Vec<(u32, Pattern)>,
     followers: Vec<u32>,
@@ -143,8 +146,36 @@ impl Program {
     }
 
     /// An operation.
-    pub fn operation(&self, number: u32) -> &Operation {
-        &self.operations[number as usize]
+    #[inline]
+    pub fn operation(&self, number: u32) -> Operation {
+        self.operations.get(number)
+    }
+
+    /// A message. They are numbered by sending rank, and in a rank in the order of its sends.
+    pub fn message(&self, nth: u32) -> Message {
+        self.messages.get(nth)
+    }
+
+    /// How many messages a repetition has.
+    #[inline]
+    pub fn message_count(&self) -> u32 {
+        self.messages.len() as u32
+    }
+
+    /// The messages by number.
+    pub fn messages(&self) -> impl Iterator<Item = Message> {
+        (0..self.message_count()).map(|nth| self.messages.get(nth))
+    }
+
+    /// The operation that sends a message.
+    #[inline]
+    pub fn sent_by(&self, nth: u32) -> u32 {
+        self.messages.sent_by(nth)
+    }
+
+    /// How many connections the messages have.
+    pub fn connections(&self) -> u32 {
+        self.messages.connections() as u32
     }
 
     /// Messages that a receive takes as they arrive; `None`: its message is known before the run.
@@ -168,7 +199,7 @@ impl Program {
         // Operations before each: GOAL can say that all are waited for, and nothing less.
         let mut before = vec![0; self.operations.len()];
         self.followers.iter().for_each(|&after| before[after as usize] += 1);
-        let some = |(_, (of, before)): &(usize, (&Operation, u32))| of.waits_for < *before;
+        let some = |(_, (of, before)): &(usize, (Operation, u32))| of.waits_for < *before;
         let found = self.operations.iter().zip(before).enumerate().find(some);
         if let Some((number, (of, before))) = found {
             let rank = self.rank_of(number as u32);
@@ -180,7 +211,7 @@ impl Program {
             ));
         }
         let mut tags = vec![0; self.operations.len()];
-        for message in &self.messages {
+        for message in self.messages() {
             // One that any receive may take keeps the tag by which receives choose it.
             let fixed = message.received_by != ANY;
             tags[message.sent_by as usize] = if fixed { message.row } else { message.tag };
@@ -195,7 +226,7 @@ impl Program {
             self.of_rank(rank).for_each(|number| from[number as usize] = rank);
         }
         let mut sent = vec![None; self.operations.len()];
-        let known = self.messages.iter().filter(|of| of.received_by != ANY);
+        let known = self.messages().filter(|of| of.received_by != ANY);
         known.for_each(|of| sent[of.received_by as usize] = Some(of));
         let mut lines = vec![format!("num_ranks {}", ranks.len())];
         for rank in ranks {
@@ -206,7 +237,7 @@ impl Program {
                 let (nth, tag) = (number - first, tags[number as usize]);
                 let text = match (self.operation(number).work, sent[number as usize]) {
                     (Work::Send(message, cpu), _) => {
-                        let Message { to, bytes, channel, .. } = self.messages[message as usize];
+                        let Message { to, bytes, channel, .. } = self.message(message);
                         // GOAL's nic and cpu are bytes.
                         let nic = channel % 256;
                         format!("send {}b to {to} tag {tag} cpu {cpu} nic {nic}", bytes.get())
@@ -248,7 +279,7 @@ impl Program {
     /// Operations that wait for one, a message's receive included, if it is known.
     fn freed_by(&self, number: u32) -> impl Iterator<Item = u32> {
         let received = match self.operation(number).work {
-            Work::Send(message, _) => Some(self.messages[message as usize].received_by),
+            Work::Send(message, _) => Some(self.messages.received_by(message)),
             _ => None,
         };
         // The receive that takes the message is known only as it arrives.
@@ -258,10 +289,24 @@ impl Program {
 
     /// Gives back memory that was reserved for more operations.
     fn shrink(&mut self) {
-        self.messages.shrink_to_fit();
-        self.operations.shrink_to_fit();
+        self.messages.shrink();
+        self.operations.shrink();
         self.followers.shrink_to_fit();
         self.patterns.shrink_to_fit();
+    }
+
+    /// Bytes of memory that its tables take.
+    pub fn held(&self) -> u64 {
+        let Program { messages, operations, patterns, followers, ends, hosts, .. } = self;
+        let lists = size_of_val(&patterns[..]) + size_of_val(&followers[..]);
+        let ranks = size_of_val(&ends[..]) + size_of_val(&hosts[..]);
+        (messages.held() + operations.held() + lists + ranks) as u64
+    }
+
+    /// Operations of the rank that has most.
+    pub fn longest(&self) -> u32 {
+        let ranks = 0..self.hosts.len() as u32;
+        ranks.map(|rank| self.of_rank(rank).len() as u32).max().unwrap_or(0)
     }
 
     /// How many operations there are.
@@ -271,7 +316,7 @@ impl Program {
 
     /// How many messages are under way at most, where each step takes as long as any other.
     pub fn at_once(&self) -> u64 {
-        let awaited = self.messages.iter().filter(|message| message.received_by != ANY);
+        let awaited = self.messages().filter(|message| message.received_by != ANY);
         let mut waits: Vec<u32> = self.operations.iter().map(|of| of.waits_for).collect();
         // A receive waits for its message as for an operation.
         awaited.for_each(|message| waits[message.received_by as usize] += 1);

@@ -9,6 +9,7 @@
 
 use crate::flow::FlowRecord;
 use crate::ids::LinkId;
+use crate::records::Records;
 use crate::topology::{Graph, Hop};
 use std::collections::BTreeMap;
 use switchbed_units::{Bytes, Time};
@@ -52,21 +53,21 @@ struct Giant {
 /// the end of the run.
 pub(crate) fn classes(
     graph: &Graph,
-    flows: &[FlowRecord],
+    flows: &Records,
     giant: Bytes,
     end: Time,
 ) -> Vec<Interference> {
     let mut giants: BTreeMap<LinkId, Vec<Giant>> = BTreeMap::new();
     let is_giant = |flow: &FlowRecord| flow.size.is_none_or(|size| size > giant);
     for (place, flow) in flows.iter().enumerate().filter(|(_, flow)| is_giant(flow)) {
-        for (output, input) in hops(graph, flow) {
+        for (output, input) in hops(graph, &flow) {
             let end = flow.end.unwrap_or(end);
             let here = Giant { place, start: flow.start, end, input };
             giants.entry(output).or_default().push(here);
         }
     }
     giants.values_mut().for_each(|here| here.sort_by_key(|giant| (giant.start, giant.place)));
-    let worst = |(place, flow): (usize, &FlowRecord)| {
+    let worst = |(place, flow): (usize, FlowRecord)| {
         let until = flow.end.unwrap_or(end);
         let meets = |(output, input): (LinkId, LinkId)| {
             let here = giants.get(&output).map_or(&[][..], Vec::as_slice);
@@ -78,7 +79,7 @@ pub(crate) fn classes(
             };
             others.map(class).max().unwrap_or(Interference::Nothing)
         };
-        hops(graph, flow).into_iter().map(meets).max().unwrap_or(Interference::Nothing)
+        hops(graph, &flow).into_iter().map(meets).max().unwrap_or(Interference::Nothing)
     };
     flows.iter().enumerate().map(worst).collect()
 }
@@ -122,7 +123,7 @@ mod tests {
     fn classes(topology: &Topology, flows: &[FlowRecord]) -> Vec<Interference> {
         let graph = Graph::new(topology, Span::ZERO);
         let end = Time::ZERO + Span::from_us(1000);
-        super::classes(&graph, flows, Bytes::new(1_000_000), end)
+        super::classes(&graph, &flows.iter().copied().collect(), Bytes::new(1_000_000), end)
     }
 
     #[test]

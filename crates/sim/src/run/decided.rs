@@ -1,7 +1,8 @@
 //! Printed means and percentiles that are mostly a wait for a timer or for pauses.
 
 use crate::flow::FlowRecord;
-use crate::run::results::{Held, times};
+use crate::records::Records;
+use crate::run::results::Held;
 use crate::simulation::Simulation;
 use crate::transport::Wait;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,19 +28,37 @@ type Kind = Option<Wait>;
 /// Pauses, which no timer ends.
 const PAUSE: Kind = None;
 
-/// A flow that counts and has ended.
-struct Ended<'a> {
-    flow: &'a FlowRecord,
-    fct_s: f64,
-    slowdown: f64,
-    /// Longest wait, and its part of the completion time, if that is most of it.
-    waited: Option<(Kind, f64)>,
+/// The flows of a run by their places, which take four bytes each.
+#[derive(Clone, Copy)]
+struct Run<'a> {
+    flows: &'a Records,
+    held: &'a Held,
 }
 
-/// Flows whose figures are printed together.
-struct Population<'a> {
+impl Run<'_> {
+    fn flow(self, nth: u32) -> FlowRecord {
+        self.flows.get(nth as usize)
+    }
+
+    fn fct_s(self, nth: u32) -> f64 {
+        self.flows.times(nth as usize).0
+    }
+
+    fn slowdown(self, nth: u32) -> f64 {
+        self.flows.times(nth as usize).1
+    }
+
+    /// Longest wait of a flow that has ended, and its part of the completion time, if that is most of it.
+    fn waited(self, nth: u32) -> Option<(Kind, f64)> {
+        let (kind, took_s) = longest(&self.flow(nth), self.held)?;
+        Some((kind, (took_s / self.fct_s(nth)).min(1.0))).filter(|&(_, part)| part >= MOST)
+    }
+}
+
+/// Flows that count and have ended whose figures are printed together.
+struct Population {
     name: String,
-    of: Vec<&'a Ended<'a>>,
+    of: Vec<u32>,
     /// Slowdowns are printed, too.
     slowdown: bool,
 }
@@ -49,29 +68,25 @@ struct Population<'a> {
 pub(super) fn figures(
     scenario: &Scenario,
     simulation: &Simulation,
-    flows: &[FlowRecord],
+    flows: &Records,
     held: &Held,
 ) -> Vec<String> {
     let since = simulation.warmed_at();
-    let counted = flows.iter().filter(|flow| flow.size.is_some() && flow.counts_since(since));
-    let ended = |flow| {
-        let (fct_s, slowdown) = times(simulation, flow);
-        let waited = longest(flow, held).map(|(kind, took_s)| (kind, (took_s / fct_s).min(1.0)));
-        let waited = waited.filter(|&(_, part)| part >= MOST);
-        (!fct_s.is_nan()).then_some(Ended { flow, fct_s, slowdown, waited })
-    };
-    let ended: Vec<Ended<'_>> = counted.filter_map(ended).collect();
-    if ended.iter().all(|of| of.waited.is_none()) {
+    let run = Run { flows, held };
+    let counts = |&(_, flow): &(u32, FlowRecord)| flow.size.is_some() && flow.counts_since(since);
+    let counted = (0..).zip(flows.iter()).filter(counts).map(|(nth, _)| nth);
+    let ended: Vec<u32> = counted.filter(|&nth| !run.fct_s(nth).is_nan()).collect();
+    if ended.iter().all(|&nth| run.waited(nth).is_none()) {
         return Vec::new();
     }
     // For each kind the timers, and the populations by the figures that it decides.
     type Found = (BTreeSet<String>, Vec<(String, Vec<String>)>);
     let mut found: BTreeMap<Kind, Found> = BTreeMap::new();
     let protocols = Protocols::of(scenario);
-    for population in populations(scenario, &protocols, flows, &ended, since) {
-        for (kind, (figures, deciding)) in decided(&population) {
+    for population in populations(scenario, &protocols, run, &ended, since) {
+        for (kind, (figures, deciding)) in decided(run, &population) {
             let (timers, groups) = found.entry(kind).or_default();
-            timers.extend(deciding.iter().map(|flow| timer(&protocols, flow, kind)));
+            timers.extend(deciding.iter().map(|&nth| timer(&protocols, &run.flow(nth), kind)));
             match groups.iter_mut().find(|(of, _)| *of == figures) {
                 Some((_, names)) => names.push(population.name.clone()),
                 None => groups.push((figures, vec![population.name.clone()])),
@@ -112,17 +127,17 @@ fn longest(flow: &FlowRecord, held: &Held) -> Option<(Kind, f64)> {
 }
 
 /// All populations that a summary has figures of and that are not all flows again.
-fn populations<'a>(
+fn populations(
     scenario: &Scenario,
     protocols: &Protocols,
-    flows: &[FlowRecord],
-    ended: &'a [Ended<'a>],
+    run: Run<'_>,
+    ended: &[u32],
     since: Time,
-) -> Vec<Population<'a>> {
-    let all: Vec<&Ended<'_>> = ended.iter().collect();
+) -> Vec<Population> {
+    let all = ended.to_vec();
     let mut found = vec![Population { name: "all flows".into(), of: all, slowdown: true }];
-    let mut put = |name: String, slowdown: bool, of: Vec<&'a Ended<'a>>| {
-        if of.len() < ended.len() && of.iter().any(|one| one.waited.is_some()) {
+    let mut put = |name: String, slowdown: bool, of: Vec<u32>| {
+        if of.len() < ended.len() && of.iter().any(|&nth| run.waited(nth).is_some()) {
             found.push(Population { name, of, slowdown });
         }
     };
@@ -133,13 +148,13 @@ fn populations<'a>(
         ("large flows", large.saturating_add(1)..=u64::MAX),
     ];
     for (name, sizes) in sizes {
-        let has = |one: &&Ended<'_>| one.flow.size.is_some_and(|size| sizes.contains(&size.get()));
-        put(name.into(), true, ended.iter().filter(has).collect());
+        let has = |&&nth: &&u32| run.flow(nth).size.is_some_and(|size| sizes.contains(&size.get()));
+        put(name.into(), true, ended.iter().filter(has).copied().collect());
     }
     let by = |key: &dyn Fn(&FlowRecord) -> u32| {
-        let mut groups: BTreeMap<u32, Vec<&'a Ended<'a>>> = BTreeMap::new();
-        for one in ended {
-            groups.entry(key(one.flow)).or_default().push(one);
+        let mut groups: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for &nth in ended {
+            groups.entry(key(&run.flow(nth))).or_default().push(nth);
         }
         groups
     };
@@ -158,37 +173,41 @@ fn populations<'a>(
     }
     for (place, of) in by(&|flow| flow.traffic) {
         if let Traffic::Incast(_) = traffic(place).source {
-            let open = flows.iter().filter(|flow| {
+            let open = run.flows.iter().filter(|flow| {
                 flow.traffic == place && flow.counts_since(since) && flow.end.is_none()
             });
             let open: BTreeSet<Time> = open.map(|flow| flow.start).collect();
-            found.extend(rounds(place, of, &open));
+            found.extend(rounds(place, run, of, &open));
         }
     }
     found
 }
 
 /// An incast's rounds, each as the flow that ended last; none of those with flows that have no end.
-fn rounds<'a>(place: u32, of: Vec<&'a Ended<'a>>, open: &BTreeSet<Time>) -> Option<Population<'a>> {
-    let mut last: BTreeMap<Time, &Ended<'_>> = BTreeMap::new();
-    for one in of.into_iter().filter(|one| !open.contains(&one.flow.start)) {
-        let last = last.entry(one.flow.start).or_insert(one);
-        if one.fct_s > last.fct_s {
-            *last = one;
+fn rounds(place: u32, run: Run<'_>, of: Vec<u32>, open: &BTreeSet<Time>) -> Option<Population> {
+    let mut last: BTreeMap<Time, u32> = BTreeMap::new();
+    for nth in of {
+        let start = run.flow(nth).start;
+        if open.contains(&start) {
+            continue;
+        }
+        let last = last.entry(start).or_insert(nth);
+        if run.fct_s(nth) > run.fct_s(*last) {
+            *last = nth;
         }
     }
-    let of: Vec<&Ended<'_>> = last.into_values().collect();
-    let waited = of.iter().any(|one| one.waited.is_some());
+    let of: Vec<u32> = last.into_values().collect();
+    let waited = of.iter().any(|&nth| run.waited(nth).is_some());
     waited.then(|| Population { name: format!("queries of traffic {place}"), of, slowdown: false })
 }
 
 /// The figures that each kind of wait decides, and the flows that it does by.
-type Decided<'a> = BTreeMap<Kind, (String, Vec<&'a FlowRecord>)>;
+type Decided = BTreeMap<Kind, (String, Vec<u32>)>;
 
-fn decided<'a>(population: &Population<'a>) -> Decided<'a> {
-    let fcts = by_kind(&population.of, |one| one.fct_s);
+fn decided(run: Run<'_>, population: &Population) -> Decided {
+    let fcts = by_kind(run, &population.of, |nth| run.fct_s(nth));
     let slowdowns = match population.slowdown {
-        true => by_kind(&population.of, |one| one.slowdown),
+        true => by_kind(run, &population.of, |nth| run.slowdown(nth)),
         false => BTreeMap::new(),
     };
     let kinds: BTreeSet<Kind> = fcts.keys().chain(slowdowns.keys()).copied().collect();
@@ -210,36 +229,37 @@ fn decided<'a>(population: &Population<'a>) -> Decided<'a> {
 }
 
 /// The mean and percentiles of a value that each kind of wait decides.
-fn by_kind<'a>(
-    of: &[&'a Ended<'a>],
-    value: impl Fn(&Ended<'_>) -> f64,
-) -> BTreeMap<Kind, (Vec<&'static str>, Vec<&'a FlowRecord>)> {
-    let mut found: BTreeMap<Kind, (Vec<&'static str>, Vec<&'a FlowRecord>)> = BTreeMap::new();
-    let mut waits: BTreeMap<Kind, (f64, &Ended<'_>)> = BTreeMap::new();
-    for one in of {
-        if let Some((kind, part)) = one.waited {
-            let (sum, most) = waits.entry(kind).or_insert((0.0, one));
-            *sum += part * value(one);
-            if value(one) > value(most) {
-                *most = one;
+fn by_kind(
+    run: Run<'_>,
+    of: &[u32],
+    value: impl Fn(u32) -> f64,
+) -> BTreeMap<Kind, (Vec<&'static str>, Vec<u32>)> {
+    let mut found: BTreeMap<Kind, (Vec<&'static str>, Vec<u32>)> = BTreeMap::new();
+    let mut waits: BTreeMap<Kind, (f64, u32)> = BTreeMap::new();
+    for &nth in of {
+        if let Some((kind, part)) = run.waited(nth) {
+            let (sum, most) = waits.entry(kind).or_insert((0.0, nth));
+            *sum += part * value(nth);
+            if value(nth) > value(*most) {
+                *most = nth;
             }
         }
     }
-    let all: f64 = of.iter().map(|one| value(one)).sum();
+    let all: f64 = of.iter().map(|&nth| value(nth)).sum();
     for (kind, (sum, most)) in waits {
         if sum >= MOST * all {
-            found.insert(kind, (vec!["mean"], vec![most.flow]));
+            found.insert(kind, (vec!["mean"], vec![most]));
         }
     }
     let mut sorted = of.to_vec();
-    sorted.sort_by(|a, b| value(a).total_cmp(&value(b)));
+    sorted.sort_by(|&a, &b| value(a).total_cmp(&value(b)));
     for (permille, percentile) in PRINTED {
-        if let Some(one) = sorted.get(sorted.len() * permille / 1000)
-            && let Some((kind, _)) = one.waited
+        if let Some(&nth) = sorted.get(sorted.len() * permille / 1000)
+            && let Some((kind, _)) = run.waited(nth)
         {
             let (figures, flows) = found.entry(kind).or_default();
             figures.push(percentile);
-            flows.push(one.flow);
+            flows.push(nth);
         }
     }
     found

@@ -19,9 +19,9 @@ use switchbed_units::Span;
 /// Bytes that every run takes: pages of the program that it is the first to touch, its thread's memory, the ring of
 /// events, tables without rows.
 const RUN_BYTES: u64 = 2_900_000;
-/// A flow's record, its row, and its part in the percentiles; with TCP most rows have a word for what was waited for.
-const FLOW_BYTES: u64 = 305;
-const TCP_FLOW_BYTES: u64 = 330;
+/// A flow's record, its row, and its part in the percentiles.
+const FLOW_BYTES: u64 = 210;
+const TCP_FLOW_BYTES: u64 = 220;
 /// A flow that never ends, more than another.
 const ENDLESS_BYTES: u64 = 180;
 /// A flow that the network knows of before it starts.
@@ -44,9 +44,21 @@ const WAITING_BYTES: u64 = 380;
 /// A collective's message with its operations, and what its ideal time goes by; and programs as such.
 const MESSAGE_BYTES: u64 = 520;
 const PROGRAMS_BYTES: u64 = 1_600_000;
-/// An operation of a schedule besides a message's two, which are in the flow's bytes: when flows end, they take the
-/// memory that reading the schedule has given back.
-const OPERATION_BYTES: u64 = 40;
+/// A message of a schedule beside the schedule's own tables: its flow's record, its part in the percentiles, and the
+/// state of its two operations. The table of flows takes the memory that the schedule and these give back.
+const SCHEDULED_BYTES: u64 = 112;
+/// State of an operation of a schedule besides a message's two.
+const OPERATION_BYTES: u64 = 16;
+/// An operation of the rank that has most, while that is read; messages take this memory later.
+const READ_BYTES: u64 = 80;
+/// Tables of operations that are read leave holes, until they are large enough to be given back as pages.
+const HOLES_BYTES: u64 = 27;
+const HOLES: f64 = 400_000.0;
+/// Records of flows of so many messages are too large for these holes: so many of so many bytes stay, where many ranks
+/// have left them, and else one.
+const PAGES: f64 = 400_000.0;
+const LEFT: f64 = 4.0;
+const PAGES_BYTES: u64 = 7_000_000;
 /// Such a message while it is under way, and a TCP connection of a schedule, more than another: flows that wait there.
 const UNDER_WAY_BYTES: u64 = 490;
 const QUEUED_BYTES: u64 = 1_300;
@@ -135,7 +147,9 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
         Some(_) => TCP_FLOW_BYTES,
         None => FLOW_BYTES,
     };
-    let flows_of = by_size(sources.iter().zip(&tcps).map(|(of, tcp)| (each_flow(tcp), of.flows)));
+    // Messages of schedules have a line of their own.
+    let own = |of: &Expected| (of.flows - of.scheduled.0).max(0.0);
+    let flows_of = by_size(sources.iter().zip(&tcps).map(|(of, tcp)| (each_flow(tcp), own(of))));
     let each_connection =
         |entry: usize| protocols.of_entry(entry as u32).map(connection).max().unwrap_or(0);
     let connections = sources.iter().enumerate();
@@ -165,6 +179,14 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
     // Messages of a schedule wait in their connection where TCP carries them.
     let queued = sources.iter().zip(&tcps).filter(waits).map(|(of, _)| of.connections).sum();
     let (messages, scheduled) = (sum(|source| source.messages), sum(|source| source.scheduled.0));
+    let operations = 2.0 * scheduled + sum(|source| source.scheduled.1);
+    let longest = most(sources.iter().map(|of| of.tables.1));
+    let left = match (scheduled > PAGES, 4.0 * longest < operations) {
+        (false, _) => 0.0,
+        (true, true) => LEFT,
+        (true, false) => 1.0,
+    };
+    let later = scheduled * SCHEDULED_BYTES as f64 / READ_BYTES as f64;
     let parts = parts.chain([
         ("programs", f64::from(u8::from(messages > 0.0)), PROGRAMS_BYTES),
         ("messages of programs", messages, MESSAGE_BYTES),
@@ -172,7 +194,12 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
         ("connections of schedules", queued, QUEUED_BYTES),
         ("messages under way", sum(|source| source.under_way), UNDER_WAY_BYTES),
         ("sprayed connections", sprayed(scenario, &protocols, &sources, lasts), SPRAYED_BYTES),
+        ("messages of schedules", scheduled, SCHEDULED_BYTES),
         ("operations of schedules", sum(|source| source.scheduled.1), OPERATION_BYTES),
+        ("bytes of schedules' tables", sum(|source| source.tables.0), 1),
+        ("operations of a rank that is read", (longest - later).max(0.0), READ_BYTES),
+        ("holes of schedules", operations.min(HOLES), HOLES_BYTES),
+        ("holes that records leave", left, PAGES_BYTES),
         ("windows in cards", windows.map(|(source, _)| source.together).sum(), WAITING_BYTES),
         ("packets", packets, PACKET_BYTES),
         // Above this the allocator moves pages, and leaves no hole.

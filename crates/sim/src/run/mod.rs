@@ -16,6 +16,7 @@ pub(crate) mod watchdog;
 
 use crate::build_error::BuildError;
 use crate::network::Division;
+use crate::records::Records;
 use crate::run::impossible::Impossible;
 use crate::run::results::Results;
 use crate::run::watchdog::{Excess, Watchdog};
@@ -165,7 +166,7 @@ pub fn run_with(
     let mut simulation = Simulation::with(scenario, outside, division)?;
     progress.until_ps.store(scenario.run.until.map_or(0, |until| until.as_ps()), Relaxed);
     progress.update(&simulation);
-    let mut flows = Vec::new();
+    let mut flows = Records::expecting(simulation.flows().2);
     let mut series = Vec::new();
     let mut running = true;
     let batch = batch(scenario);
@@ -189,10 +190,7 @@ pub fn run_with(
         outside.look();
     }
     flows.extend(simulation.unfinished());
-    let warmed_at = simulation.warmed_at();
-    for flow in flows.iter_mut().filter(|flow| flow.ended_by(warmed_at)) {
-        flow.forget();
-    }
-    flows.sort_by_key(|flow| flow.row);
-    Ok(Results::new(scenario, &mut simulation, &flows, series)?)
+    flows.forget_before(simulation.warmed_at());
+    flows.sort();
+    Ok(Results::new(scenario, simulation, flows, series)?)
 }

@@ -9,6 +9,7 @@ use crate::observe::interference::Interference;
 use crate::observe::series::QueueSample;
 use crate::pauses::{Pause, Waited};
 use crate::ports;
+use crate::records::Records;
 use crate::run::impossible;
 use crate::run::impossible::Impossible;
 use crate::run::summary::{PauseCounts, Summary};
@@ -16,11 +17,12 @@ use crate::run::transports as of_transports;
 use crate::run::trims::{self, TrimCounts};
 use crate::simulation::{PortReport, Simulation};
 use crate::table::{Names, Table, Values};
+use crate::transport::Wait;
 use std::collections::BTreeMap;
 use switchbed_qdisc::port::view::DropReason;
 use switchbed_scenario::Scenario;
 use switchbed_scenario::protocols::Protocols;
-use switchbed_units::{Bytes, Span};
+use switchbed_units::{Bytes, Span, Time};
 
 /// Tables and summary of a run.
 #[derive(Clone, Debug)]
@@ -48,21 +50,22 @@ pub struct Results {
 impl Results {
     pub(crate) fn new(
         scenario: &Scenario,
-        simulation: &mut Simulation,
-        flows: &[FlowRecord],
+        mut simulation: Simulation,
+        mut flows: Records,
         series: Vec<QueueSample>,
     ) -> Result<Results, Impossible> {
+        flows.time(|flow| times(&simulation, flow));
         let reports = simulation.port_reports();
         let jobs = simulation.jobs(scenario);
         // Before any table: results that cannot be must not be written.
-        impossible::check(scenario, simulation, flows, &reports, &jobs)?;
-        let met = scenario.measure.giant.map(|giant| simulation.interference(flows, giant));
+        impossible::check(scenario, &simulation, &flows, &reports, &jobs)?;
+        let met = scenario.measure.giant.map(|giant| simulation.met_giants(&flows, giant));
         let met = met.as_deref();
-        let paused = simulation.paused(flows);
+        let paused = simulation.pauses_of(flows.iter());
         let held = held(paused.as_ref());
-        let mut summary = Summary::new(scenario, simulation, flows, met, &reports, &held);
-        summary.pauses = paused.as_ref().map(|paused| PauseCounts::of(simulation, paused));
-        summary.warnings.extend(crate::run::deadlocks::deadlocks(scenario, simulation));
+        let mut summary = Summary::new(scenario, &simulation, &flows, met, &reports, &held);
+        summary.pauses = paused.as_ref().map(|paused| PauseCounts::of(&simulation, paused));
+        summary.warnings.extend(crate::run::deadlocks::deadlocks(scenario, &simulation));
         summary.jobs = jobs.iter().map(JobTimes::from).collect();
         summary.warnings.extend(jobs::warnings(&jobs));
         summary.trims = TrimCounts::of(&reports);
@@ -83,27 +86,26 @@ impl Results {
         // The summary moves into the results before its tables are made.
         let transports = summary.by_transport.clone();
         let summary_trims = summary.trims.is_some();
-        Ok(Results {
-            summary,
-            flows: flow_table(scenario, simulation, flows, met, &held),
-            queues: queue_table(scenario, &reports),
-            ports: port_table(simulation, &reports),
-            series: series_table(simulation, series),
-            goodput: goodput_table(scenario, simulation),
-            probes: probe_table(simulation),
-            monitors: {
-                let mut tables = simulation.take_monitored();
-                let several = !transports.is_empty();
-                tables.extend(several.then(|| ("transports", of_transports::table(&transports))));
-                tables.extend(simulation.pauses().map(|table| ("pauses", table)));
-                tables.extend(summary_trims.then(|| ("trims", trims::table(&reports))));
-                tables.extend((!jobs.is_empty()).then(|| ("jobs", jobs::table(&jobs))));
-                tables.extend(simulation.take_operations().map(|table| ("operations", table)));
-                tables.extend(paused.iter().flat_map(|paused| simulation.pause_tables(paused)));
-                tables
-            },
-            captures,
-        })
+        let [queues, ports] = [queue_table(scenario, &reports), port_table(&simulation, &reports)];
+        let series = series_table(&simulation, series);
+        let goodput = goodput_table(scenario, &simulation);
+        let probes = probe_table(&simulation);
+        let monitors = {
+            let mut tables = simulation.take_monitored();
+            let several = !transports.is_empty();
+            tables.extend(several.then(|| ("transports", of_transports::table(&transports))));
+            tables.extend(simulation.pauses().map(|table| ("pauses", table)));
+            tables.extend(summary_trims.then(|| ("trims", trims::table(&reports))));
+            tables.extend((!jobs.is_empty()).then(|| ("jobs", jobs::table(&jobs))));
+            tables.extend(simulation.take_operations().map(|table| ("operations", table)));
+            tables.extend(paused.iter().flat_map(|paused| simulation.pause_tables(paused)));
+            tables
+        };
+        let run = (simulation.warmed_at(), simulation.now());
+        // Programs and connections give their memory to the largest table.
+        drop(simulation);
+        let flows = flow_table(scenario, run, flows, met, &held);
+        Ok(Results { summary, flows, queues, ports, series, goodput, probes, monitors, captures })
     }
 }
 
@@ -127,93 +129,148 @@ fn held(paused: Option<&(Vec<Pause>, Option<Vec<Waited>>)>) -> Held {
     waited.map(|of| ((of.flow.traffic, of.flow.row), of.held)).collect()
 }
 
+/// Columns of the table of flows, which are filled from the last row to the first.
+struct FlowColumns {
+    rows: Vec<u64>,
+    /// Source, destination, class and traffic.
+    about: [Vec<u32>; 4],
+    sizes: Vec<f64>,
+    starts_s: Vec<f64>,
+    received: Vec<u64>,
+    /// Timeouts, retransmissions and cuts.
+    counts: [Vec<u32>; 3],
+    counted: Vec<bool>,
+    handshake: Vec<bool>,
+    waited_for: Vec<u32>,
+    waited_s: Vec<f64>,
+    failed: Vec<bool>,
+}
+
+/// Words of the column `waited_for`, by its numbers.
+const WAITED_FOR: [&str; Wait::ALL.len() + 2] = {
+    let mut words = [""; Wait::ALL.len() + 2];
+    let mut nth = 0;
+    while nth < Wait::ALL.len() {
+        words[nth + 1] = Wait::ALL[nth].name();
+        nth += 1;
+    }
+    words[nth + 1] = "pause";
+    words
+};
+
+impl FlowColumns {
+    fn new(rows: usize) -> FlowColumns {
+        // Zeros take no memory before they are written over.
+        let u32s = || vec![0; rows];
+        FlowColumns {
+            rows: vec![0; rows],
+            about: [u32s(), u32s(), u32s(), u32s()],
+            sizes: vec![0.0; rows],
+            starts_s: vec![0.0; rows],
+            received: vec![0; rows],
+            counts: [u32s(), u32s(), u32s()],
+            counted: vec![false; rows],
+            handshake: vec![false; rows],
+            waited_for: u32s(),
+            waited_s: vec![0.0; rows],
+            failed: vec![false; rows],
+        }
+    }
+
+    /// Writes a flow's row; `now` is the end of the run, and `warmed_at` that of its warm-up.
+    fn put(&mut self, nth: usize, flow: &FlowRecord, held: &Held, warmed_at: Time, now: Time) {
+        // Waits are in whole microseconds, rounded up.
+        let over = flow.end.or(flow.failed).unwrap_or(now);
+        // Rounding must not make a wait longer than the flow was under way.
+        let most = over.since(flow.start.max(warmed_at).min(over));
+        let timer = flow.waits.longest().map(|(wait, took)| (wait as usize + 1, took.min(most)));
+        let pause = held.get(&(flow.traffic, flow.row)).map(|&held| (WAITED_FOR.len() - 1, held));
+        // Of two that took as long, the timer.
+        let longest = pause.into_iter().chain(timer).max_by_key(|&(_, took)| took);
+        let (word, waited) = longest.unwrap_or((0, Span::ZERO));
+        (self.waited_for[nth], self.waited_s[nth]) = (word as u32, waited.as_secs_f64());
+        self.rows[nth] = flow.row;
+        let about = [flow.src.0, flow.dst.0, flow.class.into(), flow.traffic];
+        let counts = [flow.timeouts, flow.retransmissions, flow.ecn_cuts];
+        for (column, value) in self.about.iter_mut().zip(about) {
+            column[nth] = value;
+        }
+        for (column, value) in self.counts.iter_mut().zip(counts) {
+            column[nth] = value;
+        }
+        self.sizes[nth] = flow.size.map_or(f64::NAN, Bytes::as_f64);
+        self.starts_s[nth] = flow.start.as_secs_f64();
+        self.received[nth] = flow.received.get();
+        self.counted[nth] = flow.counts_since(warmed_at);
+        self.handshake[nth] = flow.handshake;
+        self.failed[nth] = flow.failed.is_some();
+    }
+}
+
+/// The table of flows of a run with this end of its warm-up, and this end.
 fn flow_table(
     scenario: &Scenario,
-    simulation: &Simulation,
-    flows: &[FlowRecord],
+    (warmed_at, now): (Time, Time),
+    flows: Records,
     met: Option<&[Interference]>,
     held: &Held,
 ) -> Table {
-    let since = simulation.warmed_at();
-    let waits: Vec<(&str, Span)> = flows
-        .iter()
-        .map(|flow| {
-            // Waits are in whole microseconds, rounded up.
-            let over = flow.end.or(flow.failed).unwrap_or(simulation.now());
-            // Rounding must not make a wait longer than the flow was under way.
-            let most = over.since(flow.start.max(since).min(over));
-            let timer = flow.waits.longest().map(|(wait, took)| (wait.name(), took.min(most)));
-            let pause = held.get(&(flow.traffic, flow.row)).map(|&held| ("pause", held));
-            // Of two that took as long, the timer.
-            let longest = pause.into_iter().chain(timer).max_by_key(|&(_, took)| took);
-            longest.unwrap_or(("", Span::ZERO))
-        })
-        .collect();
-    let waited_for = Values::Text(waits.iter().map(|(name, _)| name.to_string()).collect());
-    let waited = Values::F64(waits.iter().map(|(_, took)| took.as_secs_f64()).collect());
-    let failed = Values::Bool(flows.iter().map(|flow| flow.failed.is_some()).collect());
-    let f64s = |f: &dyn Fn(&FlowRecord) -> f64| Values::F64(flows.iter().map(f).collect());
-    let u64s = |f: &dyn Fn(&FlowRecord) -> u64| Values::U64(flows.iter().map(f).collect());
-    let u32s = |f: &dyn Fn(&FlowRecord) -> u32| Values::U32(flows.iter().map(f).collect());
-    let counted = Values::Bool(flows.iter().map(|flow| flow.counts_since(since)).collect());
-    let handshake = Values::Bool(flows.iter().map(|flow| flow.handshake).collect());
+    let (transports, senders) = (transports(scenario, &flows), senders(scenario, &flows));
+    let mut of = FlowColumns::new(flows.len());
+    let ((fcts_s, slowdowns), rows) = flows.into_times_and_rows();
+    for (nth, flow) in rows {
+        of.put(nth, &flow, held, warmed_at, now);
+    }
+    let [src, dst, class, traffic] = of.about.map(Values::U32);
+    let [timeouts, retransmissions, ecn_cuts] = of.counts.map(Values::U32);
+    let waited_for = Values::Names(Names::with_rows(&WAITED_FOR, of.waited_for));
     let columns = [
         (
             "row",
             "",
             "number in the order of starts, or row of the flow list, from 0",
-            u64s(&|f| f.row),
+            Values::U64(of.rows),
         ),
-        ("src", "", "sending host", u32s(&|f| f.src.0)),
-        ("dst", "", "receiving host", u32s(&|f| f.dst.0)),
-        ("class", "", "class (DSCP)", u32s(&|f| f.class as u32)),
-        ("traffic", "", "its source's place among `[[traffic]]`, from 0", u32s(&|f| f.traffic)),
+        ("src", "", "sending host", src),
+        ("dst", "", "receiving host", dst),
+        ("class", "", "class (DSCP)", class),
+        ("traffic", "", "its source's place among `[[traffic]]`, from 0", traffic),
         (
             "size_bytes",
             "bytes",
             "payload; null: it sends as long as it runs",
-            f64s(&|f| f.size.map_or(f64::NAN, Bytes::as_f64)),
+            Values::F64(of.sizes),
         ),
         (
             "start_s",
             "s",
             "when the application wrote it, or asked for it",
-            f64s(&|f| f.start.as_secs_f64()),
+            Values::F64(of.starts_s),
         ),
-        (
-            "fct_s",
-            "s",
-            "flow completion time; null: not finished",
-            f64s(&|f| times(simulation, f).0),
-        ),
+        ("fct_s", "s", "flow completion time; null: not finished", Values::F64(fcts_s)),
         (
             "slowdown",
             "",
             "fct over the ideal one: packets back to back at the line's rate, no handshake, no window",
-            f64s(&|f| times(simulation, f).1),
+            Values::F64(slowdowns),
         ),
         (
             "received_bytes",
             "bytes",
             "payload taken in order by the receiver since the warm-up",
-            u64s(&|f| f.received.get()),
+            Values::U64(of.received),
         ),
-        ("timeouts", "", "retransmission timeouts since the warm-up", u32s(&|f| f.timeouts)),
-        (
-            "retransmissions",
-            "",
-            "segments sent again since the warm-up",
-            u32s(&|f| f.retransmissions),
-        ),
-        ("ecn_cuts", "", "window cuts for marks since the warm-up", u32s(&|f| f.ecn_cuts)),
+        ("timeouts", "", "retransmission timeouts since the warm-up", timeouts),
+        ("retransmissions", "", "segments sent again since the warm-up", retransmissions),
+        ("ecn_cuts", "", "window cuts for marks since the warm-up", ecn_cuts),
         (
             "counted",
             "",
             "whether FCTs, slowdowns and numbers of flows count it: it started after the warm-up, or sends \
              as long as it runs and had not stopped by then",
-            counted,
+            Values::Bool(of.counted),
         ),
-        ("handshake", "", "whether it opened its connection", handshake),
+        ("handshake", "", "whether it opened its connection", Values::Bool(of.handshake)),
         (
             "waited_for",
             "",
@@ -221,31 +278,25 @@ fn flow_table(
              or pause; empty: for nothing",
             waited_for,
         ),
-        ("waited_s", "s", "how long, all such waits together", waited),
-        ("failed", "", "whether its connection gave up", failed),
+        ("waited_s", "s", "how long, all such waits together", Values::F64(of.waited_s)),
+        ("failed", "", "whether its connection gave up", Values::Bool(of.failed)),
     ];
     let met = met.map(|met| {
-        let words = Values::Text(met.iter().map(|met| met.name().to_string()).collect());
+        let words = Values::Names(met.iter().map(|met| met.name()).collect());
         ("met", "", "what it met of giant flows: nothing, output or path", words)
     });
-    Table::new(
-        columns
-            .into_iter()
-            .chain(transports(scenario, flows))
-            .chain(senders(scenario, flows))
-            .chain(met),
-    )
+    Table::new(columns.into_iter().chain(transports).chain(senders).chain(met))
 }
 
 /// The column of flows' transports, where there is more than one.
 fn transports(
     scenario: &Scenario,
-    flows: &[FlowRecord],
+    flows: &Records,
 ) -> Option<(&'static str, &'static str, &'static str, Values)> {
     let protocols = Protocols::of(scenario);
     let known = protocols.names();
     let mut names = Names::with_capacity(flows.len());
-    for flow in flows {
+    for flow in flows.iter() {
         // A transport may follow from the entry, the class or the pair of hosts.
         let place = protocols.place(flow.traffic, flow.class, (flow.src, flow.dst));
         names.push(&known[usize::from(place)]);
@@ -257,13 +308,14 @@ fn transports(
 /// The column of the senders' hosts, where hosts differ.
 fn senders(
     scenario: &Scenario,
-    flows: &[FlowRecord],
+    flows: &Records,
 ) -> Option<(&'static str, &'static str, &'static str, Values)> {
     let protocols = Protocols::of(scenario);
     let labels = protocols.stacks();
     let mut names = Names::with_capacity(flows.len());
     if !labels.is_empty() {
-        flows.iter().for_each(|flow| names.push(&labels[usize::from(protocols.stack(flow.src))]));
+        let label = |flow: FlowRecord| &labels[usize::from(protocols.stack(flow.src))];
+        flows.iter().for_each(|flow| names.push(label(flow)));
     }
     let doc = "label of its sender's [[host]] entry";
     (!labels.is_empty()).then_some(("hosts", "", doc, Values::Names(names)))

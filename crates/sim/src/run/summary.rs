@@ -8,7 +8,8 @@ use crate::node::host::ProbeSample;
 use crate::observe::interference::Interference;
 use crate::pauses::{Pause, Waited};
 use crate::ports;
-use crate::run::results::{Held, times};
+use crate::records::{Records, Timed};
+use crate::run::results::Held;
 use crate::run::transports::TransportTimes;
 use crate::run::trims::TrimCounts;
 use crate::run::waits::WaitCounts;
@@ -188,8 +189,8 @@ pub struct Endless {
 
 impl Endless {
     /// Goodput of flows that were there since the warm-up, at least in part.
-    pub(super) fn of(flows: &[FlowRecord], warmed_at: Time) -> Option<Endless> {
-        let endless = flows.iter().filter(|flow| flow.size.is_none() && !flow.ended_by(warmed_at));
+    pub(super) fn of(flows: impl Iterator<Item = FlowRecord>, warmed_at: Time) -> Option<Endless> {
+        let endless = flows.filter(|flow| flow.size.is_none() && !flow.ended_by(warmed_at));
         let received: Vec<f64> = endless.map(|flow| flow.received.as_f64()).collect();
         let n = received.len() as f64;
         let sum: f64 = received.iter().sum();
@@ -199,9 +200,6 @@ impl Endless {
         (n > 0.0).then_some(Endless { n: n as u64, jain })
     }
 }
-
-/// A flow with its FCT in microseconds and its slowdown, both NaN of one that has not ended.
-type Timed<'a> = (&'a FlowRecord, f64, f64);
 
 /// Completion times of a traffic source's flows.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -221,19 +219,20 @@ pub struct SourceTimes {
 
 impl SourceTimes {
     /// Times of each source whose flows have ends, over flows that count.
-    fn of(traffic: &[Entry], counted: &[&FlowRecord], times: &[(f64, f64)]) -> Vec<SourceTimes> {
-        let mut flows: Vec<Vec<Timed>> = vec![Vec::new(); traffic.len()];
-        for (flow, &(fct, slowdown)) in counted.iter().zip(times) {
+    fn of(traffic: &[Entry], flows: &Records, warmed_at: Time) -> Vec<SourceTimes> {
+        let mut places: Vec<Vec<u32>> = vec![Vec::new(); traffic.len()];
+        for (nth, flow) in (0..).zip(flows.iter()) {
             // Flows without an end have no completion time.
-            if flow.size.is_some() {
-                flows[flow.traffic as usize].push((flow, fct * 1e6, slowdown));
+            if flow.size.is_some() && flow.counts_since(warmed_at) {
+                places[flow.traffic as usize].push(nth);
             }
         }
-        let each = |(place, (source, flows)): (usize, (&Entry, Vec<Timed>))| {
-            let ended = || flows.iter().filter(|(_, us, _)| !us.is_nan());
-            let fct = Fct::of(ended().map(|&(_, us, _)| us).collect());
+        let each = |(place, (source, own)): (usize, (&Entry, Vec<u32>))| {
+            let own = || own.iter().map(|&nth| flows.get_timed(nth as usize));
+            let ended = || own().filter(|of| !of.fct_s.is_nan());
+            let fct = Fct::of(ended().map(|of| of.fct_s * 1e6).collect());
             let query = match &source.source {
-                Traffic::Incast(_) => Some(Fct::of(rounds(&flows))),
+                Traffic::Incast(_) => Some(Fct::of(rounds(own()))),
                 Traffic::RequestResponse(_) => Some(fct),
                 _ => None,
             };
@@ -241,23 +240,23 @@ impl SourceTimes {
                 traffic: place as u32,
                 kind: source.word().into(),
                 fct,
-                slowdown: Slowdown::of(ended().map(|&(.., slowdown)| slowdown).collect()),
+                slowdown: Slowdown::of(ended().map(|of| of.slowdown).collect()),
                 query,
             }
         };
-        let sources = traffic.iter().zip(flows).enumerate().filter(|(_, (_, f))| !f.is_empty());
-        sources.map(each).collect()
+        let sources = traffic.iter().zip(places).enumerate();
+        sources.filter(|(_, (_, own))| !own.is_empty()).map(each).collect()
     }
 }
 
 /// How long each round took to its last flow's end; none of those that have not ended.
-fn rounds(flows: &[Timed]) -> Vec<f64> {
+fn rounds(flows: impl Iterator<Item = Timed>) -> Vec<f64> {
     let mut rounds: BTreeMap<Time, f64> = BTreeMap::new();
     // An incast round's flows all start at one time, which serves as the round's number.
-    for (flow, us, _) in flows {
-        let longest = rounds.entry(flow.start).or_insert(0.0);
+    for Timed { flow, fct_s, .. } in flows {
+        let (us, longest) = (fct_s * 1e6, rounds.entry(flow.start).or_insert(0.0));
         // Unlike `f64::max`, it keeps what is no number.
-        *longest = if us.is_nan() || *us > *longest { *us } else { *longest };
+        *longest = if us.is_nan() || us > *longest { us } else { *longest };
     }
     rounds.into_values().filter(|us| !us.is_nan()).collect()
 }
@@ -275,10 +274,14 @@ pub struct ClassGoodput {
 }
 
 impl ClassGoodput {
-    /// `finished`: class and FCT in microseconds of the flows that count and have ended.
-    fn of(flows: &[FlowRecord], elapsed_s: f64, finished: &[(u8, f64)]) -> Vec<ClassGoodput> {
+    /// `ended` are the flows that count and have ended.
+    fn of<I: Iterator<Item = Timed>>(
+        flows: &Records,
+        elapsed_s: f64,
+        ended: &dyn Fn() -> I,
+    ) -> Vec<ClassGoodput> {
         let mut received = BTreeMap::new();
-        for flow in flows {
+        for flow in flows.iter() {
             *received.entry(flow.class).or_insert(0) += flow.received.get();
         }
         let goodput =
@@ -286,7 +289,8 @@ impl ClassGoodput {
         // A class whose flows all failed has no line of its own.
         received.retain(|_, bytes| *bytes > 0);
         let classes = received.into_iter();
-        let times = |class| finished.iter().filter(move |f| f.0 == class).map(|f| f.1);
+        let times =
+            |class| ended().filter(move |of| of.flow.class == class).map(|of| of.fct_s * 1e6);
         let each = |(class, bytes)| ClassGoodput {
             class,
             goodput_bps: goodput(bytes),
@@ -551,35 +555,23 @@ impl Summary {
     pub(crate) fn new(
         scenario: &Scenario,
         simulation: &Simulation,
-        flows: &[FlowRecord],
+        flows: &Records,
         met: Option<&[Interference]>,
         reports: &[PortReport],
         held: &Held,
     ) -> Summary {
         let warmed_at = simulation.warmed_at();
-        let counted: Vec<&FlowRecord> =
-            flows.iter().filter(|flow| flow.counts_since(warmed_at)).collect();
-        let timed: Vec<(f64, f64)> = counted.iter().map(|flow| times(simulation, flow)).collect();
-        let ended = || {
-            let each =
-                counted.iter().zip(&timed).map(|(flow, &(fct, slowdown))| (flow, fct, slowdown));
-            // Endless flows have no size, flows under way no end: neither has a completion time.
-            each.filter(|(flow, fct, _)| flow.size.is_some() && !fct.is_nan())
-        };
-        let finished: Vec<(u64, f64, f64)> = ended()
-            .filter_map(|(flow, fct, slowdown)| Some((flow.size?.get(), fct * 1e6, slowdown)))
-            .collect();
-        let of_classes: Vec<(u8, f64)> =
-            ended().map(|(flow, s, _)| (flow.class, s * 1e6)).collect();
+        let counted = || flows.timed().filter(|of| of.flow.counts_since(warmed_at));
+        // Endless flows have no size, flows under way no end: neither has a completion time.
+        let ended = || counted().filter(|of| of.flow.size.is_some() && !of.fct_s.is_nan());
         let (small, large) = (scenario.measure.small.get(), scenario.measure.large.get());
         let fct_by_met = met.map(|met| {
             let of = |class: Interference| {
-                let flows = flows.iter().zip(met).filter(|(_, met)| **met == class);
-                let counted =
-                    flows.map(|(flow, _)| flow).filter(|flow| flow.counts_since(warmed_at));
-                let fcts = |flow: &FlowRecord| {
-                    let us = times(simulation, flow).0 * 1e6;
-                    flow.size.filter(|_| !us.is_nan()).map(|size| (size.get(), us))
+                let flows = flows.timed().zip(met).filter(|(_, met)| **met == class);
+                let counted = flows.map(|(of, _)| of).filter(|of| of.flow.counts_since(warmed_at));
+                let fcts = |of: Timed| {
+                    let us = of.fct_s * 1e6;
+                    of.flow.size.filter(|_| !us.is_nan()).map(|size| (size.get(), us))
                 };
                 Fct::by_size(&counted.filter_map(fcts).collect::<Vec<_>>(), small, large)
             };
@@ -590,9 +582,9 @@ impl Summary {
             }
         });
         let of = |class: &dyn Fn(u64) -> bool| {
-            let chosen = finished.iter().filter(|(size, ..)| class(*size));
-            let (fcts, slowdowns): (Vec<f64>, Vec<f64>) = chosen.map(|&(_, f, s)| (f, s)).unzip();
-            (Fct::of(fcts), Slowdown::of(slowdowns))
+            let chosen = || ended().filter(|of| of.flow.size.is_some_and(|size| class(size.get())));
+            let fct = Fct::of(chosen().map(|of| of.fct_s * 1e6).collect());
+            (fct, Slowdown::of(chosen().map(|of| of.slowdown).collect()))
         };
         let all = of(&|_| true);
         let small_flows = of(&|size| size <= small);
@@ -601,7 +593,7 @@ impl Summary {
         let elapsed = simulation.now().since(warmed_at).as_secs_f64();
         let received: u64 = flows.iter().map(|flow| flow.received.get()).sum();
         let sum =
-            |f: &dyn Fn(&FlowRecord) -> u32| flows.iter().map(|flow| u64::from(f(flow))).sum();
+            |f: &dyn Fn(&FlowRecord) -> u32| flows.iter().map(|flow| u64::from(f(&flow))).sum();
         let drops = |why: DropReason| {
             reports.iter().map(|report| report.counters.drops[why as usize]).sum()
         };
@@ -615,21 +607,21 @@ impl Summary {
         let offered = simulation.offered().iter();
         let mut summary = Summary {
             flows: FlowCounts {
-                count: counted.len() as u64,
+                count: counted().count() as u64,
                 finished: all.0.n,
-                failed: counted.iter().filter(|flow| flow.failed.is_some()).count() as u64,
+                failed: counted().filter(|of| of.flow.failed.is_some()).count() as u64,
             },
             fct: BySize { all: all.0, small: small_flows.0, medium: medium.0, large: large.0 },
-            by_traffic: SourceTimes::of(&scenario.traffic, &counted, &timed),
+            by_traffic: SourceTimes::of(&scenario.traffic, flows, warmed_at),
             by_transport: TransportTimes::of(scenario, simulation, flows, elapsed),
             jobs: Vec::new(),
             fct_by_met,
             slowdown: BySize { all: all.1, small: small_flows.1, medium: medium.1, large: large.1 },
             slowdown_over: ideal(),
             goodput_bps: if elapsed > 0.0 { received as f64 * 8.0 / elapsed } else { 0.0 },
-            classes: ClassGoodput::of(flows, elapsed, &of_classes),
+            classes: ClassGoodput::of(flows, elapsed, &ended),
             probes: ProbeRtts::of(&simulation.probes()),
-            endless: Endless::of(flows, warmed_at),
+            endless: Endless::of(flows.iter(), warmed_at),
             marks: reports.iter().map(|report| report.counters.marked).sum(),
             notifications: reports.iter().map(|report| report.counters.notified).sum(),
             drops: reports.iter().map(|report| report.counters.dropped()).sum(),
@@ -638,7 +630,7 @@ impl Summary {
             no_route: simulation.no_route(),
             early: EarlyPackets::of(simulation.early()),
             timeouts: sum(&|flow| flow.timeouts),
-            waits: WaitCounts::of(flows),
+            waits: WaitCounts::of(flows.iter()),
             retransmissions: sum(&|flow| flow.retransmissions),
             ecn_cuts: sum(&|flow| flow.ecn_cuts),
             pauses: None,
@@ -762,7 +754,7 @@ mod tests {
         };
         let jain = |received: &[u64]| {
             let flows: Vec<_> = received.iter().map(|&r| flow(r)).collect();
-            Endless::of(&flows, Time::ZERO).map(|e| (e.n, e.jain))
+            Endless::of(flows.into_iter(), Time::ZERO).map(|e| (e.n, e.jain))
         };
         assert_eq!(jain(&[1000, 0, 0, 0]), Some((4, 0.25)));
         assert_eq!(jain(&[700, 700]), Some((2, 1.0)));

@@ -2,7 +2,7 @@
 
 use crate::flow::FlowRecord;
 use crate::node::met::Met;
-use crate::run::results::times;
+use crate::records::Records;
 use crate::run::summary::{Endless, Fct, Slowdown};
 use crate::run::waits::WaitCounts;
 use crate::simulation::Simulation;
@@ -82,7 +82,7 @@ impl TransportTimes {
     pub(super) fn of(
         scenario: &Scenario,
         simulation: &Simulation,
-        flows: &[FlowRecord],
+        flows: &Records,
         elapsed_s: f64,
     ) -> Vec<TransportTimes> {
         let protocols = Protocols::of(scenario);
@@ -94,37 +94,30 @@ impl TransportTimes {
         let mut names: Vec<String> = Vec::new();
         let rows: Vec<usize> = known.iter().map(|name| row(&mut names, name)).collect();
         let since = simulation.warmed_at();
-        let mut by_row: Vec<Vec<FlowRecord>> = vec![Vec::new(); names.len()];
-        for flow in flows {
-            let place = protocols.place(flow.traffic, flow.class, (flow.src, flow.dst));
-            by_row[rows[usize::from(place)]].push(*flow);
-        }
-        let received =
-            |of: &[FlowRecord]| of.iter().map(|flow| flow.received.get()).sum::<u64>() as f64;
-        let all = received(flows);
+        let row_of = |flow: &FlowRecord| {
+            rows[usize::from(protocols.place(flow.traffic, flow.class, (flow.src, flow.dst)))]
+        };
+        let all = flows.iter().map(|flow| flow.received.get()).sum::<u64>() as f64;
         let mut met = vec![Met::default(); names.len()];
         for (place, of) in simulation.met().iter().enumerate() {
             met[rows[place]].add(of);
         }
-        let each = |((name, own), met): ((String, Vec<FlowRecord>), Met)| {
-            let counted = || own.iter().filter(|flow| flow.counts_since(since));
-            let ended = counted().filter(|flow| flow.size.is_some());
-            let ended = ended.map(|flow| times(simulation, flow)).filter(|(fct, _)| !fct.is_nan());
-            let (fcts, slowdowns): (Vec<f64>, Vec<f64>) =
-                ended.map(|(fct, slowdown)| (fct * 1e6, slowdown)).unzip();
-            let sum =
-                |f: fn(&FlowRecord) -> u32| own.iter().map(|flow| u64::from(f(flow))).sum::<u64>();
-            let bytes = received(&own);
+        let each = |((row, name), met): ((usize, String), Met)| {
+            let own = || flows.timed().filter(|of| row_of(&of.flow) == row);
+            let counted = || own().filter(|of| of.flow.counts_since(since));
+            let ended = || counted().filter(|of| of.flow.size.is_some() && !of.fct_s.is_nan());
+            let sum = |f: fn(&FlowRecord) -> u32| own().map(|of| u64::from(f(&of.flow))).sum();
+            let bytes = own().map(|of| of.flow.received.get()).sum::<u64>() as f64;
             TransportTimes {
                 transport: name,
                 flows: counted().count() as u64,
-                fct: Fct::of(fcts),
-                slowdown: Slowdown::of(slowdowns),
+                fct: Fct::of(ended().map(|of| of.fct_s * 1e6).collect()),
+                slowdown: Slowdown::of(ended().map(|of| of.slowdown).collect()),
                 goodput_bps: if elapsed_s > 0.0 { bytes * 8.0 / elapsed_s } else { 0.0 },
                 share: if all > 0.0 { bytes / all } else { 0.0 },
-                endless: Endless::of(&own, since),
+                endless: Endless::of(own().map(|of| of.flow), since),
                 timeouts: sum(|flow| flow.timeouts),
-                waits: WaitCounts::of(&own),
+                waits: WaitCounts::of(own().map(|of| of.flow)),
                 retransmissions: sum(|flow| flow.retransmissions),
                 ecn_cuts: sum(|flow| flow.ecn_cuts),
                 marks: met.marks,
@@ -132,7 +125,7 @@ impl TransportTimes {
                 wait: Waits::of(&met),
             }
         };
-        names.into_iter().zip(by_row).zip(met).map(each).collect()
+        names.into_iter().enumerate().zip(met).map(each).collect()
     }
 }
 

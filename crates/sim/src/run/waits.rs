@@ -1,6 +1,7 @@
 //! The timers that flows waited for, and connections that gave up.
 
 use crate::flow::FlowRecord;
+use crate::records::Records;
 use crate::transport::Wait;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -25,27 +26,29 @@ pub struct WaitCounts {
 }
 
 impl WaitCounts {
-    pub(crate) fn of(flows: &[FlowRecord]) -> WaitCounts {
-        let sum = |wait| flows.iter().map(|flow| u64::from(flow.waits.count(wait))).sum();
-        WaitCounts {
-            syn: sum(Wait::Syn),
-            rto_initial: sum(Wait::RtoInitial),
-            rto: sum(Wait::Rto),
-            probe: sum(Wait::Probe),
-            delayed_ack: sum(Wait::DelayedAck),
-        }
+    pub(crate) fn of(flows: impl Iterator<Item = FlowRecord>) -> WaitCounts {
+        flows.fold(WaitCounts::default(), |sums, FlowRecord { waits, .. }| {
+            let sum = |before, wait| before + u64::from(waits.count(wait));
+            WaitCounts {
+                syn: sum(sums.syn, Wait::Syn),
+                rto_initial: sum(sums.rto_initial, Wait::RtoInitial),
+                rto: sum(sums.rto, Wait::Rto),
+                probe: sum(sums.probe, Wait::Probe),
+                delayed_ack: sum(sums.delayed_ack, Wait::DelayedAck),
+            }
+        })
     }
 }
 
 /// Says how many flows failed, and what for.
-pub(crate) fn failed(scenario: &Scenario, warmed_at: Time, flows: &[FlowRecord]) -> Option<String> {
-    let counted: Vec<_> = flows.iter().filter(|flow| flow.counts_since(warmed_at)).collect();
-    let failed: Vec<_> = counted.iter().filter(|flow| flow.failed.is_some()).collect();
+pub(crate) fn failed(scenario: &Scenario, warmed_at: Time, flows: &Records) -> Option<String> {
+    let counted = || flows.iter().filter(|flow| flow.counts_since(warmed_at));
+    let failed = || counted().filter(|flow| flow.failed.is_some());
     let protocols = Protocols::of(scenario);
     let waited = |flow: &FlowRecord, wait| flow.waits.count(wait) > 0;
     let waited_for_data =
         |flow: &FlowRecord| waited(flow, Wait::RtoInitial) || waited(flow, Wait::Rto);
-    let key = |flow: &&FlowRecord| {
+    let key = |flow: &FlowRecord| {
         let of = protocols.section(flow.traffic, flow.class, flow.src);
         match protocols.between(flow.traffic, flow.class, (flow.src, flow.dst)) {
             Protocol::QueuePairs(roce) => format!("{of}.give_up, {}", roce.give_up),
@@ -56,12 +59,12 @@ pub(crate) fn failed(scenario: &Scenario, warmed_at: Time, flows: &[FlowRecord])
             Protocol::Transport(t) => format!("{of}.data_retries, {}", t.data_retries),
         }
     };
-    let keys: BTreeSet<String> = failed.iter().map(|flow| key(flow)).collect();
-    (!failed.is_empty()).then(|| {
+    let keys: BTreeSet<String> = failed().map(|flow| key(&flow)).collect();
+    (!keys.is_empty()).then(|| {
         format!(
             "{} of {} flows failed: their connections gave up ({}); FCTs are of the others",
-            failed.len(),
-            counted.len(),
+            failed().count(),
+            counted().count(),
             keys.into_iter().collect::<Vec<_>>().join("; ")
         )
     })

@@ -3,6 +3,7 @@
 
 use crate::flow::FlowRecord;
 use crate::ids::HostId;
+use crate::records::Records;
 use crate::run::decided;
 use crate::run::inert::inert;
 use crate::run::results::Held;
@@ -28,7 +29,7 @@ pub(crate) fn warnings(
     scenario: &Scenario,
     simulation: &Simulation,
     summary: &Summary,
-    flows: &[FlowRecord],
+    flows: &Records,
     reports: &[PortReport],
     held: &Held,
 ) -> Vec<String> {
@@ -93,12 +94,12 @@ pub(crate) fn warnings(
         ));
     }
     warnings.extend(short_window(scenario, reports));
-    let silent = |flow: &&FlowRecord| {
+    let silent = |flow: &FlowRecord| {
         flow.size.is_none()
             && flow.received == Bytes::ZERO
             && !flow.ended_by(simulation.warmed_at())
     };
-    let why = |flow: &FlowRecord| {
+    let why = |flow: FlowRecord| {
         let of = protocols.section(flow.traffic, flow.class, flow.src);
         match protocols.between(flow.traffic, flow.class, (flow.src, flow.dst)) {
             Protocol::QueuePairs(roce) => format!("what is lost waits for {of}.rto, {}", roce.rto),
@@ -147,13 +148,18 @@ fn waited_first(flow: &FlowRecord) -> bool {
 
 /// A run without an end of its own lasts as long as its last flow, which may wait for a timer when
 /// all else is over.
-fn straggler(scenario: &Scenario, flows: &[FlowRecord]) -> Option<String> {
+fn straggler(scenario: &Scenario, flows: &Records) -> Option<String> {
     let begin = flows.iter().map(|flow| flow.start).min()?;
     let started = flows.iter().map(|flow| flow.start).max()?;
-    let mut ends: Vec<Time> = flows.iter().filter_map(|flow| flow.end).collect();
-    ends.sort_unstable();
-    let last = ends.pop()?;
-    let others = ends.pop()?.max(started);
+    let mut two: [Option<Time>; 2] = [None; 2];
+    for end in flows.iter().filter_map(|flow| flow.end) {
+        two = match two {
+            [last, _] if Some(end) >= last => [Some(end), last],
+            [last, before] => [last, before.max(Some(end))],
+        };
+    }
+    let last = two[0]?;
+    let others = two[1]?.max(started);
     let alone = last.since(begin).as_ps() >= 10 * others.since(begin).as_ps();
     (scenario.run.until.is_none() && alone).then(|| {
         "one flow took ten times as long as all others together or more: averages over time (queues, \
@@ -185,7 +191,7 @@ fn own_cards(scenario: &Scenario, reports: &[PortReport]) -> Option<String> {
 fn unmarkable(
     scenario: &Scenario,
     summary: &Summary,
-    flows: &[FlowRecord],
+    flows: &Records,
     reports: &[PortReport],
 ) -> Option<String> {
     let protocols = Protocols::of(scenario);
@@ -212,7 +218,7 @@ fn unmarkable(
 }
 
 /// Packets of the scenario that are not ECN-capable, though some are.
-fn not_capable(scenario: &Scenario, protocols: &Protocols, flows: &[FlowRecord]) -> String {
+fn not_capable(scenario: &Scenario, protocols: &Protocols, flows: &Records) -> String {
     let mut who: Vec<String> = Vec::new();
     let mut put = |is: bool, what: &str| who.extend(is.then(|| what.to_owned()));
     let none = |is: fn(&Transport) -> bool| protocols.tcp().any(|tcp| tcp.ecn && !is(tcp));
@@ -228,7 +234,7 @@ fn not_capable(scenario: &Scenario, protocols: &Protocols, flows: &[FlowRecord])
     });
     put(probes, "probes (transport.ecn)");
     put(none(|tcp| tcp.ecn_acks), "ACKs (transport.ecn_acks)");
-    let syns = match flows.iter().any(waited_first) {
+    let syns = match flows.iter().any(|flow| waited_first(&flow)) {
         true => "SYNs (transport.ecn_syn), and flows waited for transport.rto_initial",
         false => "SYNs (transport.ecn_syn)",
     };

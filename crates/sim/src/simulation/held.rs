@@ -25,17 +25,25 @@ impl Simulation {
     /// All pauses by now and the flows, of these, that they held, where flows keep their paths; `None` without flow
     /// control.
     pub fn paused(&self, flows: &[FlowRecord]) -> Option<(Vec<Pause>, Option<Vec<Waited>>)> {
+        self.pauses_of(flows.iter().copied())
+    }
+
+    /// The same of flows one by one.
+    pub(crate) fn pauses_of(
+        &self,
+        flows: impl Iterator<Item = FlowRecord>,
+    ) -> Option<(Vec<Pause>, Option<Vec<Waited>>)> {
         let graph = &self.paths.graph;
         let pauses =
             pauses::pauses(&self.network, graph, &self.ports, self.network.pfc()?, self.now);
         let times = (self.warmed_at, self.now);
         // A sender that sprays has no fixed path.
         let protocols = &self.paths.protocols;
-        let one_path = |flow: &&FlowRecord| {
+        let one_path = |flow: &FlowRecord| {
             !protocols.between(flow.traffic, flow.class, (flow.src, flow.dst)).sprays()
         };
-        let flows: Vec<FlowRecord> = flows.iter().filter(one_path).copied().collect();
-        let waited = self.paths_known.then(|| pauses::waited(&pauses, graph, &flows, times));
+        let flows = flows.filter(one_path);
+        let waited = self.paths_known.then(|| pauses::waited(&pauses, graph, flows, times));
         Some((pauses, waited))
     }
 

@@ -100,6 +100,20 @@ impl Waits {
         self
     }
 
+    /// Waits of one timer alone: how often it ended one, and for how many microseconds all took.
+    pub(crate) fn of_one(wait: Wait, count: u32, us: u32) -> Waits {
+        let mut waits = Waits::default();
+        (waits.counts[wait as usize], waits.us[wait as usize]) = (count, us);
+        waits
+    }
+
+    /// The timer that alone was waited for, as [`Waits::of_one`] takes it; `None`: several were, or none.
+    pub(crate) fn as_one(&self) -> Option<(Wait, u32, u32)> {
+        let nth = self.counts.iter().zip(self.us).position(|(&count, us)| count > 0 || us > 0)?;
+        let (wait, count, us) = (Wait::ALL[nth], self.counts[nth], self.us[nth]);
+        (*self == Waits::of_one(wait, count, us)).then_some((wait, count, us))
+    }
+
     /// How often this timer ended a wait.
     pub fn count(&self, wait: Wait) -> u32 {
         self.counts[wait as usize]

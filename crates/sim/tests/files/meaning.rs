@@ -232,7 +232,7 @@ fn pauses_that_decide_figures_are_named() {
 fn texts(results: &Results, name: &str) -> Vec<String> {
     let column = results.flows.columns.iter().find(|column| column.name == name);
     match &column.expect("a column").values {
-        Values::Text(values) => values.clone(),
+        Values::Names(of) => of.rows.iter().map(|&row| of.names[row as usize].clone()).collect(),
         Values::F64(values) => values.iter().map(f64::to_string).collect(),
         Values::Bool(values) => values.iter().map(bool::to_string).collect(),
         Values::U32(values) => values.iter().map(u32::to_string).collect(),

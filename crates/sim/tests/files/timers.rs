@@ -67,7 +67,7 @@ fn column_of<'a>(results: &'a Results, column: &str) -> &'a Values {
 
 fn waited_for(results: &Results) -> String {
     match column_of(results, "waited_for") {
-        Values::Text(values) => values[0].clone(),
+        Values::Names(values) => values.names[values.rows[0] as usize].clone(),
         _ => panic!("no text"),
     }
 }

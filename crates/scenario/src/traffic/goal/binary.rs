@@ -246,7 +246,7 @@ mod tests {
         assert_eq!((program.of_rank(0), program.of_rank(1)), (0..2, 2..4));
         assert_eq!(program.operation(0).work, Work::Calculate(Span::from_ns(7), 3));
         assert_eq!((program.followers(0), program.followers(2)), (&[1][..], &[3][..]));
-        let message = program.messages[0];
+        let message = program.message(0);
         assert_eq!((message.bytes, message.channel, message.tag), (Bytes::new(9), 2, 5));
         assert_eq!(program.pattern(2), Some(&Pattern { from: None, tag: None }));
     }

@@ -120,6 +120,7 @@ impl Source for Goal {
             under_way: around.listed.at_once as f64,
             mean_bytes: Some(around.listed.bytes as f64 / flows.max(1.0)),
             connections,
+            tables: (around.listed.held as f64, around.listed.longest as f64),
             scheduled: (around.listed.messages as f64, around.listed.operations as f64),
             lasts_s: around.listed.last_s.min(around.until_s),
             ..Expected::default()

@@ -478,8 +478,8 @@ mod tests {
         let text = "num_ranks 2\nrank 0 {\na: send 8b to 1 tag 5 cpu 2 nic 1\nd: calc 3 cpu 9\nd requires a\n}\n\
                     rank 1 {\nrecv 8b from 0 tag 5\n}";
         let program = self::program(text).unwrap();
-        assert_eq!((program.operations(), program.messages.len()), (3, 1));
-        assert_eq!((program.messages[0].channel, program.messages[0].received_by), (1, 2));
+        assert_eq!((program.operations(), program.message_count()), (3, 1));
+        assert_eq!((program.message(0).channel, program.message(0).received_by), (1, 2));
         assert_eq!(program.operation(1).work, Work::Calculate(Span::from_ns(3), 9));
         assert_eq!(program.followers(0), [1]);
     }
@@ -510,7 +510,7 @@ mod tests {
                     rank 1 {\nrecv 8b from -1 tag 7\nrecv 8b from 0 tag -1\n}\n";
         let one = program(text).unwrap();
         let other = program(&one.goal().unwrap()).unwrap();
-        let tags = |of: &Program| of.messages.iter().map(|of| of.tag).collect::<Vec<_>>();
+        let tags = |of: &Program| of.messages().map(|of| of.tag).collect::<Vec<_>>();
         assert_eq!((tags(&one), tags(&other)), (vec![7, 9], vec![7, 9]));
         for number in 2..4 {
             let of = |of: &Program| of.pattern(number).map(|of| (of.from, of.tag));
@@ -536,7 +536,7 @@ mod tests {
             assert_eq!(one.followers(number), other.followers(number));
         }
         let of = |program: &Program| -> Vec<_> {
-            let messages = program.messages.iter();
+            let messages = program.messages();
             messages.map(|of| (of.sent_by, of.received_by, of.bytes, of.channel)).collect()
         };
         assert_eq!(of(&one), of(&other));

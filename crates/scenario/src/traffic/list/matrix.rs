@@ -355,7 +355,7 @@ mod tests {
     fn hosts_start_flows_by_what_they_know() {
         let program = program(WHOLE).unwrap().unwrap();
         // Host 1 receives what host 0 sends, which fires trigger 1 there; so nothing more is sent.
-        assert_eq!(program.messages.len(), 3);
+        assert_eq!(program.message_count(), 3);
         let expected = ["c0 s1", "r0 c1 s1 c1", "r0 c1 s1 c1", "r0"];
         assert_eq!(shape(&program), expected);
         assert_eq!(program.operation(0).work, Work::Calculate(Span::from_ps(1501), 1));
@@ -384,7 +384,7 @@ mod tests {
              trigger id 1 barrier count 2",
         );
         let program = program.unwrap().unwrap();
-        let ones = program.messages.iter().filter(|of| of.bytes == Bytes::new(1));
+        let ones = program.messages().filter(|of| of.bytes == Bytes::new(1));
         let mut ends: Vec<_> = ones.map(|of| (of.row, of.to)).collect();
         ends.sort_unstable();
         // The receiver of the first and the sender of the second tell host 3, which tells host 4.

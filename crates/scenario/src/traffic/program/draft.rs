@@ -1,7 +1,9 @@
 //! A program as it is written: rank by rank, then each message with its receive, then in order.
 
+use super::messages::Messages;
+use super::operations::Operations;
 use super::{ANY, Fault, Message, Operation, Pattern, Program, Work};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use switchbed_units::ids::HostId;
 use switchbed_units::{Bytes, Span, Time};
 
@@ -98,7 +100,8 @@ pub struct Draft {
     /// Ranks that are in the program: nothing is added to these any more.
     closed: u32,
     program: Program,
-    connections: BTreeMap<(u32, u32, u32), u32>,
+    /// Numbers of connections by their ranks and channel. Nothing goes through them in their order.
+    connections: HashMap<(u32, u32, u32), u32>,
     /// The receives of the program.
     receives: Vec<(u32, u32)>,
     many: bool,
@@ -114,9 +117,8 @@ impl Draft {
             after: None,
             repeats: 1,
             warmup: 0,
-            messages: Vec::new(),
-            connections: 0,
-            operations: Vec::new(),
+            messages: Messages::new(),
+            operations: Operations::default(),
             patterns: Vec::new(),
             followers: Vec::new(),
             ends: Vec::new(),
@@ -127,7 +129,7 @@ impl Draft {
             rows: 0,
             closed: 0,
             program,
-            connections: BTreeMap::new(),
+            connections: HashMap::new(),
             receives: Vec::new(),
             many: false,
         }
@@ -268,14 +270,11 @@ impl Draft {
                 program.followers.push(first + after);
             }
             operation.until = program.followers.len() as u32;
-            program.operations.push(operation);
+            program.operations.push(&operation);
         }
         for mut message in of.messages {
-            let next = self.connections.len() as u32;
-            let of = (rank, message.to, message.channel);
-            message.connection = *self.connections.entry(of).or_insert(next);
             message.sent_by += first;
-            program.messages.push(message);
+            program.messages.push(&message, &mut self.connections);
         }
         self.receives.extend_from_slice(&of.receives);
         program.ends.push(program.operations.len() as u32);
@@ -307,7 +306,6 @@ impl Draft {
         }
         let Draft { about, mut program, connections, receives, .. } = self;
         (program.hosts, program.start) = (hosts, start);
-        program.connections = connections.len() as u32;
         drop(connections);
         let mut draft = Finished { about, receives, name };
         draft.pair(&mut program)?;
@@ -349,12 +347,12 @@ impl Finished<'_> {
     fn described(&self, program: &Program, number: u32) -> String {
         match program.operation(number).work {
             Work::Send(message, _) => {
-                let Message { to, tag, .. } = program.messages[message as usize];
+                let Message { to, tag, .. } = program.message(message);
                 format!("send to {to}, tag {tag}")
             }
             Work::Receive(_) => {
-                let before = &program.operations[..number as usize];
-                let before = before.iter().filter(|of| of.work.receives()).count();
+                let before = program.operations.iter().take(number as usize);
+                let before = before.filter(|of| of.work.receives()).count();
                 let (from, tag) = self.receives[before];
                 let any = |word: u32| if word == ANY { "any".to_owned() } else { word.to_string() };
                 format!("receive from {}, tag {}", any(from), any(tag))
@@ -384,7 +382,7 @@ impl Finished<'_> {
     fn check_any(&self, program: &Program) -> Result<(), Fault> {
         let mut uneven: BTreeMap<u32, (usize, usize)> = BTreeMap::new();
         let any = |rank: u32| self.about[rank as usize].any;
-        for message in program.messages.iter().filter(|message| any(message.to)) {
+        for message in program.messages().filter(|message| any(message.to)) {
             uneven.entry(message.to).or_default().0 += 1;
         }
         for &(number, _) in &program.patterns {
@@ -400,11 +398,11 @@ impl Finished<'_> {
         let received = self.received(program);
         let messages = &program.messages;
         let key = |&nth: &u32| {
-            let Message { from, to, tag, .. } = messages[nth as usize];
+            let Message { from, to, tag, .. } = messages.get(nth);
             (from, to, tag)
         };
         let mut sent: Vec<u32> = (0..messages.len() as u32).collect();
-        sent.retain(|&nth| !self.about[messages[nth as usize].to as usize].any);
+        sent.retain(|&nth| !self.about[messages.get(nth).to as usize].any);
         sent.sort_unstable_by_key(|nth| (key(nth), *nth));
         // Sends without a receive are reported before receives without a send.
         let mut unsent = None;
@@ -425,7 +423,7 @@ impl Finished<'_> {
             let of = pairs.next_if(|of| (of[0].0, of[0].1, of[0].2) == (from, to, tag));
             let of = of.unwrap_or_default();
             if let Some(&nth) = group.get(of.len()) {
-                let (number, counts) = (messages[nth as usize].sent_by, (group.len(), of.len()));
+                let (number, counts) = (messages.sent_by(nth), (group.len(), of.len()));
                 return Err(Fault::Unreceived {
                     from: self.named(program, number),
                     to,
@@ -442,7 +440,11 @@ impl Finished<'_> {
         }
         drop(received);
         for (nth, number) in sent.into_iter().zip(received_by) {
-            program.messages[nth as usize].received_by = number;
+            program.messages.receive(nth, number);
+        }
+        // Only a receive of any source or tag asks for tags during the run.
+        if program.patterns.is_empty() {
+            program.messages.forget_tags();
         }
         Ok(())
     }
@@ -452,8 +454,8 @@ impl Finished<'_> {
         let total = program.operations.len();
         // A receive that may take several messages is found here to wait for none.
         let message =
-            |number: u32, of: &Operation| of.work.receives() && program.pattern(number).is_none();
-        let operations = (0..).zip(&program.operations);
+            |number: u32, of: Operation| of.work.receives() && program.pattern(number).is_none();
+        let operations = (0..).zip(program.operations.iter());
         let mut waits: Vec<u32> =
             operations.map(|(number, of)| of.waits_for + u32::from(message(number, of))).collect();
         let mut ready: Vec<u32> = (0..total as u32).filter(|&n| waits[n as usize] == 0).collect();
@@ -528,11 +530,11 @@ mod tests {
         draft.send(0, to(1, 0, 8, 0), &[]);
         draft.receive((1, 0), 8, &[]);
         let program = finished(&draft, 2).unwrap();
-        let pairs: Vec<_> = program.messages.iter().map(|m| (m.sent_by, m.received_by)).collect();
+        let pairs: Vec<_> = program.messages().map(|m| (m.sent_by, m.received_by)).collect();
         assert_eq!(pairs, [(0, 3), (1, 4), (2, 5)]);
-        assert_eq!(program.messages[2].bytes, Bytes::new(1));
-        assert_eq!(program.connections, 2);
-        let connections: Vec<_> = program.messages.iter().map(|m| m.connection).collect();
+        assert_eq!(program.message(2).bytes, Bytes::new(1));
+        assert_eq!(program.connections(), 2);
+        let connections: Vec<_> = program.messages().map(|m| m.connection).collect();
         assert_eq!(connections, [0, 1, 0]);
         assert_eq!((program.of_rank(0), program.of_rank(1)), (0..3, 3..6));
         assert_eq!((program.followers(4), program.operation(3).waits_for), (&[3][..], 1));

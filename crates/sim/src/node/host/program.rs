@@ -36,7 +36,7 @@ impl Programs {
         for (entry, program) in (0..).zip(programs) {
             of.push(program.map(|program| {
                 let first = connections;
-                connections += program.connections;
+                connections += program.connections();
                 // Hosts look themselves up at each message: by a table, not by a search.
                 ranks.extend(
                     program.hosts.iter().zip(0..).map(|(&host, rank)| ((entry, host), rank)),
@@ -78,7 +78,7 @@ impl Programs {
         let (program, _) = self.get(entry as u32)?;
         let nth = number & ((1 << ENTRY) - 1);
         // Rows count over repetitions: the message is the row modulo their number.
-        Some((entry as u32, (nth % program.messages.len() as u64) as u32))
+        Some((entry as u32, (nth % u64::from(program.message_count())) as u32))
     }
 }
 
@@ -153,7 +153,7 @@ impl Host {
     pub(super) fn gave<N: Net>(&mut self, number: u64, cx: &mut Cx<N>, now: Time) {
         let Some((nth, message)) = self.part_of(number, cx) else { return };
         if let Some((program, _)) = cx.settings.programs.get(self.parts[nth as usize].entry) {
-            self.did(nth, program.messages[message as usize].sent_by, cx, now);
+            self.did(nth, program.sent_by(message), cx, now);
             self.go_on(nth, cx, now);
         }
     }
@@ -256,9 +256,9 @@ fn flow(
     (src, first): (HostId, u32),
     now: Time,
 ) -> FlowStart {
-    let message = &program.messages[nth as usize];
+    let message = program.message(nth);
     // Repetitions have rows of their own.
-    let before = u64::from(round) * program.messages.len() as u64;
+    let before = u64::from(round) * u64::from(program.message_count());
     FlowStart {
         row: MARK | u64::from(entry) << ENTRY | (before + u64::from(nth)),
         traffic: entry,

@@ -1,0 +1,129 @@
+//! Messages of a program in columns: a schedule has millions, of which most fields are alike.
+
+use super::column::Column;
+use super::{ANY, Message};
+use std::collections::HashMap;
+use switchbed_units::Bytes;
+
+/// Sending rank, receiving rank and channel of a connection.
+type Ends = (u32, u32, u32);
+
+/// Messages by number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Messages {
+    sent_by: Vec<u32>,
+    received_by: Vec<u32>,
+    connection: Vec<u32>,
+    bytes: Column<Bytes>,
+    tag: Column<u32>,
+    class: Column<u8>,
+    path: Column<Option<u32>>,
+    /// Number in the order of writing less the message's own, which is 0 where ranks are written in their order.
+    row: Column<u32>,
+    connections: Vec<Ends>,
+}
+
+impl Messages {
+    pub(super) fn new() -> Messages {
+        Messages {
+            sent_by: Vec::new(),
+            received_by: Vec::new(),
+            connection: Vec::new(),
+            bytes: Column::new(Bytes::ZERO),
+            tag: Column::new(0),
+            class: Column::new(0),
+            path: Column::new(None),
+            row: Column::new(0),
+            connections: Vec::new(),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.sent_by.len()
+    }
+
+    /// How many connections there are.
+    pub(super) fn connections(&self) -> usize {
+        self.connections.len()
+    }
+
+    /// Adds a message, whose receive and connection are not known yet; `known` finds connections by their ends.
+    pub(super) fn push(&mut self, message: &Message, known: &mut HashMap<Ends, u32>) {
+        let Message { sent_by, from, tag, to, bytes, channel, class, path, row, .. } = *message;
+        let ends = (from, to, channel);
+        let connection = *known.entry(ends).or_insert_with(|| {
+            self.connections.push(ends);
+            self.connections.len() as u32 - 1
+        });
+        self.row.push(row.wrapping_sub(self.len() as u32));
+        self.sent_by.push(sent_by);
+        self.received_by.push(ANY);
+        self.connection.push(connection);
+        self.bytes.push(bytes);
+        self.tag.push(tag);
+        self.class.push(class);
+        self.path.push(path);
+    }
+
+    pub(super) fn get(&self, nth: u32) -> Message {
+        let place = nth as usize;
+        let connection = self.connection[place];
+        let (from, to, channel) = self.connections[connection as usize];
+        Message {
+            sent_by: self.sent_by[place],
+            from,
+            tag: self.tag.get(place),
+            to,
+            received_by: self.received_by[place],
+            bytes: self.bytes.get(place),
+            connection,
+            channel,
+            class: self.class.get(place),
+            path: self.path.get(place),
+            row: self.row.get(place).wrapping_add(nth),
+        }
+    }
+
+    /// The operation that sends a message.
+    #[inline]
+    pub(super) fn sent_by(&self, nth: u32) -> u32 {
+        self.sent_by[nth as usize]
+    }
+
+    /// The operation that receives a message, or [`ANY`].
+    #[inline]
+    pub(super) fn received_by(&self, nth: u32) -> u32 {
+        self.received_by[nth as usize]
+    }
+
+    /// Says which operation receives a message.
+    pub(super) fn receive(&mut self, nth: u32, number: u32) {
+        self.received_by[nth as usize] = number;
+    }
+
+    /// Forgets the tags, by which nobody chooses a message any more.
+    pub(super) fn forget_tags(&mut self) {
+        self.tag = Column::Same(0, self.len());
+    }
+
+    /// Bytes of memory.
+    pub(super) fn held(&self) -> usize {
+        let numbers = [&self.sent_by, &self.received_by, &self.connection];
+        let columns = [self.bytes.held(), self.tag.held(), self.class.held(), self.path.held()];
+        numbers.map(|of| size_of_val(&of[..])).iter().chain(&columns).sum::<usize>()
+            + self.row.held()
+            + size_of_val(&self.connections[..])
+    }
+
+    pub(super) fn shrink(&mut self) {
+        self.sent_by.shrink_to_fit();
+        self.received_by.shrink_to_fit();
+        self.connection.shrink_to_fit();
+        self.connections.shrink_to_fit();
+        self.bytes.shrink();
+        self.tag.shrink();
+        self.class.shrink();
+        self.path.shrink();
+        self.row.shrink();
+    }
+}
