@@ -18,13 +18,28 @@ const DELAY: Span = Span::from_us(1);
 const RATE: Rate = Rate::from_gbps(100);
 
 fn plan(ranks: u32, entry: &str) -> Scenario {
+    plan_on(
+        &format!("kind = \"star\"\nhosts = {ranks}\nrate = \"100Gbps\"\ndelay = \"1us\""),
+        entry,
+    )
+}
+
+/// Leaves of `share` hosts each, and one spine whose lines are as fast as a leaf's hosts together.
+fn two_tiers(ranks: u32, share: u32, entry: &str) -> Scenario {
+    let leaves = ranks.div_ceil(share).max(2);
+    let topology = format!(
+        "kind = \"leaf-spine\"\nleaves = {leaves}\nspines = 1\nhosts_per_leaf = {share}\nhost_rate = \"100Gbps\"\n\
+         fabric_rate = \"{}Gbps\"\nhost_delay = \"1us\"\nfabric_delay = \"1us\"",
+        100 * share
+    );
+    plan_on(&topology, &format!("ranks = \"0-{}\"\n{entry}", ranks - 1))
+}
+
+fn plan_on(topology: &str, entry: &str) -> Scenario {
     let text = format!(
         r#"
         [topology]
-        kind = "star"
-        hosts = {ranks}
-        rate = "100Gbps"
-        delay = "1us"
+        {topology}
         [switch]
         buffer = "100MB"
         [scheme]
@@ -81,7 +96,7 @@ fn took(job: &Job) -> Span {
     job.end.expect("done").since(job.start.expect("begun"))
 }
 
-const RANKS: [u32; 5] = [2, 3, 8, 13, 16];
+const RANKS: [u32; 6] = [2, 3, 8, 13, 16, 64];
 
 #[test]
 fn a_ring_of_single_packets_takes_its_steps_with_an_ack_ahead_of_each() {
@@ -134,6 +149,93 @@ fn a_chain_passes_all_on_from_rank_to_rank() {
     }
 }
 
+/// The time of `bytes` over `links` lines of the same rate, packet behind packet, and that of the last ACK back.
+fn alone(scenario: &Scenario, bytes: u64, links: u64) -> (Span, Span) {
+    let (mss, tx, ack) = packet(scenario);
+    let protocols = Protocols::of(scenario);
+    let (_, header) = protocols.get(0, 0).framing();
+    // Full packets ahead of the last, which may be shorter, hold every line for their time.
+    let (full, last) = ((bytes - 1) / mss, (bytes - 1) % mss + 1);
+    let last = RATE.tx_time(last as u32 + header.get() as u32);
+    let there = match full {
+        0 => last * links,
+        full => tx * (full + links - 1) + last,
+    };
+    (there + DELAY * links, ack * links + DELAY * links)
+}
+
+#[test]
+fn a_chain_of_any_message_takes_the_time_of_its_lines() {
+    for (n, bytes) in [
+        (2, 1_000_000_000),
+        (2, 1),
+        (3, 1),
+        (3, 30_000_001),
+        (8, 1),
+        (8, 65_600),
+        (16, 1),
+        (16, 1_000_000),
+        (64, 1),
+        (64, 12_345),
+    ] {
+        let entry =
+            format!("operation = \"broadcast\"\nalgorithm = \"chain\"\nbytes = \"{bytes}B\"");
+        let scenario = plan(n, &entry);
+        let (_, _, ack) = packet(&scenario);
+        let (there, back) = alone(&scenario, bytes, 2);
+        let hops = u64::from(n - 1);
+        let (one, _) = job(&scenario);
+        assert_eq!(took(&one), there * hops + ack * (hops - 1) + back, "{n} {bytes}");
+        // On two tiers of one rate, a rank's next is on its leaf, or behind the spine.
+        let scenario = two_tiers(n, 1, &entry);
+        let (there, back) = alone(&scenario, bytes, 4);
+        // A message that is shorter than the ACK ahead of it waits for that once more, at the leaf.
+        let (next, _) = alone(&scenario, bytes, 5);
+        let shorter = ack.as_ps() + DELAY.as_ps() + there.as_ps();
+        let waits = Span::from_ps(shorter.saturating_sub(next.as_ps()));
+        let (one, _) = job(&scenario);
+        assert_eq!(took(&one), there * hops + (ack + waits) * (hops - 1) + back, "{n} {bytes}");
+    }
+}
+
+#[test]
+fn every_algorithm_comes_near_its_bound_on_two_tiers_that_block_nothing() {
+    for (operation, algorithm, most) in [
+        ("all-reduce", "ring", 1.15),
+        ("all-reduce", "halving-doubling", 1.15),
+        ("all-reduce", "recursive-doubling", 1.15),
+        ("all-reduce", "tree", 1.15),
+        ("all-reduce", "chain", 1.15),
+        ("all-reduce", "double-binary-tree", 1.5),
+        ("all-reduce", "hierarchical", 1.15),
+        ("broadcast", "tree", 1.15),
+        ("reduce", "chain", 1.15),
+        ("all-to-all", "pairwise", 1.15),
+        ("all-to-all", "direct", 1.15),
+    ] {
+        for n in [2u32, 3, 8, 16, 64] {
+            let power_of_two = matches!(algorithm, "halving-doubling" | "recursive-doubling");
+            if power_of_two && !n.is_power_of_two() {
+                continue;
+            }
+            let share = if n < 8 { 1 } else { 4 };
+            for bytes in [1, 64 * u64::from(n)] {
+                let group = if algorithm == "hierarchical" {
+                    format!("\ngroup = {share}")
+                } else {
+                    String::new()
+                };
+                let entry = format!(
+                    "operation = \"{operation}\"\nalgorithm = \"{algorithm}\"\nbytes = \"{bytes}B\"{group}"
+                );
+                let (job, _) = job(&two_tiers(n, share, &entry));
+                let ratio = job.time_s / job.ideal_s;
+                assert!((1.0 - 1e-9..most).contains(&ratio), "{n} {bytes} {job:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_reduction_takes_its_time_at_every_rank() {
     // 8 bits a picosecond and a half: far longer than the ACK takes back.
@@ -162,7 +264,7 @@ fn a_tree_takes_as_many_rounds_as_its_root_has_messages() {
 
 #[test]
 fn exchanges_of_single_packets_take_log_n_steps() {
-    for n in [2, 8, 16] {
+    for n in [2, 8, 16, 64] {
         let entry = "operation = \"all-reduce\"\nalgorithm = \"recursive-doubling\"";
         let scenario = of_packets(n, entry, 1, 1);
         let (_, tx, ack) = packet(&scenario);

@@ -1,7 +1,9 @@
 //! Trimming in a network: datagrams of two senders to one, counted by hand, and what is refused.
 
 use crate::division::divided;
+use proptest::prelude::*;
 use std::path::Path;
+use switchbed_qdisc::memory::chip::{CHIPS, Chip};
 use switchbed_scenario::{Scenario, plans_of};
 use switchbed_sim::{PortReport, Simulation, Status};
 
@@ -111,4 +113,60 @@ fn a_queue_joins_and_another_leaves() {
     let text = text.replace("dscp = 1", "dscp = 1\nqueues = [0, 3]").replace("\n[scheme]", entries);
     let trimming = scenario(&text).unwrap().switch.trimming.expect("on");
     assert_eq!(trimming.queues, Some(vec![2, 3]));
+}
+
+/// Payload of a datagram of the tests of chips.
+const PAYLOAD: u64 = 8_192;
+
+/// So many hosts send another more than the chip's lossy pool holds.
+fn overfilled(chip: &Chip, senders: u32, size: u64, lossless: bool) -> Option<Scenario> {
+    let pool = chip.lossy.unwrap_or(chip.memory.0);
+    // One sender's worth leaves as it comes, and the others' waits.
+    let packets = 3 * pool / 2 / PAYLOAD / u64::from(senders - 1);
+    let pfc = if lossless { "[switch.pfc]\npriorities = [2]\n" } else { "" };
+    let text = UDP
+        .replace("hosts = 3", &format!("hosts = {}", senders + 1))
+        .replace("10Gbps", "100Gbps")
+        .replace("queues = 2", "queues = 3")
+        .replace("buffer = \"6000B\"\npolicy = \"static\"", &format!("asic = \"{}\"", chip.name))
+        .replace("dscp = 1", &format!("dscp = 1\nqueues = [0]\nsize = \"{size}B\"\n{pfc}"))
+        .replace("delay = \"0us\"", "delay = \"0us\"\nmtu = \"8246B\"")
+        .replace("kind = \"udp\"", &format!("kind = \"udp\"\nmss = \"{PAYLOAD}B\""))
+        .replace("from = [0, 1]\nto = 2", &format!("from = \"0-{}\"\nto = {senders}", senders - 1))
+        .replace("14600B", &format!("{}B", packets * PAYLOAD));
+    match scenario(&text) {
+        // Nobody knows how the memory of some chips is shared.
+        Err(why) if why.contains("how it shares its memory is not known") => None,
+        found => Some(found.unwrap_or_else(|why| panic!("{why}\n{text}"))),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2, ..ProptestConfig::default() })]
+
+    /// On each chip: a payload that was sent has come, was cut off, or was dropped.
+    #[test]
+    fn each_chip_cuts_what_it_refuses(
+        senders in 2_u32..9,
+        size in 64_u64..1_500,
+        lossless in any::<bool>(),
+    ) {
+        let mut tried = 0;
+        for chip in CHIPS {
+            let Some(scenario) = overfilled(chip, senders, size, lossless) else { continue };
+            tried += 1;
+            let (reports, received) = run(&scenario);
+            let port = format!("switch:{senders}");
+            let port = reports.iter().find(|report| report.info.name == port).expect("a port");
+            let (counters, trims) = (port.counters, &port.trims);
+            let each = |of: fn(&switchbed_qdisc::port::trim::Trims) -> u64| trims.iter().map(of).sum::<u64>();
+            let (trimmed, left, lost) = (each(|of| of.trimmed), each(|of| of.sent), each(|of| of.dropped));
+            prop_assert!(trimmed > 0, "{}: nothing was cut", chip.name);
+            prop_assert_eq!(trimmed, left + lost, "{}", chip.name);
+            prop_assert_eq!(counters.arrived, counters.sent + counters.dropped(), "{}", chip.name);
+            let payload = counters.arrived * PAYLOAD;
+            prop_assert_eq!(received + counters.cut_bytes + counters.dropped() * PAYLOAD, payload, "{}", chip.name);
+        }
+        prop_assert!(tried > CHIPS.len() / 2, "{tried} chips");
+    }
 }
