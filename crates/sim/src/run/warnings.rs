@@ -272,7 +272,7 @@ fn short_window(scenario: &Scenario, reports: &[PortReport]) -> Option<String> {
 }
 
 /// Why flows of a run that has nothing left to do are open.
-fn lost(simulation: &Simulation, open: &[&FlowRecord]) -> String {
+fn lost(simulation: &Simulation, open: &[FlowRecord]) -> String {
     // A queue pair sends when its card asks, and the card of a line that is down never does: no
     // timer of it runs.
     let down = open.iter().filter(|flow| simulation.is_cut_off(flow.src)).count();
