@@ -11,11 +11,11 @@ use crate::frames::Frames;
 use crate::random::Stream;
 use crate::stats::{Lengths, total};
 use std::collections::VecDeque;
-use switchbed_qdisc::hooks::{End, Expulsion, Signal};
+use switchbed_qdisc::hooks::End;
 use switchbed_qdisc::port::pauses::Guard;
 use switchbed_qdisc::port::view::{Counters, DropReason, PortState};
 use switchbed_qdisc::{
-    Cx, Driver, Ecn, Note, Outcome, Packet, Pool, Qdisc, QueueId, SlotId, View, Wire,
+    Cx, Driver, Ecn, Note, Outcome, Packet, Qdisc, QueueId, SlotId, SwitchMemory, View, Wire,
 };
 use switchbed_units::{Rate, Span, Time};
 use switchbed_wire::pfc::{self, LENGTH, Quanta};
@@ -26,7 +26,7 @@ pub struct Shared {
     /// Frames that the ports hold.
     pub frames: Frames,
     /// The memory that the ports share.
-    pub pool: Pool,
+    pub memory: SwitchMemory,
     /// Random numbers for all schemes.
     pub rng: Stream,
     out: Outcome,
@@ -52,10 +52,10 @@ const OURS: Mac = Mac([0x02, 0x5b, 0xff, 0xff, 0xff, 0xff]);
 
 impl Shared {
     /// Makes the state of an empty switch.
-    pub fn new(pool: Pool, rng: Stream) -> Shared {
+    pub fn new(memory: SwitchMemory, rng: Stream) -> Shared {
         let frames = Frames::default();
         let (out, trimmed, notices) = (Outcome::default(), None, Vec::new());
-        Shared { frames, pool, rng, out, trimmed, notices, taps: Taps::default() }
+        Shared { frames, memory, rng, out, trimmed, notices, taps: Taps::default() }
     }
 }
 
@@ -99,7 +99,7 @@ impl Wire for Line<'_> {
         Cx {
             now,
             arena: self.shared.frames.arena(),
-            pool: &mut self.shared.pool,
+            memory: &mut self.shared.memory,
             rng: &mut self.shared.rng,
             out: &mut self.shared.out,
         }
@@ -237,21 +237,9 @@ impl Egress {
         self.act(shared, |driver, line| driver.arrive(slot, line, now));
     }
 
-    /// Names a packet that some port is to lose since a frame came here.
-    pub fn expels(&mut self, shared: &mut Shared, now: Time) -> Option<Expulsion> {
-        let mut expulsion = None;
-        self.act(shared, |driver, line| expulsion = driver.expels(line, now));
-        expulsion
-    }
-
     /// Drops the frame at an end of a queue.
     pub fn expel(&mut self, shared: &mut Shared, queue: QueueId, end: End, now: Time) {
         self.act(shared, |driver, line| driver.expel(queue, end, line, now));
-    }
-
-    /// Names a pause or resume that the switch's memory wants a peer to receive.
-    pub fn signal(&mut self) -> Option<Signal> {
-        self.driver.signal()
     }
 
     /// When a frame of flow control may be put on the line, where that is promised to over so many bytes
@@ -305,14 +293,14 @@ impl Egress {
         self.settle(shared, now);
         let mut queued = Vec::new();
         let (state, arena) = (self.driver.port().state(), shared.frames.packets());
-        let view = View::new(now, state, &shared.pool, arena);
+        let view = View::new(now, state, &shared.memory, arena);
         for queue in 0..state.queues() as QueueId {
             queued.extend(view.slots(queue).map(|slot| (arena.arrived(slot), slot)));
         }
         // A stable sort: of one instant's frames those of the lower queue go first.
         queued.sort_by_key(|&(arrived, _)| arrived);
 
-        shared.pool.used -= state.bytes();
+        shared.memory.give_back(state.bytes());
         // Frames that are queued arrive once more, at the new port.
         self.past = total(&self.past, &state.counters());
         self.past.arrived -= u64::from(state.packets());

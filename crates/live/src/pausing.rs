@@ -6,9 +6,11 @@
 
 use crate::egress::Egress;
 use std::collections::BTreeMap;
+use switchbed_qdisc::SwitchMemory;
 use switchbed_qdisc::hooks::Signal;
+use switchbed_qdisc::memory::Inputs;
 use switchbed_qdisc::memory::pfc::{self, PRIORITIES, Pfc};
-use switchbed_scenario::{Live, build};
+use switchbed_scenario::Live;
 use switchbed_units::{Rate, Time};
 use switchbed_wire::pfc::{LENGTH, Quanta};
 
@@ -130,14 +132,14 @@ impl Pausing {
     }
 }
 
-/// The first port's place in the switch's memory.
-pub(crate) fn first_place(live: &Live) -> build::Place {
+/// The switch's memory.
+pub(crate) fn memory(live: &Live) -> SwitchMemory {
     let ports = live.port.len() as u32;
     if live.switch.pfc.is_none() {
-        return build::first_place(&live.switch, &live.scheme, ports);
+        // Ports count what is behind Ethernet's header; headroom counts whole frames.
+        return live.switch.memory(ports, live.live.mtu);
     }
     let (links, longest, shortest) = live.inputs();
-    let inputs = build::Inputs { links: &links, longest, shortest };
-    let place = build::place(&live.switch, &live.scheme, ports, inputs);
-    place.unwrap_or_else(|_| panic!("a file without memory beside the headroom is refused"))
+    let memory = live.switch.lossless_memory(ports, Inputs { links: &links, longest, shortest });
+    memory.unwrap_or_else(|_| panic!("a file without memory beside the headroom is refused"))
 }

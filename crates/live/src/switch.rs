@@ -9,11 +9,10 @@ use crate::stats::{GroupStats, PortStats, QueueStats, Refused, Sample, Stats, Wa
 use std::borrow::Cow;
 use std::time::Duration;
 use switchbed_qdisc::hooks::{Expulsion, GroupUse, Signal};
-use switchbed_qdisc::memory::Place;
-use switchbed_qdisc::{Ecn, FlowId, Packet, Pool, QueueId};
+use switchbed_qdisc::{Ecn, FlowId, Packet, Qdisc, QueueId, SwitchMemory};
 use switchbed_scenario::live::HEADERS;
 use switchbed_scenario::{Live, LivePort, build};
-use switchbed_units::{Bytes, Span, Time};
+use switchbed_units::{Span, Time};
 use switchbed_wire::{Frame, Mac, pfc};
 
 /// A switch with its ports.
@@ -36,16 +35,10 @@ pub struct Switch {
 impl Switch {
     /// A switch in which nothing is known and nothing queued.
     pub fn new(live: Live) -> Switch {
-        let pool = Pool::new(live.switch.pool.unwrap_or(Bytes::MAX));
-        let mut ports: Vec<Egress> = live
-            .port
-            .iter()
-            .zip(places(&live))
-            .zip(0..)
-            .map(|((port, place), nth)| {
-                Egress::new(nth, qdisc(&live, port, place), pace(&live, port))
-            })
-            .collect();
+        let ports = qdiscs(&live).zip(0..);
+        let mut ports: Vec<Egress> =
+            ports.map(|((port, new), nth)| Egress::new(nth, new, pace(&live, port))).collect();
+        let memory = memory(&live, ports.iter().map(Egress::qdisc));
         let pausing = Pausing::after(None, &live);
         if let Some(pausing) = &pausing {
             ports
@@ -53,7 +46,7 @@ impl Switch {
                 .zip(0..)
                 .for_each(|(port, nth)| pausing.prepare(nth, port, Time::ZERO));
         }
-        let mut shared = Shared::new(pool, Stream::new(live.live.seed, 0));
+        let mut shared = Shared::new(memory, Stream::new(live.live.seed, 0));
         shared.trimmed = trimmed(&live);
         Switch {
             shared,
@@ -81,12 +74,15 @@ impl Switch {
         assert_eq!(live.port.len(), self.ports.len(), "ports cannot come or go");
         self.settle(now);
         self.resume_all(now);
-        self.shared.pool.capacity = live.switch.pool.unwrap_or(Bytes::MAX);
+        let qdiscs: Vec<_> = qdiscs(&live).collect();
+        let mut memory = memory(&live, qdiscs.iter().map(|(_, new)| &**new));
+        // Bytes in ports that are yet to be replaced: each takes its own out.
+        memory.take(self.shared.memory.used());
+        self.shared.memory = memory;
         // Replaced in place: what is stored in a port goes on by the new rules.
         let pausing = Pausing::after(self.pausing.take(), &live);
-        let ports = live.port.iter().zip(places(&live)).zip(0..);
-        for (egress, ((port, place), nth)) in self.ports.iter_mut().zip(ports) {
-            let new = (qdisc(&live, port, place), pace(&live, port), trimmed(&live));
+        for (egress, ((port, new), nth)) in self.ports.iter_mut().zip(qdiscs.into_iter().zip(0..)) {
+            let new = (new, pace(&live, port), trimmed(&live));
             egress.replace(&mut self.shared, now, new, |egress| {
                 if let Some(pausing) = &pausing {
                     pausing.prepare(nth, egress, now);
@@ -209,9 +205,7 @@ impl Switch {
         if self.together {
             // Room for a packet is made after it was stored: occupancy is over its threshold only
             // then.
-            while let Some(Expulsion { of, end }) =
-                self.ports[port as usize].expels(&mut self.shared, now)
-            {
+            while let Some(Expulsion { of, end }) = self.expels(port, now) {
                 self.ports[of.port as usize].expel(&mut self.shared, of.queue, end, now);
             }
         }
@@ -219,6 +213,11 @@ impl Switch {
             self.notify(now);
         }
         self.listen(now);
+    }
+
+    /// Names a packet that some port is to lose since a frame came to this one.
+    fn expels(&mut self, came: u16, now: Time) -> Option<Expulsion> {
+        self.shared.memory.expels(now, self.ports[came as usize].qdisc().state())
     }
 
     /// A peer's frame of flow control has come in by a port.
@@ -242,8 +241,7 @@ impl Switch {
         if self.pausing.is_none() {
             return;
         }
-        // All ports share the memory: any of them names its signals.
-        while let Some(signal) = self.ports.first_mut().and_then(Egress::signal) {
+        while let Some(signal) = self.shared.memory.signal() {
             self.tell(signal, now);
         }
     }
@@ -305,13 +303,13 @@ impl Switch {
         for (i, egress) in self.ports.iter().enumerate() {
             let port = egress.qdisc();
             for queue in 0..port.state().queues() as QueueId {
-                let (arena, pool) = (self.shared.frames.packets(), &self.shared.pool);
+                let (arena, memory) = (self.shared.frames.packets(), &self.shared.memory);
                 into.push(Sample {
                     at: now,
                     port: i as u16,
                     queue,
                     bytes: port.state().queue_bytes(queue).get(),
-                    threshold_bytes: port.threshold_bytes(now, arena, pool, queue),
+                    threshold_bytes: port.threshold_bytes(now, arena, memory, queue),
                     round_time: port.round_time(),
                     port_marked: port.state().counters().marked,
                 });
@@ -343,7 +341,8 @@ impl Switch {
         let paused = |group: &GroupUse| {
             self.pausing.as_ref().is_some_and(|p| p.has_paused(group.input, group.class))
         };
-        let groups = port.groups(false).into_iter().filter(|group| usize::from(group.input) == i);
+        let groups =
+            self.shared.memory.groups().into_iter().filter(|group| usize::from(group.input) == i);
         let groups = groups.map(|group| GroupStats {
             class: group.class,
             max_shared_bytes: group.shared.get(),
@@ -353,13 +352,13 @@ impl Switch {
             paused: paused(&group),
         });
         let queue = |queue| {
-            let (arena, pool) = (self.shared.frames.packets(), &self.shared.pool);
+            let (arena, memory) = (self.shared.frames.packets(), &self.shared.memory);
             let (mean_bytes, max_bytes) = lengths.queue(queue, now);
             QueueStats {
                 queue,
                 bytes: port.state().queue_bytes(queue).get(),
                 packets: port.state().queue_packets(queue),
-                threshold_bytes: port.threshold_bytes(now, arena, pool, queue),
+                threshold_bytes: port.threshold_bytes(now, arena, memory, queue),
                 mean_bytes,
                 max_bytes,
                 paused_s: port.state().paused(queue, now).as_secs_f64(),
@@ -404,10 +403,9 @@ fn together(ports: &[Egress], live: &Live) -> bool {
     live.switch.pfc.is_some() || ports.iter().any(|port| port.qdisc().needs().pool)
 }
 
-/// The ports' places, one after the other.
-fn places(live: &Live) -> impl Iterator<Item = Place> + use<> {
-    let first = pausing::first_place(live);
-    std::iter::successors(Some(first), |place| Some(place.next()))
+/// The memory of the switch with these ports.
+fn memory<'a>(live: &Live, ports: impl Iterator<Item = &'a dyn Qdisc>) -> SwitchMemory {
+    pausing::memory(live).behind(ports)
 }
 
 /// Properties of trimmed frames, if the switch trims.
@@ -416,7 +414,8 @@ fn trimmed(live: &Live) -> Option<Trimmed> {
     Some(Trimmed { size: trimming.size.get() as usize, dscp: trimming.dscp })
 }
 
-fn qdisc(live: &Live, port: &LivePort, place: Place) -> Box<dyn switchbed_qdisc::Qdisc> {
+/// All ports with their schemes.
+fn qdiscs(live: &Live) -> impl Iterator<Item = (&LivePort, Box<dyn Qdisc>)> {
     let mut switch = Cow::Borrowed(&live.switch);
     if live.switch.trimming.is_some()
         && let Some(trimming) = &mut switch.to_mut().trimming
@@ -424,13 +423,9 @@ fn qdisc(live: &Live, port: &LivePort, place: Place) -> Box<dyn switchbed_qdisc:
     {
         trimming.dscp = live.live.classes[usize::from(trimming.dscp)];
     }
-    build::port(
-        &switch,
-        &live.scheme,
-        live.port.len() as u32,
-        pace(live, port).rate,
-        live.live.mtu,
-        &build::Nothing,
-        place,
-    )
+    let ports = live.port.len() as u32;
+    live.port.iter().zip(0..).map(move |(port, number)| {
+        let (scheme, rate, mtu) = (&live.scheme, pace(live, port).rate, live.live.mtu);
+        (port, build::port(&switch, scheme, ports, rate, mtu, &build::Nothing, number))
+    })
 }

@@ -13,7 +13,7 @@ use switchbed_live::random::Stream;
 use switchbed_qdisc::hooks::Expulsion;
 use switchbed_qdisc::switch::{BufferPolicy, POLICIES, PolicyInfo};
 use switchbed_qdisc::{
-    Arena, Cx, Dequeued, Ecn, Enqueued, FlowId, Outcome, Packet, Pool, Qdisc, SlotId,
+    Arena, Cx, Dequeued, Ecn, Enqueued, FlowId, Outcome, Packet, Qdisc, SlotId, SwitchMemory,
 };
 use switchbed_scenario::scheme::{Value, find};
 use switchbed_scenario::{Discipline, Live, LivePort, SchemeChoice, StrictOrder, build};
@@ -87,10 +87,10 @@ fn reference(live: &Live, arrivals: &[Arrival]) -> Vec<Left> {
         Rate::from_bps(rate),
         live.live.mtu,
         &build::Nothing,
-        build::first_place(&live.switch, &live.scheme, 1),
+        0,
     );
     let mut arena = Arena::new();
-    let mut pool = Pool::new(live.switch.pool.unwrap_or(Bytes::MAX));
+    let mut memory = live.switch.memory(1, live.live.mtu).behind([&*port]);
     let mut rng = Stream::new(live.live.seed, 0);
     let mut out = Outcome::default();
     let mut numbers: Vec<(SlotId, u32)> = Vec::new();
@@ -107,7 +107,8 @@ fn reference(live: &Live, arrivals: &[Arrival]) -> Vec<Left> {
         if now == Time::NEVER {
             return left;
         }
-        let mut cx = Cx { now, arena: &mut arena, pool: &mut pool, rng: &mut rng, out: &mut out };
+        let mut cx =
+            Cx { now, arena: &mut arena, memory: &mut memory, rng: &mut rng, out: &mut out };
         if departure > now {
             let (i, arrival) = coming.next().expect("it was there");
             let ecn = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][arrival.ecn as usize];
@@ -193,7 +194,7 @@ struct Alone {
 struct Together {
     ports: Vec<Alone>,
     arena: Arena,
-    pool: Pool,
+    memory: SwitchMemory,
     rng: Stream,
     out: Outcome,
     numbers: Vec<(SlotId, u32)>,
@@ -202,18 +203,16 @@ struct Together {
 
 impl Together {
     fn new(live: &Live) -> Together {
-        let first = build::first_place(&live.switch, &live.scheme, live.port.len() as u32);
-        let places = std::iter::successors(Some(first), |place| Some(place.next()));
         let (ports, mtu) = (live.port.len() as u32, live.live.mtu);
-        let port = |(port, place): (&LivePort, _)| {
+        let port = |(port, number): (&LivePort, u32)| {
             let (switch, scheme) = (&live.switch, &live.scheme);
-            let port = build::port(switch, scheme, ports, port.rate, mtu, &build::Nothing, place);
+            let port = build::port(switch, scheme, ports, port.rate, mtu, &build::Nothing, number);
             Alone { port, free_at: Time::ZERO, left: Vec::new() }
         };
         Together {
-            ports: live.port.iter().zip(places).map(port).collect(),
+            ports: live.port.iter().zip(0..).map(port).collect(),
             arena: Arena::new(),
-            pool: Pool::new(live.switch.pool.expect("shared")),
+            memory: live.switch.memory(ports, mtu),
             rng: Stream::new(live.live.seed, 0),
             out: Outcome::default(),
             numbers: Vec::new(),
@@ -222,8 +221,8 @@ impl Together {
     }
 
     fn at<T>(&mut self, p: usize, now: Time, act: impl FnOnce(&mut dyn Qdisc, &mut Cx) -> T) -> T {
-        let Together { ports, arena, pool, rng, out, .. } = self;
-        let answer = act(&mut *ports[p].port, &mut Cx { now, arena, pool, rng, out });
+        let Together { ports, arena, memory, rng, out, .. } = self;
+        let answer = act(&mut *ports[p].port, &mut Cx { now, arena, memory, rng, out });
         for gone in std::mem::take(&mut self.out.dropped) {
             self.number(gone.slot);
             self.arena.free(gone.slot);
@@ -274,7 +273,8 @@ impl Together {
         if self.next() == Some((now, p)) {
             self.depart(now, p);
         }
-        while let Some(Expulsion { of, end }) = self.at(p, now, |port, cx| port.expels(cx)) {
+        while let Some(Expulsion { of, end }) = self.memory.expels(now, self.ports[p].port.state())
+        {
             self.at(of.port as usize, now, |port, cx| port.expel(of.queue, end, cx));
         }
     }

@@ -12,7 +12,7 @@ use switchbed_qdisc::port::{Cx, Dequeued, Outcome};
 use switchbed_qdisc::schedulers::Fifo;
 use switchbed_qdisc::schemes::fairness::Arrivals;
 use switchbed_qdisc::schemes::{AfQcn, AfQcnSettings, Qcn, QcnSettings};
-use switchbed_qdisc::{Arena, FlowId, Packet, Pool, Port, PortState, Qdisc, Random, Seats};
+use switchbed_qdisc::{Arena, FlowId, Packet, Port, PortState, Qdisc, Random, Seats, SwitchMemory};
 use switchbed_units::{Bytes, Rate, Time};
 
 const FLOWS: u32 = 100_000;
@@ -29,7 +29,7 @@ impl Random for Middle {
 struct Bed<Q> {
     port: Q,
     arena: Arena,
-    pool: Pool,
+    memory: SwitchMemory,
     out: Outcome,
     now: Time,
     flow: u32,
@@ -42,14 +42,14 @@ impl<Q: Qdisc> Bed<Q> {
         self.flow = (self.flow + 61_803) % self.flows;
         let flow = FlowId(self.flow);
         let slot = self.arena.alloc(Packet { flow, len_bytes: LEN, ..Packet::default() });
-        let Bed { port, arena, pool, out, now, .. } = self;
-        black_box(port.enqueue(slot, &mut Cx { now: *now, arena, pool, rng: &mut Middle, out }));
+        let Bed { port, arena, memory, out, now, .. } = self;
+        black_box(port.enqueue(slot, &mut Cx { now: *now, arena, memory, rng: &mut Middle, out }));
         out.feedback.clear();
     }
 
     fn packet(&mut self) {
-        let Bed { port, arena, pool, out, now, .. } = self;
-        let mut cx = Cx { now: *now, arena, pool, rng: &mut Middle, out };
+        let Bed { port, arena, memory, out, now, .. } = self;
+        let mut cx = Cx { now: *now, arena, memory, rng: &mut Middle, out };
         let Dequeued::Sent { slot, until, .. } = port.dequeue(&mut cx) else {
             panic!("a backlogged port sends")
         };
@@ -62,8 +62,8 @@ impl<Q: Qdisc> Bed<Q> {
 fn measure(c: &mut Criterion, name: &str, flows: u32, notifier: impl Notifier + Send) {
     let seats = Seats::new(Single, Shared { limit: Bytes::MAX }, Nobody, Fifo, notifier);
     let port = Port::new(PortState::new(Rate::from_gbps(10), &[Bytes::new(LEN as u64)]), seats);
-    let (arena, pool, out) = (Arena::new(), Pool::new(Bytes::MAX), Outcome::default());
-    let mut bed = Bed { port, arena, pool, out, now: Time::ZERO, flow: 0, flows };
+    let (arena, memory, out) = (Arena::new(), SwitchMemory::new(Bytes::MAX), Outcome::default());
+    let mut bed = Bed { port, arena, memory, out, now: Time::ZERO, flow: 0, flows };
     (0..20).for_each(|_| bed.enqueue());
     (0..4 * flows).for_each(|_| bed.packet());
     c.bench_function(name, |bencher| bencher.iter(|| bed.packet()));

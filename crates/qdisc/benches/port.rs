@@ -10,7 +10,9 @@ use switchbed_qdisc::memory::Shared;
 use switchbed_qdisc::port::{Cx, Dequeued, Outcome};
 use switchbed_qdisc::schedulers::{Dwrr, Fifo};
 use switchbed_qdisc::schemes::{MarkAt, MqEcn, Rounds, Step};
-use switchbed_qdisc::{Arena, Ecn, Packet, Pool, Port, PortState, Qdisc, QueueSet, Scheme, Seats};
+use switchbed_qdisc::{
+    Arena, Ecn, Packet, Port, PortState, Qdisc, QueueSet, Scheme, Seats, SwitchMemory,
+};
 use switchbed_units::random::NoRandom;
 use switchbed_units::{Bytes, Rate, Time};
 
@@ -24,7 +26,7 @@ const DEPTH: usize = 4;
 struct Bed<Q> {
     port: Q,
     arena: Arena,
-    pool: Pool,
+    memory: SwitchMemory,
     out: Outcome,
     now: Time,
     class: u8,
@@ -33,16 +35,17 @@ struct Bed<Q> {
 
 impl<Q: Qdisc> Bed<Q> {
     fn new(port: Q, active: u8) -> Self {
-        let (arena, pool, out) = (Arena::new(), Pool::new(Bytes::MAX), Outcome::default());
-        let mut bed = Bed { port, arena, pool, out, now: Time::ZERO, class: 0, active };
+        let (arena, memory, out) =
+            (Arena::new(), SwitchMemory::new(Bytes::MAX), Outcome::default());
+        let mut bed = Bed { port, arena, memory, out, now: Time::ZERO, class: 0, active };
         (0..DEPTH * active as usize).for_each(|_| bed.enqueue());
         bed
     }
 
     #[inline]
     fn with<T>(&mut self, f: impl FnOnce(&mut Q, &mut Cx) -> T) -> T {
-        let Bed { port, arena, pool, out, now, .. } = self;
-        f(port, &mut Cx { now: *now, arena, pool, rng: &mut NoRandom, out })
+        let Bed { port, arena, memory, out, now, .. } = self;
+        f(port, &mut Cx { now: *now, arena, memory, rng: &mut NoRandom, out })
     }
 
     #[inline]

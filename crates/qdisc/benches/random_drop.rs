@@ -8,7 +8,7 @@ use switchbed_qdisc::hooks::Nobody;
 use switchbed_qdisc::memory::{Crosspoint, Overflow};
 use switchbed_qdisc::port::{Cx, Enqueued, Outcome};
 use switchbed_qdisc::schedulers::RoundRobin;
-use switchbed_qdisc::{Arena, Packet, Pool, Port, PortState, Qdisc, Random, Seats};
+use switchbed_qdisc::{Arena, Packet, Port, PortState, Qdisc, Random, Seats, SwitchMemory};
 use switchbed_units::{Bytes, Rate, Time};
 
 const MTU: u32 = 1500;
@@ -31,12 +31,12 @@ fn full(c: &mut Criterion, name: &str, overflow: Overflow, packets: u64) {
     let state = PortState::new(Rate::from_gbps(10), &[Bytes::new(MTU as u64)]);
     let seats = Seats::new(Single, buffer, Nobody, RoundRobin::default(), Nobody);
     let mut port = Port::new(state, seats);
-    let (mut arena, mut pool) = (Arena::new(), Pool::new(Bytes::MAX));
+    let (mut arena, mut memory) = (Arena::new(), SwitchMemory::new(Bytes::MAX));
     let (mut out, mut rng) = (Outcome::default(), SplitMix(1));
     let mut arrive = || {
         let slot = arena.alloc(Packet { len_bytes: MTU, ..Packet::default() });
-        let (arena, pool, out) = (&mut arena, &mut pool, &mut out);
-        let mut cx = Cx { now: Time::ZERO, arena, pool, rng: &mut rng, out };
+        let (arena, memory, out) = (&mut arena, &mut memory, &mut out);
+        let mut cx = Cx { now: Time::ZERO, arena, memory, rng: &mut rng, out };
         if let Enqueued::Dropped(..) = black_box(port.enqueue(slot, &mut cx)) {
             cx.arena.free(slot);
         }

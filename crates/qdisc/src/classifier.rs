@@ -70,8 +70,9 @@ pub(crate) fn hashed(flow: FlowId, key: u32, n: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::SwitchMemory;
     use crate::port::arena::Arena;
-    use crate::port::view::{Pool, PortState};
+    use crate::port::view::PortState;
     use switchbed_units::{Bytes, Rate, Time};
 
     /// The queue that a packet of this flow, ingress port and class joins at a port of so
@@ -80,8 +81,8 @@ mod tests {
         let (flow, ingress, class) = numbers;
         let packet = Packet { flow: FlowId(flow), ingress, class, ..Packet::default() };
         let port = PortState::new(Rate::from_gbps(10), &vec![Bytes::new(1500); queues]);
-        let (pool, arena) = (Pool::new(Bytes::MAX), Arena::new());
-        by.classify(&View::new(Time::ZERO, &port, &pool, &arena), &packet)
+        let (memory, arena) = (SwitchMemory::new(Bytes::MAX), Arena::new());
+        by.classify(&View::new(Time::ZERO, &port, &memory, &arena), &packet)
     }
 
     #[test]

@@ -6,9 +6,10 @@
 //! nothing. What is handed over as one segment takes one place of the limits and leaves in one
 //! piece. Not modelled: the three bands of 6.7 and later, the horizon, the timer's slack.
 
+use crate::memory::SwitchMemory;
 use crate::port::arena::{Arena, Cargo, List, SlotId};
 use crate::port::packet::{FlowId, QueueId};
-use crate::port::view::{DropReason, Pool, PortState};
+use crate::port::view::{DropReason, PortState};
 use crate::port::{Cx, Dequeued, Enqueued, Passed, Qdisc};
 use crate::scheme::Needs;
 use crate::schemes::fairness::Share;
@@ -228,7 +229,7 @@ impl Qdisc for FairQueue {
         (queue.packets, queue.bytes) = (queue.packets + 1, queue.bytes + len);
         self.state.backlogged.insert(0);
         (self.state.packets, self.state.bytes) = (self.state.packets + 1, self.state.bytes + len);
-        cx.pool.used += Bytes::new(len);
+        cx.memory.take(Bytes::new(len));
         Enqueued::In(0)
     }
 
@@ -253,7 +254,7 @@ impl Qdisc for FairQueue {
         if self.state.packets == 0 {
             self.state.backlogged.remove(0);
         }
-        cx.pool.used -= Bytes::new(len);
+        cx.memory.give_back(Bytes::new(len));
         let until = cx.now + self.state.line.transmit(len_bytes);
         self.state.busy_until = until;
         self.state.sent += 1;
@@ -282,10 +283,10 @@ impl Qdisc for FairQueue {
     fn set_share(&mut self, _: u8, _: Share, _: &mut Cx) {}
 
     fn needs(&self) -> Needs {
-        Needs { pool: false }
+        Needs::default()
     }
 
-    fn threshold_bytes(&self, _: Time, _: &Arena, _: &Pool, _: QueueId) -> Option<f64> {
+    fn threshold_bytes(&self, _: Time, _: &Arena, _: &SwitchMemory, _: QueueId) -> Option<f64> {
         None
     }
 
@@ -305,7 +306,7 @@ mod tests {
     struct Bed {
         card: FairQueue,
         arena: Arena,
-        pool: Pool,
+        memory: SwitchMemory,
         out: Outcome,
     }
 
@@ -319,8 +320,8 @@ mod tests {
         fn new() -> Bed {
             let rate = Rate::from_bps(12_000_000_000);
             let card = FairQueue::new(rate, Bytes::new(1500), terms);
-            let (arena, pool) = (Arena::new(), Pool::new(Bytes::MAX));
-            Bed { card, arena, pool, out: Outcome::default() }
+            let (arena, memory) = (Arena::new(), SwitchMemory::new(Bytes::MAX));
+            Bed { card, arena, memory, out: Outcome::default() }
         }
 
         /// Hands over a packet at `now_ns` that may leave at `due_ns`; whether it is let in.
@@ -328,9 +329,10 @@ mod tests {
             let packet = Packet { flow: FlowId(flow), len_bytes: 1500, ..Packet::default() };
             let cargo = Cargo { words: [due_ns, u32::from(joined), 0, 0, 0, 0, 0] };
             let slot = self.arena.alloc_with(packet, cargo);
-            let Bed { card, arena, pool, out } = self;
+            let Bed { card, arena, memory, out } = self;
             let now = Time::from_ps(1_000 * now_ns);
-            let entered = card.enqueue(slot, &mut Cx { now, arena, pool, rng: &mut NoRandom, out });
+            let entered =
+                card.enqueue(slot, &mut Cx { now, arena, memory, rng: &mut NoRandom, out });
             if let Enqueued::Dropped(..) = entered {
                 self.arena.free(slot);
                 return false;
@@ -342,9 +344,9 @@ mod tests {
         fn leave(&mut self, packets: usize, mut now_ns: u64) -> Vec<(u32, u64)> {
             let mut left = Vec::new();
             while left.len() < packets {
-                let Bed { card, arena, pool, out } = self;
+                let Bed { card, arena, memory, out } = self;
                 let now = Time::from_ps(1_000 * now_ns);
-                match card.dequeue(&mut Cx { now, arena, pool, rng: &mut NoRandom, out }) {
+                match card.dequeue(&mut Cx { now, arena, memory, rng: &mut NoRandom, out }) {
                     Dequeued::Sent { slot, until, .. } => {
                         left.push((self.arena.packet(slot).flow.0, now_ns));
                         self.arena.free(slot);
@@ -422,7 +424,7 @@ mod tests {
         let counters = bed.card.state().counters();
         assert_eq!((counters.dropped(), counters.arrived), (3, 200 + 9_900 + 3));
         assert_eq!(bed.leave(20_000, 0).len(), 200 + 9_900);
-        assert_eq!((bed.arena.live(), bed.pool.used), (0, Bytes::ZERO));
+        assert_eq!((bed.arena.live(), bed.memory.used()), (0, Bytes::ZERO));
         assert_eq!(bed.card.state().bytes(), Bytes::ZERO);
     }
 

@@ -18,9 +18,9 @@
 //!
 //! A blank line or `#` is a comment.
 
+use crate::memory::SwitchMemory;
 use crate::port::arena::{Arena, Note};
 use crate::port::packet::{Ecn, Packet};
-use crate::port::view::Pool;
 use crate::port::{Cx, Dequeued, Enqueued, Outcome, Qdisc};
 use crate::schemes::definition::{Choice, SchemeInfo};
 use crate::schemes::site::Site;
@@ -120,7 +120,7 @@ fn bytes(text: &str) -> Result<Bytes, String> {
 struct Played {
     port: Box<dyn Qdisc>,
     arena: Arena,
-    pool: Pool,
+    memory: SwitchMemory,
     out: Outcome,
 }
 
@@ -135,15 +135,15 @@ impl Played {
         let switch = setting.switch();
         let (rate, mtu) = (Rate::from_gbps(8), setting.quanta[0]);
         let port = choice.build(Site::new(&switch, choice.layout(1), 1, rate, mtu)).port();
-        let (arena, pool) = (Arena::new(), Pool::new(Bytes::MAX));
-        Ok(Played { port, arena, pool, out: Outcome::default() })
+        let (arena, memory) = (Arena::new(), SwitchMemory::new(Bytes::MAX));
+        Ok(Played { port, arena, memory, out: Outcome::default() })
     }
 
     fn row(&mut self, time: &str, operation: &str) -> Result<String, String> {
         let ns: u64 = time.parse().map_err(|_| format!("{time}: must be a time in ns"))?;
-        let Played { port, arena, pool, out } = self;
+        let Played { port, arena, memory, out } = self;
         let now = Time::from_ps(ns * 1_000);
-        operate(port.as_mut(), &mut Cx { now, arena, pool, rng: &mut NoRandom, out }, operation)
+        operate(port.as_mut(), &mut Cx { now, arena, memory, rng: &mut NoRandom, out }, operation)
     }
 }
 

@@ -54,6 +54,8 @@ pub enum Admission {
     Out(DropReason),
     /// Drop this queued packet of the same port, then ask again.
     PushOut(SlotId),
+    /// Ask the switch's memory ([`crate::memory::Policy::admit`]).
+    Ask,
 }
 
 /// A packet that some port of the switch is to lose for the memory that it takes.
@@ -179,22 +181,9 @@ pub trait Buffer {
     /// A packet left by the wire (no longer counted by the view).
     fn sent(&mut self, _view: &View, _queue: QueueId, _packet: &Packet) {}
 
-    /// Names a packet that some port of the switch is to lose. Where the pool is read, the switch
-    /// asks after each arrival at this port, stored or not, and repeats until the answer is `None`.
-    fn expels(&mut self, _view: &View) -> Option<Expulsion> {
-        None
-    }
-
-    /// Names a pause or resume for a neighbour behind any input, due to packets that came or went.
-    /// The switch repeats the question until the answer is `None`.
-    fn signal(&mut self) -> Option<Signal> {
-        None
-    }
-
-    /// Returns how far each lossless group of the switch used the memory, the same at each of its ports;
-    /// with `restart` the counts begin again. Empty without lossless groups.
-    fn groups(&self, _restart: bool) -> Vec<GroupUse> {
-        Vec::new()
+    /// Whether arrivals are left to the switch's memory ([`Admission::Ask`]).
+    fn asks_memory(&self) -> bool {
+        false
     }
 
     /// Whether decisions read the shared pool.

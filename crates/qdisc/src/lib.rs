@@ -19,19 +19,19 @@
 //! let mut port = Port::new(state, Seats::new(Single, memory, step, Fifo, Nobody));
 //!
 //! // Packets stay with the caller, in an arena; time and randomness are arguments.
-//! let (mut arena, mut pool, mut out) = (Arena::new(), Pool::new(Bytes::MAX), Outcome::default());
+//! let (mut arena, mut memory, mut out) = (Arena::new(), SwitchMemory::new(Bytes::MAX), Outcome::default());
 //! for _ in 0..5 {
 //!     let slot =
 //!         arena.alloc(Packet { len_bytes: 1_500, ecn: Ecn::Ect0, ..Packet::default() });
-//!     let (arena, pool, out) = (&mut arena, &mut pool, &mut out);
-//!     let mut cx = Cx { now: Time::ZERO, arena, pool, rng: &mut NoRandom, out };
+//!     let (arena, memory, out) = (&mut arena, &mut memory, &mut out);
+//!     let mut cx = Cx { now: Time::ZERO, arena, memory, rng: &mut NoRandom, out };
 //!     port.enqueue(slot, &mut cx);
 //! }
 //! // Four have space; the line is free again after 1.2 us each.
 //! let (mut now, mut marks) = (Time::ZERO, Vec::new());
 //! loop {
-//!     let (arena, pool, out) = (&mut arena, &mut pool, &mut out);
-//!     let mut cx = Cx { now, arena, pool, rng: &mut NoRandom, out };
+//!     let (arena, memory, out) = (&mut arena, &mut memory, &mut out);
+//!     let mut cx = Cx { now, arena, memory, rng: &mut NoRandom, out };
 //!     let Dequeued::Sent { until, marked, .. } = port.dequeue(&mut cx) else { break };
 //!     marks.push(marked);
 //!     now = until;
@@ -65,11 +65,12 @@ pub mod schemes;
 pub mod switch;
 pub mod trimming;
 
+pub use memory::SwitchMemory;
 pub use port::arena::{Arena, Cargo, Note, SlotId};
 pub use port::driver::{Driver, Wire};
 pub use port::packet::{Ecn, FlowId, Packet, QueueId};
 pub use port::set::{MAX_QUEUES, QueueSet};
-pub use port::view::{PauseFrames, Pool, PortState, View};
+pub use port::view::{PauseFrames, PortState, View};
 pub use port::{Cx, Dequeued, Enqueued, Outcome, Passed, Port, Qdisc};
 pub use reaction::{ReactionPoint, ReactionSettings};
 pub use scheme::{Needs, Scheme, Seats};

@@ -6,8 +6,8 @@
 //! other. [`Scheme`] has no defaults so that a wrapper which forgets to pass a call on does not compile.
 
 use crate::hooks::{
-    Admission, Buffer, Classifier, Departure, Expulsion, Feedback, GroupUse, Intent, Marker,
-    Notifier, Scheduler, Selection, ServiceEnd, Signal,
+    Admission, Buffer, Classifier, Departure, Feedback, Intent, Marker, Notifier, Scheduler,
+    Selection, ServiceEnd,
 };
 use crate::port::arena::{Note, SlotId};
 use crate::port::packet::{Packet, QueueId};
@@ -20,8 +20,10 @@ use switchbed_units::{Span, Time};
 /// Facilities that a caller must provide for a scheme to work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// Decisions read the shared pool: the switch settles all its ports that are due first.
+    /// Decisions read the switch's memory: the switch settles all its ports that are due first.
     pub pool: bool,
+    /// Arrivals are left to the switch's memory, which then needs a policy.
+    pub memory: bool,
 }
 
 /// A scheme's decision about a packet that was stored.
@@ -63,12 +65,6 @@ pub trait Scheme {
     fn enqueued(&mut self, view: &View, q: QueueId, packet: &Packet);
     /// See [`Buffer::refused`], [`Marker::refused`] and [`Notifier::refused`].
     fn refused(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason);
-    /// See [`Buffer::expels`] for the contract.
-    fn expels(&mut self, view: &View) -> Option<Expulsion>;
-    /// See [`Buffer::signal`] for the contract.
-    fn signal(&mut self) -> Option<Signal>;
-    /// See [`Buffer::groups`] for the contract.
-    fn groups(&self, restart: bool) -> Vec<GroupUse>;
     /// See [`Buffer::removed`], [`Marker::removed`] and [`Scheduler::removed`].
     fn removed(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason);
     /// [`Scheduler::select`]; [`Marker::service_ended`] hears of the ends.
@@ -98,7 +94,10 @@ pub trait Scheme {
     /// A class's weight and cap are others from now on.
     fn set_share(&mut self, class: u8, share: Share);
 
-    /// Combines [`Buffer::reads_pool`] and [`Marker::reads_pool`].
+    /// See [`Buffer::asks_memory`] for the contract.
+    fn asks_memory(&self) -> bool;
+
+    /// Combines [`Buffer::reads_pool`], [`Marker::reads_pool`] and [`Buffer::asks_memory`].
     fn needs(&self) -> Needs;
     /// The threshold in force for a queue in bytes, for probes.
     fn threshold_bytes(&self, view: &View, q: QueueId) -> Option<f64>;
@@ -269,15 +268,6 @@ where
         }
         self.notifier.refused(view, q, packet, why);
     }
-    fn expels(&mut self, view: &View) -> Option<Expulsion> {
-        self.buffer.expels(view)
-    }
-    fn signal(&mut self) -> Option<Signal> {
-        self.buffer.signal()
-    }
-    fn groups(&self, restart: bool) -> Vec<GroupUse> {
-        self.buffer.groups(restart)
-    }
     fn removed(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason) {
         self.buffer.removed(view, q, packet, why);
         self.marker.removed(view, q, packet, why);
@@ -340,8 +330,16 @@ where
         self.notifier.set_share(class, share);
     }
 
+    #[inline]
+    fn asks_memory(&self) -> bool {
+        self.buffer.asks_memory()
+    }
+
     fn needs(&self) -> Needs {
-        Needs { pool: self.buffer.reads_pool() || self.marker.reads_pool() }
+        Needs {
+            pool: self.buffer.reads_pool() || self.marker.reads_pool(),
+            memory: self.buffer.asks_memory(),
+        }
     }
     fn threshold_bytes(&self, view: &View, q: QueueId) -> Option<f64> {
         self.marker.threshold_bytes(view, q)

@@ -2,12 +2,12 @@
 //! to it.
 
 use crate::classifier::{ByClass, ByHash, ByIngress, Single};
-use crate::hooks::{Buffer, Classifier, Scheduler};
+use crate::hooks::{Classifier, Scheduler};
 use crate::memory::chip::Asic;
 use crate::memory::pfc::Pfc;
 use crate::memory::{
-    Abm, AllHeadroom, Alpha, Cells, Dynamic, Fab, GroupMay, HeadroomUse, Inputs, Limited, Lqd,
-    Occamy, Own, Place, Shared, Sizes, Static, Young,
+    Abm, AllHeadroom, Cells, Dynamic, Fab, GroupMay, HeadroomUse, Inputs, Limited, Lqd, Occamy,
+    OfPort, OfSwitch, Own, Policy, Shared, Sizes, Static, SwitchMemory, Young,
 };
 use crate::port::set::QueueSet;
 use crate::rules::QueueRules;
@@ -263,17 +263,24 @@ impl Switch {
         }
     }
 
-    /// The first of a switch's ports, which have so many queues each and know what the others hold; where
-    /// these links come in.
+    /// Builds the memory of a switch of so many ports; `packet` is the longest.
+    pub fn memory(&self, ports: u32, packet: Bytes) -> SwitchMemory {
+        let capacity = self.pool.unwrap_or(Bytes::MAX);
+        match self.policy(ports as usize, packet) {
+            Some(policy) => SwitchMemory::shared(capacity, policy),
+            None => SwitchMemory::new(capacity),
+        }
+    }
+
+    /// The same, with accounts for lossless groups where these links come in.
     ///
     /// # Errors
     /// The headroom of its lossless groups leaves no memory for anything else.
-    pub fn place(&self, ports: u32, queues: usize, inputs: Inputs) -> Result<Place, AllHeadroom> {
-        // A place for each port only where ports look at each other.
-        let known = if self.policy.knows_others() { ports } else { 1 };
-        let place = Place::first(known, queues);
-        let Some(pfc) = &self.pfc else { return Ok(place) };
-        Cells::first_lossless(place, pfc, &self.sizes(), inputs)
+    pub fn lossless_memory(&self, ports: u32, inputs: Inputs) -> Result<SwitchMemory, AllHeadroom> {
+        let Some(pfc) = &self.pfc else { return Ok(self.memory(ports, inputs.longest)) };
+        let cells = Cells::lossless(pfc, &self.sizes(), ports as usize, &self.owns(), inputs)?;
+        let cells = Box::new(cells.expect(CHIP_KNOWN));
+        Ok(SwitchMemory::shared(self.pool.unwrap_or(Bytes::MAX), cells))
     }
 
     /// The memory of a chip, or that of a pool.
@@ -295,71 +302,63 @@ impl Switch {
         Cells::headroom_use(pfc, &self.sizes(), inputs).ok()
     }
 
-    /// A port's own buffer, at its place in the switch; `packet` is the longest.
-    pub fn buffer(&self, place: &Place, packet: Bytes) -> Box<dyn Buffer + Send> {
+    /// A port's own buffer.
+    pub fn buffer(&self) -> OfPort {
         if let Some(buffer) = self.trimming_buffer() {
             return buffer;
         }
+        // Rounded down: parts together never pass the whole.
+        let part = Bytes::new(self.buffer.get() / u64::from(self.queues));
+        let buffer = match self.policy {
+            BufferPolicy::Shared => OfPort::Shared(Shared { limit: self.buffer }),
+            BufferPolicy::Static => OfPort::Static(Static { limit: part }),
+            _ => OfPort::Switch(OfSwitch),
+        };
+        let limit = |queue| self.rules(queue).limit;
+        let limits: Box<[Option<Bytes>]> = (0..usize::from(self.queues)).map(limit).collect();
+        match limits.iter().any(Option::is_some) {
+            true => OfPort::Limited(Box::new(Limited { limits, buffer })),
+            false => buffer,
+        }
+    }
+
+    /// Builds the policy by which so many ports share the switch's memory; `None`: each port has its own. `packet`
+    /// is the longest. Lossless groups have no accounts ([`Switch::lossless_memory`]).
+    pub fn policy(&self, ports: usize, packet: Bytes) -> Option<Box<dyn Policy>> {
+        let Sharing { young, alpha_young, saturation, drain_interval, expulsion, .. } =
+            self.sharing;
+        let alpha_young = alpha_young.unwrap_or(64.0);
         // α where the scenario gives none; DT's is 1 (Choudhury and Hahne 1998).
         let alphas = self.alphas(match self.policy {
             BufferPolicy::Abm => 0.5,
             BufferPolicy::Occamy => 8.0,
             _ => 1.0,
         });
-        // One number for all queues saves the hot path the look-up of each one's.
-        let buffer = match alphas.iter().all(|alpha| *alpha == alphas[0]) {
-            true => self.sharing_by(alphas[0], place, packet),
-            false => self.sharing_by(alphas, place, packet),
-        };
-        let limit = |queue| self.rules(queue).limit;
-        let limits: Box<[Option<Bytes>]> = (0..usize::from(self.queues)).map(limit).collect();
-        match limits.iter().any(Option::is_some) {
-            true => Box::new(Limited { limits, buffer }),
-            false => buffer,
-        }
-    }
-
-    fn sharing_by<A: Alpha + Send + 'static>(
-        &self,
-        alpha: A,
-        place: &Place,
-        packet: Bytes,
-    ) -> Box<dyn Buffer + Send> {
-        let Sharing { young, alpha_young, saturation, drain_interval, expulsion, .. } =
-            self.sharing;
-        let alpha_young = alpha_young.unwrap_or(64.0);
-        // Rounded down: parts together never pass the whole.
-        let part = Bytes::new(self.buffer.get() / u64::from(self.queues));
-        match self.policy {
-            BufferPolicy::Shared => Box::new(Shared { limit: self.buffer }),
-            BufferPolicy::Static => Box::new(Static { limit: part }),
-            BufferPolicy::Dynamic => Box::new(Dynamic { alpha }),
+        Some(match self.policy {
+            BufferPolicy::Shared | BufferPolicy::Static => return None,
+            BufferPolicy::Dynamic => Box::new(Dynamic::new(&alphas)),
             BufferPolicy::Abm => {
                 let young = young.map(|limit| (Young::new(limit), alpha_young));
                 let saturation = saturation.unwrap_or(Bytes::new(28_000));
                 let interval = drain_interval.unwrap_or(Span::from_us(30));
-                let alphas = self.alphas(0.5);
-                Box::new(Abm::new(&alphas, young, saturation, interval, place.clone()))
+                Box::new(Abm::new(ports, &alphas, young, saturation, interval))
             }
-            BufferPolicy::Fab => Box::new(Fab {
-                young: Young::new(young.unwrap_or(Bytes::new(22_500))),
-                alpha_young,
-                alpha,
-            }),
+            BufferPolicy::Fab => {
+                let young = Young::new(young.unwrap_or(Bytes::new(22_500)));
+                Box::new(Fab::new(ports, &alphas, young, alpha_young))
+            }
             BufferPolicy::Asic => {
-                let of = |queue| Own {
-                    alpha: self.rules(queue).alpha,
-                    reserve: self.rules(queue).reserve,
-                };
-                let queues: Vec<Own> = (0..usize::from(self.queues)).map(of).collect();
-                let cells = Cells::of(&self.sizes(), &queues, place.clone());
-                Box::new(cells.expect("a scenario is refused whose chip is not known"))
+                Box::new(Cells::of(&self.sizes(), ports, &self.owns()).expect(CHIP_KNOWN))
             }
-            BufferPolicy::Lqd => Box::new(Lqd::new(place.clone())),
-            BufferPolicy::Occamy => {
-                Box::new(Occamy { alpha, rate: expulsion, packet, place: place.clone() })
-            }
-        }
+            BufferPolicy::Lqd => Box::new(Lqd::new(ports, alphas.len())),
+            BufferPolicy::Occamy => Box::new(Occamy::new(ports, &alphas, expulsion, packet)),
+        })
+    }
+
+    /// Rules of each queue for a chip's or pool's memory.
+    fn owns(&self) -> Vec<Own> {
+        let rules = (0..usize::from(self.queues)).map(|queue| self.rules(queue));
+        rules.map(|rules| Own { alpha: rules.alpha, reserve: rules.reserve }).collect()
     }
 
     /// Builds the scheduler of a port.
@@ -384,6 +383,9 @@ impl Switch {
         }
     }
 }
+
+/// Reason why a chip's memory can be built.
+const CHIP_KNOWN: &str = "a scenario is refused whose chip is not known";
 
 /// Rules as a file writes them, an entry a queue.
 fn with_numbers<S: Serializer>(rules: &[QueueRules], serializer: S) -> Result<S::Ok, S::Error> {
@@ -577,14 +579,6 @@ impl BufferPolicy {
     /// The memory is the switch's pool, not the port's nor a chip's.
     pub fn shares_pool(self) -> bool {
         !matches!(self, BufferPolicy::Shared | BufferPolicy::Static | BufferPolicy::Asic)
-    }
-
-    /// Each port goes by what the others hold.
-    pub fn knows_others(self) -> bool {
-        matches!(
-            self,
-            BufferPolicy::Abm | BufferPolicy::Lqd | BufferPolicy::Occamy | BufferPolicy::Asic
-        )
     }
 }
 

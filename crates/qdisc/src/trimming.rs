@@ -1,7 +1,6 @@
 //! `[switch.trimming]`: what becomes of a packet that the memory refuses.
 
-use crate::hooks::Buffer;
-use crate::memory::{Limited, Shared};
+use crate::memory::{Limited, OfPort, Shared};
 use crate::port::set::QueueSet;
 use crate::port::trim::Trim;
 use crate::switch::{Classify, Switch};
@@ -89,7 +88,7 @@ impl Switch {
     }
 
     /// The queues' memory where htsim's rules hold: each its own.
-    pub(crate) fn trimming_buffer(&self) -> Option<Box<dyn Buffer + Send>> {
+    pub(crate) fn trimming_buffer(&self) -> Option<OfPort> {
         let rules = self.trim().filter(|rules| rules.swaps)?;
         let limit = |queue: u16| {
             // htsim's compositequeue gives trimmed packets twice the memory of the full ones.
@@ -97,6 +96,7 @@ impl Switch {
             Some(Bytes::new(twice * self.buffer.get()))
         };
         let limits = (0..self.queues).map(limit).collect();
-        Some(Box::new(Limited { limits, buffer: Box::new(Shared { limit: Bytes::MAX }) }))
+        let buffer = OfPort::Shared(Shared { limit: Bytes::MAX });
+        Some(OfPort::Limited(Box::new(Limited { limits, buffer })))
     }
 }

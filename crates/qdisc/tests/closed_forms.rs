@@ -9,7 +9,7 @@ use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
 use switchbed_qdisc::schedulers::{Dwrr, Wrr};
 use switchbed_qdisc::schemes::{MarkAt, MqEcn, Rounds};
 use switchbed_qdisc::{
-    Arena, Ecn, Note, Packet, Pool, Port, PortState, Qdisc, QueueId, QueueSet, Seats,
+    Arena, Ecn, Note, Packet, Port, PortState, Qdisc, QueueId, QueueSet, Seats, SwitchMemory,
 };
 use switchbed_units::random::NoRandom;
 use switchbed_units::{Bytes, Rate, Span, Time};
@@ -25,7 +25,7 @@ const ROUNDS: usize = 200;
 struct Bed {
     port: Box<dyn Qdisc>,
     arena: Arena,
-    pool: Pool,
+    memory: SwitchMemory,
     out: Outcome,
     now: Time,
 }
@@ -38,15 +38,15 @@ impl Bed {
         Bed {
             port: Box::new(Port::new(PortState::new(RATE, quanta), seats)),
             arena: Arena::new(),
-            pool: Pool::new(Bytes::MAX),
+            memory: SwitchMemory::new(Bytes::MAX),
             out: Outcome::default(),
             now: Time::ZERO,
         }
     }
 
     fn with<T>(&mut self, f: impl FnOnce(&mut dyn Qdisc, &mut Cx) -> T) -> T {
-        let Bed { arena, pool, out, now, .. } = self;
-        f(&mut *self.port, &mut Cx { now: *now, arena, pool, rng: &mut NoRandom, out })
+        let Bed { arena, memory, out, now, .. } = self;
+        f(&mut *self.port, &mut Cx { now: *now, arena, memory, rng: &mut NoRandom, out })
     }
 
     /// Stores a full packet; whether it got a mark.
@@ -87,7 +87,7 @@ impl Bed {
     }
 
     fn threshold(&self, queue: QueueId) -> f64 {
-        self.port.threshold_bytes(self.now, &self.arena, &self.pool, queue).expect("has one")
+        self.port.threshold_bytes(self.now, &self.arena, &self.memory, queue).expect("has one")
     }
 }
 

@@ -7,7 +7,7 @@ use switchbed_qdisc::memory::Shared;
 use switchbed_qdisc::port::{Cx, Dequeued, Outcome};
 use switchbed_qdisc::schedulers::Fifo;
 use switchbed_qdisc::schemes::{Codel, CodelParams, NextMark, Root};
-use switchbed_qdisc::{Arena, Ecn, FlowId, Packet, Pool, Port, PortState, Qdisc, Seats};
+use switchbed_qdisc::{Arena, Ecn, FlowId, Packet, Port, PortState, Qdisc, Seats, SwitchMemory};
 use switchbed_units::random::NoRandom;
 use switchbed_units::{Bytes, Rate, Span, Time};
 
@@ -29,7 +29,7 @@ fn play(params: &CodelParams, ecn: Ecn, until: Time) -> (Signals, Signals) {
     let seats = Seats::new(Single, Shared { limit: Bytes::MAX }, codel, Fifo, Nobody);
     let quantum = [Bytes::new(PACKET.into())];
     let mut port = Port::new(PortState::new(Rate::from_gbps(100), &quantum), seats);
-    let (mut arena, mut pool) = (Arena::new(), Pool::new(Bytes::MAX));
+    let (mut arena, mut memory) = (Arena::new(), SwitchMemory::new(Bytes::MAX));
     let mut out = Outcome::default();
     let (mut dropped, mut marked) = (Vec::new(), Vec::new());
     let (mut number, mut taken) = (0, 0);
@@ -43,7 +43,7 @@ fn play(params: &CodelParams, ecn: Ecn, until: Time) -> (Signals, Signals) {
         let arrives = arrival < departure;
         let now = if arrives { arrival } else { departure };
         let mut cx =
-            Cx { now, arena: &mut arena, pool: &mut pool, rng: &mut NoRandom, out: &mut out };
+            Cx { now, arena: &mut arena, memory: &mut memory, rng: &mut NoRandom, out: &mut out };
         if arrives {
             if now < until {
                 // Its number is its flow's.

@@ -5,11 +5,11 @@ use proptest::prelude::*;
 use std::collections::VecDeque;
 use switchbed_qdisc::classifier::ByClass;
 use switchbed_qdisc::hooks::Nobody;
-use switchbed_qdisc::memory::Dynamic;
+use switchbed_qdisc::memory::{Dynamic, OfSwitch};
 use switchbed_qdisc::port::view::DropReason;
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
 use switchbed_qdisc::schedulers::Dwrr;
-use switchbed_qdisc::{Arena, Packet, Pool, Port, PortState, Qdisc, Seats};
+use switchbed_qdisc::{Arena, Packet, Port, PortState, Qdisc, Seats, SwitchMemory};
 use switchbed_units::random::NoRandom;
 use switchbed_units::{Bytes, Rate, Time};
 
@@ -41,19 +41,21 @@ proptest! {
         capacity in 1_500..120_000u64,
         ops in prop::collection::vec(op(), 1..400),
     ) {
-        let port = || {
-            let buffer = Dynamic { alpha: num as f64 / den as f64 };
-            let seats = Seats::new(ByClass, buffer, Nobody, Dwrr::new(QUEUES), Nobody);
-            Port::new(PortState::new(Rate::from_gbps(10), &[Bytes::new(1500); QUEUES]), seats)
+        let port = |number| {
+            let seats = Seats::new(ByClass, OfSwitch, Nobody, Dwrr::new(QUEUES), Nobody);
+            let state = PortState::new(Rate::from_gbps(10), &[Bytes::new(1500); QUEUES]);
+            Port::new(state.numbered(number), seats)
         };
-        let mut ports: Vec<_> = (0..PORTS).map(|_| port()).collect();
-        let (mut arena, mut pool) = (Arena::new(), Pool::new(Bytes::new(capacity)));
+        let mut ports: Vec<_> = (0..PORTS as u32).map(port).collect();
+        let policy = Dynamic::new(&[num as f64 / den as f64; QUEUES]);
+        let mut memory = SwitchMemory::shared(Bytes::new(capacity), Box::new(policy));
+        let mut arena = Arena::new();
         let mut out = Outcome::default();
         let mut held = vec![vec![VecDeque::<u64>::new(); QUEUES]; PORTS];
         // Far enough apart that every line is free again.
         for (now, (p, op)) in (0..).step_by(10_000_000).map(Time::from_ps).zip(ops) {
             let rng = &mut NoRandom;
-            let mut cx = Cx { now, arena: &mut arena, pool: &mut pool, rng, out: &mut out };
+            let mut cx = Cx { now, arena: &mut arena, memory: &mut memory, rng, out: &mut out };
             let used: u64 = held.iter().flatten().flatten().sum();
             match op {
                 Op::Arrive { queue, len } => {
@@ -85,7 +87,7 @@ proptest! {
                 },
             }
             let used: u64 = held.iter().flatten().flatten().sum();
-            prop_assert_eq!(pool.used, Bytes::new(used));
+            prop_assert_eq!(memory.used(), Bytes::new(used));
         }
     }
 }

@@ -10,7 +10,7 @@ use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
 use switchbed_qdisc::schedulers::Fifo;
 use switchbed_qdisc::schemes::EEcn;
 use switchbed_qdisc::{
-    Arena, Ecn, Note, Packet, Pool, Port, PortState, Qdisc, Seats, hooks::Buffer,
+    Arena, Ecn, Note, Packet, Port, PortState, Qdisc, Seats, SwitchMemory, hooks::Buffer,
 };
 use switchbed_units::random::NoRandom;
 use switchbed_units::{Bytes, Rate, Span, Time};
@@ -66,13 +66,14 @@ fn check(
     let seats = Seats::new(Single, buffer, e_ecn, Fifo, Nobody);
     // 8 Gbps: a byte takes a nanosecond.
     let mut port = Port::new(PortState::new(Rate::from_gbps(8), &[Bytes::new(1500)]), seats);
-    let (mut arena, mut pool, mut out) = (Arena::new(), Pool::new(Bytes::MAX), Outcome::default());
+    let (mut arena, mut memory, mut out) =
+        (Arena::new(), SwitchMemory::new(Bytes::MAX), Outcome::default());
     let (mut model, mut now_ns, mut free_ns) = (Model::default(), 0, 0);
     for &(after_ns, operation) in operations {
         now_ns += after_ns;
         let now = Time::ZERO + Span::from_ns(now_ns);
         let mut cx =
-            Cx { now, arena: &mut arena, pool: &mut pool, rng: &mut NoRandom, out: &mut out };
+            Cx { now, arena: &mut arena, memory: &mut memory, rng: &mut NoRandom, out: &mut out };
         if let Some((len_bytes, capable)) = operation {
             let ecn = if capable { Ecn::Ect0 } else { Ecn::NotEct };
             let packet = Packet { len_bytes, ecn, ..Packet::default() };

@@ -9,7 +9,9 @@ use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
 use switchbed_qdisc::schedulers::Fifo;
 use switchbed_qdisc::schemes::fairness::{Party, Share, Shares, water_level};
 use switchbed_qdisc::schemes::{Afd, AfdSettings};
-use switchbed_qdisc::{Arena, Ecn, FlowId, Packet, Pool, Port, PortState, Qdisc, Random, Seats};
+use switchbed_qdisc::{
+    Arena, Ecn, FlowId, Packet, Port, PortState, Qdisc, Random, Seats, SwitchMemory,
+};
 use switchbed_units::{Bytes, Rate, Span, Time};
 
 /// Weight, cap and demand of a party; many without a cap.
@@ -65,7 +67,7 @@ fn shares(settings: &AfdSettings, offered_mbps: &[u64], ecn: Ecn) -> (Vec<f64>, 
         Nobody,
     );
     let mut port = Port::new(PortState::new(Rate::from_gbps(10), &[Bytes::new(1000)]), seats);
-    let (mut arena, mut pool, mut rng) = (Arena::new(), Pool::new(Bytes::MAX), Draws(1));
+    let (mut arena, mut memory, mut rng) = (Arena::new(), SwitchMemory::new(Bytes::MAX), Draws(1));
     let mut out = Outcome::default();
     let gap = |sender: usize| Span::from_ps(8_000_000_000 / offered_mbps[sender]);
     let mut next: Vec<Time> = (0..offered_mbps.len()).map(|s| Time::ZERO + gap(s)).collect();
@@ -79,8 +81,13 @@ fn shares(settings: &AfdSettings, offered_mbps: &[u64], ecn: Ecn) -> (Vec<f64>, 
             break;
         }
         if free <= at {
-            let mut cx =
-                Cx { now: free, arena: &mut arena, pool: &mut pool, rng: &mut rng, out: &mut out };
+            let mut cx = Cx {
+                now: free,
+                arena: &mut arena,
+                memory: &mut memory,
+                rng: &mut rng,
+                out: &mut out,
+            };
             match port.dequeue(&mut cx) {
                 Dequeued::Sent { slot, until, marked, .. } => {
                     let flow = cx.arena.packet(slot).flow.0 as usize;
@@ -102,7 +109,7 @@ fn shares(settings: &AfdSettings, offered_mbps: &[u64], ecn: Ecn) -> (Vec<f64>, 
             ..Packet::default()
         };
         let mut cx =
-            Cx { now: at, arena: &mut arena, pool: &mut pool, rng: &mut rng, out: &mut out };
+            Cx { now: at, arena: &mut arena, memory: &mut memory, rng: &mut rng, out: &mut out };
         let slot = cx.arena.alloc(packet);
         if let Enqueued::Dropped(..) = port.enqueue(slot, &mut cx) {
             cx.arena.free(slot);

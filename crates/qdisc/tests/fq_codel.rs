@@ -4,7 +4,7 @@ use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
 use switchbed_qdisc::schemes::flow_queues::FlowQueueParams;
 use switchbed_qdisc::schemes::fq_codel::{FqCodel, FqCodelParams};
 use switchbed_qdisc::schemes::{CodelParams, NextMark, Root};
-use switchbed_qdisc::{Arena, Ecn, FlowId, Packet, Pool, Port, PortState, Qdisc};
+use switchbed_qdisc::{Arena, Ecn, FlowId, Packet, Port, PortState, Qdisc, SwitchMemory};
 use switchbed_units::random::NoRandom;
 use switchbed_units::{Bytes, Rate, Span, Time};
 
@@ -14,7 +14,7 @@ const FULL: u32 = 1514;
 struct Bed {
     port: Port<FqCodel>,
     arena: Arena,
-    pool: Pool,
+    memory: SwitchMemory,
     out: Outcome,
 }
 
@@ -34,8 +34,8 @@ impl Bed {
     fn new(params: &FqCodelParams) -> Bed {
         let state = PortState::new(Rate::from_gbps(8), &[Bytes::new(FULL.into())]);
         let policy = FqCodel::new(params, Bytes::new(FULL.into()), Bytes::MAX);
-        let (arena, pool) = (Arena::new(), Pool::new(Bytes::MAX));
-        Bed { port: Port::new(state, policy), arena, pool, out: Outcome::default() }
+        let (arena, memory) = (Arena::new(), SwitchMemory::new(Bytes::MAX));
+        Bed { port: Port::new(state, policy), arena, memory, out: Outcome::default() }
     }
 
     /// A packet of a flow comes; whether it is let in.
@@ -43,16 +43,16 @@ impl Bed {
         let packet =
             Packet { flow: FlowId(flow), len_bytes, ecn: Ecn::NotEct, ..Packet::default() };
         let slot = self.arena.alloc(packet);
-        let Bed { port, arena, pool, out } = self;
-        let entered = port.enqueue(slot, &mut Cx { now, arena, pool, rng: &mut NoRandom, out });
+        let Bed { port, arena, memory, out } = self;
+        let entered = port.enqueue(slot, &mut Cx { now, arena, memory, rng: &mut NoRandom, out });
         matches!(entered, Enqueued::In(_))
     }
 
     /// The flow whose packet leaves as soon as the line is free.
     fn leave(&mut self, now: Time) -> Option<u32> {
         let now = now.max(self.port.state().busy_until());
-        let Bed { port, arena, pool, out } = self;
-        match port.dequeue(&mut Cx { now, arena, pool, rng: &mut NoRandom, out }) {
+        let Bed { port, arena, memory, out } = self;
+        match port.dequeue(&mut Cx { now, arena, memory, rng: &mut NoRandom, out }) {
             Dequeued::Sent { slot, .. } => Some(self.arena.packet(slot).flow.0),
             _ => None,
         }

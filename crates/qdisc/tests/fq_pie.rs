@@ -4,7 +4,7 @@ use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
 use switchbed_qdisc::schemes::PieParams;
 use switchbed_qdisc::schemes::flow_queues::FlowQueueParams;
 use switchbed_qdisc::schemes::fq_pie::{FqPie, FqPieParams};
-use switchbed_qdisc::{Arena, Ecn, FlowId, Packet, Pool, Port, PortState, Qdisc};
+use switchbed_qdisc::{Arena, Ecn, FlowId, Packet, Port, PortState, Qdisc, SwitchMemory};
 use switchbed_units::random::{NoRandom, Random};
 use switchbed_units::{Bytes, Rate, Span, Time};
 
@@ -26,7 +26,7 @@ impl Random for Always {
 struct Bed {
     port: Port<FqPie>,
     arena: Arena,
-    pool: Pool,
+    memory: SwitchMemory,
     out: Outcome,
 }
 
@@ -48,16 +48,16 @@ impl Bed {
     fn new(params: &FqPieParams, memory: Bytes) -> Bed {
         let state = PortState::new(Rate::from_bps(1_200_000), &[Bytes::new(FULL.into())]);
         let policy = FqPie::new(params, Bytes::new(FULL.into()), memory);
-        let (arena, pool) = (Arena::new(), Pool::new(Bytes::MAX));
-        Bed { port: Port::new(state, policy), arena, pool, out: Outcome::default() }
+        let (arena, memory) = (Arena::new(), SwitchMemory::new(Bytes::MAX));
+        Bed { port: Port::new(state, policy), arena, memory, out: Outcome::default() }
     }
 
     /// A packet of a flow comes; whether it is let in.
     fn arrive(&mut self, now: Time, flow: u32, ecn: Ecn, rng: &mut dyn Random) -> bool {
         let packet = Packet { flow: FlowId(flow), len_bytes: FULL, ecn, ..Packet::default() };
         let slot = self.arena.alloc(packet);
-        let Bed { port, arena, pool, out } = self;
-        matches!(port.enqueue(slot, &mut Cx { now, arena, pool, rng, out }), Enqueued::In(_))
+        let Bed { port, arena, memory, out } = self;
+        matches!(port.enqueue(slot, &mut Cx { now, arena, memory, rng, out }), Enqueued::In(_))
     }
 
     fn comes(&mut self, now: Time, flow: u32) -> bool {
@@ -67,8 +67,8 @@ impl Bed {
     /// The flow whose packet leaves as soon as the line is free, and whether it is marked.
     fn leave(&mut self) -> Option<(u32, bool)> {
         let now = self.port.state().busy_until();
-        let Bed { port, arena, pool, out } = self;
-        match port.dequeue(&mut Cx { now, arena, pool, rng: &mut NoRandom, out }) {
+        let Bed { port, arena, memory, out } = self;
+        match port.dequeue(&mut Cx { now, arena, memory, rng: &mut NoRandom, out }) {
             Dequeued::Sent { slot, .. } => {
                 let packet = self.arena.packet(slot);
                 Some((packet.flow.0, packet.ecn == Ecn::Ce))

@@ -41,7 +41,7 @@ use switchbed_qdisc::schemes::{
     Cedm, CedmSettings, EEcn, MarkAt, MqEcn, Pmsb, RandomMark, Red, RedSettings, Rounds, SEcn,
     Share, Slope, Spacing, Step, Tcn, Timed, Weights,
 };
-use switchbed_qdisc::{Arena, Pool, Port, PortState, Qdisc, QueueId, QueueSet, Seats};
+use switchbed_qdisc::{Arena, Port, PortState, Qdisc, QueueId, QueueSet, Seats, SwitchMemory};
 use switchbed_units::random::{NoRandom, Random};
 use switchbed_units::{Bytes, Rate, Span, Time};
 
@@ -268,7 +268,7 @@ fn play<S: Scheduler + Send>(
     let mut picks = setting.picks.clone();
     let state = PortState::new(Rate::from_gbps(8), &setting.quanta);
     let mut port = Port::new(state, seats);
-    let (mut arena, mut pool) = (Arena::new(), Pool::new(Bytes::MAX));
+    let (mut arena, mut memory) = (Arena::new(), SwitchMemory::new(Bytes::MAX));
     let mut out = Outcome::default();
     let queues = || 0..setting.quanta.len() as QueueId;
     let mut wrong = Vec::new();
@@ -279,7 +279,7 @@ fn play<S: Scheduler + Send>(
             Some(fixed) => fixed,
             None => &mut picks,
         };
-        let mut cx = Cx { now, arena: &mut arena, pool: &mut pool, rng, out: &mut out };
+        let mut cx = Cx { now, arena: &mut arena, memory: &mut memory, rng, out: &mut out };
         let outcome = operate(&mut port, &mut cx, &cells[1]).expect(place);
         let deficits: Vec<String> = queues()
             .filter_map(|q| deficit(port.scheme().scheduler(), q))
@@ -288,7 +288,7 @@ fn play<S: Scheduler + Send>(
         let round: Vec<f64> =
             port.round_time().iter().map(|span| span.as_ps() as f64 / 1e3).collect();
         let thresholds: Vec<f64> =
-            queues().filter_map(|q| port.threshold_bytes(now, &arena, &pool, q)).collect();
+            queues().filter_map(|q| port.threshold_bytes(now, &arena, &memory, q)).collect();
         let mut check = |what: &str, expected: &str, same: bool, got: String| {
             if !same {
                 wrong.push(format!("{place}: {what} {got} instead of {expected}"));

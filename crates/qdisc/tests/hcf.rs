@@ -8,7 +8,7 @@ use switchbed_qdisc::memory::{Crosspoint, Overflow};
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
 use switchbed_qdisc::scheme::Same;
 use switchbed_qdisc::schemes::hcf::{Hcf, HcfSettings};
-use switchbed_qdisc::{Arena, FlowId, Packet, Pool, Port, PortState, Qdisc, Seats, SlotId};
+use switchbed_qdisc::{Arena, FlowId, Packet, Port, PortState, Qdisc, Seats, SlotId, SwitchMemory};
 use switchbed_units::random::NoRandom;
 use switchbed_units::{Bytes, Rate, Span, Time};
 
@@ -17,7 +17,7 @@ type HcfPort = Port<Seats<Same, Crosspoint, Nobody, Hcf, Nobody>>;
 struct Line {
     port: HcfPort,
     arena: Arena,
-    pool: Pool,
+    memory: SwitchMemory,
     out: Outcome,
     now: Time,
 }
@@ -29,15 +29,15 @@ impl Line {
         Line {
             port: Port::new(state, Seats::new(Same, buffer, Nobody, Hcf::new(settings), Nobody)),
             arena: Arena::new(),
-            pool: Pool::new(Bytes::MAX),
+            memory: SwitchMemory::new(Bytes::MAX),
             out: Outcome::default(),
             now: Time::ZERO,
         }
     }
 
     fn with<T>(&mut self, act: impl FnOnce(&mut HcfPort, &mut Cx) -> T) -> T {
-        let Line { port, arena, pool, out, now } = self;
-        act(port, &mut Cx { now: *now, arena, pool, rng: &mut NoRandom, out })
+        let Line { port, arena, memory, out, now } = self;
+        act(port, &mut Cx { now: *now, arena, memory, rng: &mut NoRandom, out })
     }
 
     /// A packet of a flow arrives; none if it is dropped.

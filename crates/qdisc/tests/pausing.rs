@@ -9,8 +9,8 @@ use switchbed_qdisc::memory::Shared;
 use switchbed_qdisc::port::driver::{Driver, Wire};
 use switchbed_qdisc::schedulers::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
 use switchbed_qdisc::{
-    Arena, Cx, Dequeued, Enqueued, FlowId, Outcome, Packet, Pool, Port, PortState, Qdisc, QueueId,
-    Seats, SlotId,
+    Arena, Cx, Dequeued, Enqueued, FlowId, Outcome, Packet, Port, PortState, Qdisc, QueueId, Seats,
+    SlotId, SwitchMemory,
 };
 use switchbed_units::random::NoRandom;
 use switchbed_units::{Bytes, Rate, Span, Time};
@@ -54,7 +54,8 @@ fn check(scheduler: Box<dyn Scheduler + Send>, ops: &[(Span, Op)]) {
     let state = PortState::new(Rate::from_gbps(10), &[Bytes::new(1_500); QUEUES]);
     let memory = Shared { limit: Bytes::MAX };
     let mut port = Port::new(state, Seats::new(ByClass, memory, Nobody, scheduler, Nobody));
-    let (mut arena, mut pool, mut out) = (Arena::new(), Pool::new(Bytes::MAX), Outcome::default());
+    let (mut arena, mut memory, mut out) =
+        (Arena::new(), SwitchMemory::new(Bytes::MAX), Outcome::default());
     let mut waiting: [VecDeque<u32>; QUEUES] = Default::default();
     let mut said: [Said; QUEUES] = Default::default();
     let (mut now, mut free, mut number) = (Time::ZERO, Time::ZERO, 0);
@@ -65,8 +66,8 @@ fn check(scheduler: Box<dyn Scheduler + Send>, ops: &[(Span, Op)]) {
         // Departures up to then, each at its time.
         let mut at = free.max(now);
         while at <= next {
-            let (arena, pool, out) = (&mut arena, &mut pool, &mut out);
-            let mut cx = Cx { now: at, arena, pool, rng: &mut NoRandom, out };
+            let (arena, memory, out) = (&mut arena, &mut memory, &mut out);
+            let mut cx = Cx { now: at, arena, memory, rng: &mut NoRandom, out };
             match port.dequeue_unpaused(&mut cx) {
                 Dequeued::Sent { slot, queue, until, .. } => {
                     let queue = usize::from(queue);
@@ -95,8 +96,8 @@ fn check(scheduler: Box<dyn Scheduler + Send>, ops: &[(Span, Op)]) {
                 let packet =
                     Packet { flow: FlowId(number), len_bytes, class: queue, ..Packet::default() };
                 let slot = arena.alloc(packet);
-                let (arena, pool, out) = (&mut arena, &mut pool, &mut out);
-                let mut cx = Cx { now, arena, pool, rng: &mut NoRandom, out };
+                let (arena, memory, out) = (&mut arena, &mut memory, &mut out);
+                let mut cx = Cx { now, arena, memory, rng: &mut NoRandom, out };
                 assert_eq!(port.enqueue(slot, &mut cx), Enqueued::In(queue));
                 waiting[usize::from(queue)].push_back(number);
                 number += 1;
@@ -133,16 +134,16 @@ proptest! {
 /// A line and what left by it.
 struct Line {
     arena: Arena,
-    pool: Pool,
+    memory: SwitchMemory,
     out: Outcome,
     left: Vec<Time>,
 }
 
 impl Wire for Line {
     fn cx(&mut self, now: Time) -> Cx<'_> {
-        let Line { arena, pool, out, .. } = self;
+        let Line { arena, memory, out, .. } = self;
         // Nothing is drawn here.
-        Cx { now, arena, pool, rng: Box::leak(Box::new(NoRandom)), out }
+        Cx { now, arena, memory, rng: Box::leak(Box::new(NoRandom)), out }
     }
     fn outcome(&mut self) -> &mut Outcome {
         &mut self.out
@@ -164,7 +165,7 @@ fn a_port_that_is_replaced_on_a_line_that_is_down_sends_once_it_is_up() {
     };
     let mut line = Line {
         arena: Arena::new(),
-        pool: Pool::new(Bytes::MAX),
+        memory: SwitchMemory::new(Bytes::MAX),
         out: Outcome::default(),
         left: Vec::new(),
     };

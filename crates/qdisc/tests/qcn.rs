@@ -7,7 +7,7 @@ use switchbed_qdisc::memory::Shared;
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
 use switchbed_qdisc::schedulers::Fifo;
 use switchbed_qdisc::schemes::{AfQcn, AfQcnSettings, Qcn, QcnSettings};
-use switchbed_qdisc::{Arena, FlowId, Packet, Pool, Port, PortState, Qdisc, Seats};
+use switchbed_qdisc::{Arena, FlowId, Packet, Port, PortState, Qdisc, Seats, SwitchMemory};
 use switchbed_units::random::NoRandom;
 use switchbed_units::{Bytes, Rate, Span, Time};
 
@@ -15,7 +15,7 @@ use switchbed_units::{Bytes, Rate, Span, Time};
 struct Bed {
     port: Box<dyn Qdisc>,
     arena: Arena,
-    pool: Pool,
+    memory: SwitchMemory,
     now: Time,
     /// Packets that arrived so far.
     arrived: u32,
@@ -30,7 +30,7 @@ impl Bed {
         Bed {
             port: Box::new(Port::new(state, seats)),
             arena: Arena::new(),
-            pool: Pool::new(Bytes::MAX),
+            memory: SwitchMemory::new(Bytes::MAX),
             now: Time::ZERO,
             arrived: 0,
             told: Vec::new(),
@@ -39,9 +39,9 @@ impl Bed {
 
     fn with<T>(&mut self, f: impl FnOnce(&mut dyn Qdisc, &mut Cx) -> T) -> T {
         let mut out = Outcome::default();
-        let Bed { port, arena, pool, now, .. } = self;
+        let Bed { port, arena, memory, now, .. } = self;
         *now += Span::from_ns(100);
-        let cx = &mut Cx { now: *now, arena, pool, rng: &mut NoRandom, out: &mut out };
+        let cx = &mut Cx { now: *now, arena, memory, rng: &mut NoRandom, out: &mut out };
         let result = f(&mut **port, cx);
         self.told.extend(out.feedback.into_iter().map(|feedback| (self.arrived, feedback)));
         result

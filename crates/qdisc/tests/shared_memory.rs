@@ -3,11 +3,11 @@
 
 use proptest::prelude::*;
 use switchbed_qdisc::classifier::ByClass;
-use switchbed_qdisc::hooks::{Buffer, Expulsion, Nobody};
-use switchbed_qdisc::memory::{Lqd, Occamy, Place};
+use switchbed_qdisc::hooks::{Expulsion, Nobody};
+use switchbed_qdisc::memory::{Lqd, Occamy, OfSwitch, Policy};
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
 use switchbed_qdisc::schedulers::Dwrr;
-use switchbed_qdisc::{Arena, Packet, Pool, Port, PortState, Qdisc, Seats};
+use switchbed_qdisc::{Arena, Packet, Port, PortState, Qdisc, Seats, SwitchMemory};
 use switchbed_units::random::NoRandom;
 use switchbed_units::{Bytes, Rate, Span, Time};
 
@@ -17,7 +17,7 @@ const PACKET: u32 = 1500;
 struct Switch {
     ports: Vec<Box<dyn Qdisc>>,
     arena: Arena,
-    pool: Pool,
+    memory: SwitchMemory,
     out: Outcome,
 }
 
@@ -25,28 +25,24 @@ struct Switch {
 type Led = (bool, Vec<(usize, u32)>);
 
 impl Switch {
-    fn new<B: Buffer + Send + 'static>(
-        (ports, queues): (u32, usize),
-        memory: u64,
-        buffer: impl Fn(Place) -> B,
-    ) -> Switch {
-        let places = std::iter::successors(Some(Place::first(ports, queues)), |p| Some(p.next()));
-        let port = |place| -> Box<dyn Qdisc> {
-            let seats = Seats::new(ByClass, buffer(place), Nobody, Dwrr::new(queues), Nobody);
+    fn new((ports, queues): (u32, usize), memory: u64, policy: impl Policy + 'static) -> Switch {
+        let port = |number| -> Box<dyn Qdisc> {
+            let seats = Seats::new(ByClass, OfSwitch, Nobody, Dwrr::new(queues), Nobody);
             let quanta = vec![Bytes::new(PACKET.into()); queues];
-            Box::new(Port::new(PortState::new(Rate::from_gbps(10), &quanta), seats))
+            let state = PortState::new(Rate::from_gbps(10), &quanta).numbered(number);
+            Box::new(Port::new(state, seats))
         };
         Switch {
-            ports: places.take(ports as usize).map(port).collect(),
+            ports: (0..ports).map(port).collect(),
             arena: Arena::new(),
-            pool: Pool::new(Bytes::new(memory)),
+            memory: SwitchMemory::shared(Bytes::new(memory), Box::new(policy)),
             out: Outcome::default(),
         }
     }
 
     fn at<T>(&mut self, p: usize, now: Time, act: impl FnOnce(&mut dyn Qdisc, &mut Cx) -> T) -> T {
-        let Switch { ports, arena, pool, out } = self;
-        act(&mut *ports[p], &mut Cx { now, arena, pool, rng: &mut NoRandom, out })
+        let Switch { ports, arena, memory, out } = self;
+        act(&mut *ports[p], &mut Cx { now, arena, memory, rng: &mut NoRandom, out })
     }
 
     /// A packet comes, and the switch expels what it is told to.
@@ -54,7 +50,7 @@ impl Switch {
         let slot = self.arena.alloc(Packet { len_bytes, class, ..Packet::default() });
         let entered = self.at(p, now, |port, cx| port.enqueue(slot, cx));
         let mut lost = self.lost(p);
-        while let Some(Expulsion { of, end }) = self.at(p, now, |port, cx| port.expels(cx)) {
+        while let Some(Expulsion { of, end }) = self.memory.expels(now, self.ports[p].state()) {
             let victim = of.port as usize;
             self.at(victim, now, |port, cx| port.expel(of.queue, end, cx));
             lost.extend(self.lost(victim));
@@ -96,7 +92,7 @@ fn packets(n: u64) -> u64 {
 /// Ten packets' memory, six in the first port's queue and four in the second's.
 #[test]
 fn the_longest_queue_makes_room() {
-    let mut switch = Switch::new((2, 1), packets(10), Lqd::new);
+    let mut switch = Switch::new((2, 1), packets(10), Lqd::new(2, 1));
     let now = Time::ZERO;
     (0..6).for_each(|_| assert_eq!(switch.arrive(now, 0, 0, PACKET), (true, vec![])));
     (0..4).for_each(|_| assert_eq!(switch.arrive(now, 1, 0, PACKET), (true, vec![])));
@@ -113,10 +109,10 @@ fn the_longest_queue_makes_room() {
 #[test]
 fn one_packet_may_displace_many() {
     for p in [0, 1] {
-        let mut switch = Switch::new((2, 2), 10_000, Lqd::new);
+        let mut switch = Switch::new((2, 2), 10_000, Lqd::new(2, 2));
         (0..100).for_each(|_| assert!(switch.arrive(Time::ZERO, 0, 0, 100).0));
         assert_eq!(switch.arrive(Time::ZERO, p, 1, PACKET), (true, vec![(0, 100); 15]));
-        assert_eq!(switch.pool.used, Bytes::new(10_000));
+        assert_eq!(switch.memory.used(), Bytes::new(10_000));
     }
 }
 
@@ -124,14 +120,10 @@ fn one_packet_may_displace_many() {
 /// 8·21,112 = 168,896: it loses heads until it holds no more than 8 times what is free, 808,888.
 #[test]
 fn a_queue_over_its_threshold_loses_its_head() {
-    let memory = |place| Occamy {
-        alpha: 8.0,
-        // A packet in 1 ns: as good as at once.
-        rate: Some(Rate::from_gbps(12_000)),
-        packet: Bytes::new(1500),
-        place,
-    };
-    let mut switch = Switch::new((4, 1), 1_000_000, memory);
+    // A packet in 1 ns: as good as at once.
+    let rate = Some(Rate::from_gbps(12_000));
+    let occamy = Occamy::new(4, &[8.0], rate, Bytes::new(1500));
+    let mut switch = Switch::new((4, 1), 1_000_000, occamy);
     let mut now = Time::ZERO;
     while switch.arrive(now, 0, 0, 1_000) == (true, vec![]) {}
     assert_eq!(switch.lengths(), [888_000, 0, 0, 0]);
@@ -153,13 +145,8 @@ fn a_queue_over_its_threshold_loses_its_head() {
 /// made up for.
 #[test]
 fn expulsion_takes_its_time() {
-    let memory = |place| Occamy {
-        alpha: 1.0,
-        rate: Some(Rate::from_gbps(1)),
-        packet: Bytes::new(1500),
-        place,
-    };
-    let mut switch = Switch::new((2, 1), 100_000, memory);
+    let occamy = Occamy::new(2, &[1.0], Some(Rate::from_gbps(1)), Bytes::new(1500));
+    let mut switch = Switch::new((2, 1), 100_000, occamy);
     let at = |us: u64| Time::ZERO + Span::from_us(us);
     // 50,000 bytes; then the other's make the threshold less, and one is lost as each of these comes.
     (0..50).for_each(|_| assert_eq!(switch.arrive(at(0), 0, 0, 1_000), (true, vec![])));
@@ -187,7 +174,7 @@ proptest! {
         memory in 3_000..20_000u64,
         ops in prop::collection::vec(op(), 1..300),
     ) {
-        let mut switch = Switch::new((3, 2), memory, Lqd::new);
+        let mut switch = Switch::new((3, 2), memory, Lqd::new(3, 2));
         for (now, (p, op)) in (0..).step_by(10_000_000).map(Time::from_ps).zip(ops) {
             let before = switch.lengths();
             let Op::Arrive { class, len } = op else {
@@ -199,8 +186,8 @@ proptest! {
             let after = switch.lengths();
             let longest = *before.iter().max().unwrap();
             let fits = before.iter().sum::<u64>() + u64::from(len) <= memory;
-            prop_assert!(switch.pool.used.get() <= memory);
-            prop_assert_eq!(switch.pool.used.get(), after.iter().sum::<u64>());
+            prop_assert!(switch.memory.used().get() <= memory);
+            prop_assert_eq!(switch.memory.used().get(), after.iter().sum::<u64>());
             if fits {
                 prop_assert!(entered && lost.is_empty());
             } else if before[own] == longest {

@@ -6,7 +6,7 @@ use switchbed_qdisc::memory::Shared;
 use switchbed_qdisc::port::{Cx, Dequeued, Outcome};
 use switchbed_qdisc::schedulers::Dwrr;
 use switchbed_qdisc::schemes::Tcn;
-use switchbed_qdisc::{Arena, Ecn, Packet, Pool, Port, PortState, Qdisc, Seats};
+use switchbed_qdisc::{Arena, Ecn, Packet, Port, PortState, Qdisc, Seats, SwitchMemory};
 use switchbed_units::random::NoRandom;
 use switchbed_units::{Bytes, Rate, Span, Time};
 
@@ -17,19 +17,19 @@ fn marked(queues: u8) -> Vec<Vec<usize>> {
     let scheduler = Dwrr::new(queues.into());
     let seats = Seats::new(ByClass, Shared { limit: Bytes::MAX }, tcn, scheduler, Nobody);
     let mut port = Port::new(PortState::new(Rate::from_gbps(10), &quanta), seats);
-    let (mut arena, mut pool) = (Arena::new(), Pool::new(Bytes::MAX));
+    let (mut arena, mut memory) = (Arena::new(), SwitchMemory::new(Bytes::MAX));
     let (mut out, mut now) = (Outcome::default(), Time::ZERO);
     for nth in 0..100 {
         let class = nth % queues;
         let packet = Packet { len_bytes: 1500, class, ecn: Ecn::Ect0, ..Packet::default() };
         let slot = arena.alloc(packet);
-        let (arena, pool, out) = (&mut arena, &mut pool, &mut out);
-        port.enqueue(slot, &mut Cx { now, arena, pool, rng: &mut NoRandom, out });
+        let (arena, memory, out) = (&mut arena, &mut memory, &mut out);
+        port.enqueue(slot, &mut Cx { now, arena, memory, rng: &mut NoRandom, out });
     }
     let (mut sent, mut marks) = (vec![0; queues.into()], vec![Vec::new(); queues.into()]);
     loop {
-        let (arena, pool, out) = (&mut arena, &mut pool, &mut out);
-        let mut cx = Cx { now, arena, pool, rng: &mut NoRandom, out };
+        let (arena, memory, out) = (&mut arena, &mut memory, &mut out);
+        let mut cx = Cx { now, arena, memory, rng: &mut NoRandom, out };
         let Dequeued::Sent { queue, until, marked, .. } = port.dequeue(&mut cx) else {
             return marks;
         };

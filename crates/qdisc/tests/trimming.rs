@@ -14,7 +14,8 @@ use switchbed_qdisc::switch::{
 };
 use switchbed_qdisc::trimming::{TrimMode, Trimming};
 use switchbed_qdisc::{
-    Arena, Cx, Dequeued, Ecn, Enqueued, FlowId, Outcome, Packet, Pool, Qdisc, Random, SlotId,
+    Arena, Cx, Dequeued, Ecn, Enqueued, FlowId, Outcome, Packet, Qdisc, Random, SlotId,
+    SwitchMemory,
 };
 use switchbed_units::{Bytes, Rate, Time};
 
@@ -72,7 +73,7 @@ fn switch(trimming: Trimming) -> Switch {
 struct Bed {
     port: Box<dyn Qdisc>,
     arena: Arena,
-    pool: Pool,
+    memory: SwitchMemory,
     rng: Always,
     out: Outcome,
     now: Time,
@@ -82,8 +83,8 @@ impl Bed {
     fn new(switch: &Switch, scheme: &Choice) -> Bed {
         let site = Site::new(switch, None, 1, Rate::from_gbps(8), Bytes::new(1500));
         let port = scheme.build(site).port();
-        let (pool, rng) = (Pool::new(Bytes::MAX), Always(ARRIVAL));
-        Bed { port, arena: Arena::new(), pool, rng, out: Outcome::default(), now: Time::ZERO }
+        let (memory, rng) = (SwitchMemory::new(Bytes::MAX), Always(ARRIVAL));
+        Bed { port, arena: Arena::new(), memory, rng, out: Outcome::default(), now: Time::ZERO }
     }
 
     fn plain(trimming: Trimming) -> Bed {
@@ -91,8 +92,8 @@ impl Bed {
     }
 
     fn act<T>(&mut self, act: impl FnOnce(&mut dyn Qdisc, &mut Cx) -> T) -> T {
-        let Bed { port, arena, pool, rng, out, now } = self;
-        act(&mut **port, &mut Cx { now: *now, arena, pool, rng, out })
+        let Bed { port, arena, memory, rng, out, now } = self;
+        act(&mut **port, &mut Cx { now: *now, arena, memory, rng, out })
     }
 
     /// Offers a packet of a flow.
@@ -124,7 +125,7 @@ impl Bed {
     fn check_books(&self, packets: u64, bytes: u64) {
         let counters = self.port.state().counters();
         assert_eq!((counters.arrived, counters.arrived_bytes), (packets, bytes));
-        assert_eq!(self.pool.used, self.port.state().bytes());
+        assert_eq!(self.memory.used(), self.port.state().bytes());
     }
 }
 
@@ -289,7 +290,7 @@ proptest! {
             let pool = policy.shares_pool().then_some(Bytes::new(6_000));
             let switch = Switch { policy, pool, ..switch(trimming) };
             let mut bed = Bed::new(&switch, &none());
-            bed.pool.capacity = pool.unwrap_or(Bytes::MAX);
+            bed.memory = switch.memory(1, Bytes::new(1_500)).behind([&*bed.port]);
             let (mut ended, mut bytes) = (BTreeSet::new(), 0);
             for (flow, &(op, len, drawn)) in ops.iter().enumerate() {
                 bed.rng = Always(drawn);
@@ -300,7 +301,7 @@ proptest! {
                     prop_assert!(ended.insert(flow as u32));
                     bed.arena.free(slot);
                 }
-                while let Some(gone) = bed.act(|port, cx| port.expels(cx)) {
+                while let Some(gone) = bed.memory.expels(bed.now, bed.port.state()) {
                     bed.act(|port, cx| port.expel(gone.of.queue, gone.end, cx));
                 }
                 for lost in std::mem::take(&mut bed.out.dropped) {

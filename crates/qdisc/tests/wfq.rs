@@ -7,7 +7,7 @@ use switchbed_qdisc::hooks::Nobody;
 use switchbed_qdisc::memory::Shared;
 use switchbed_qdisc::port::{Cx, Dequeued, Outcome};
 use switchbed_qdisc::schedulers::Wfq;
-use switchbed_qdisc::{Arena, FlowId, Packet, Pool, Port, PortState, Qdisc, Seats};
+use switchbed_qdisc::{Arena, FlowId, Packet, Port, PortState, Qdisc, Seats, SwitchMemory};
 use switchbed_units::random::NoRandom;
 use switchbed_units::{Bytes, Rate, Time};
 
@@ -27,7 +27,7 @@ fn wfq(weights: &[u64; QUEUES], arrivals: &[Arrival]) -> Vec<f64> {
     let seats = Seats::new(ByClass, Shared { limit: Bytes::MAX }, Nobody, Wfq::new(QUEUES), Nobody);
     let quanta = weights.map(Bytes::new);
     let mut port = Port::new(PortState::new(Rate::from_gbps(10), &quanta), seats);
-    let (mut arena, mut pool) = (Arena::new(), Pool::new(Bytes::MAX));
+    let (mut arena, mut memory) = (Arena::new(), SwitchMemory::new(Bytes::MAX));
     let mut out = Outcome::default();
     let mut finish = vec![f64::NAN; arrivals.len()];
     let mut free_at = 0;
@@ -43,7 +43,7 @@ fn wfq(weights: &[u64; QUEUES], arrivals: &[Arrival]) -> Vec<f64> {
         let mut cx = Cx {
             now: Time::from_ps(now),
             arena: &mut arena,
-            pool: &mut pool,
+            memory: &mut memory,
             rng: &mut NoRandom,
             out: &mut out,
         };

@@ -1,7 +1,7 @@
 //! Queues of one port with schemes of their own.
 
 use std::path::Path;
-use switchbed_qdisc::{Arena, Cx, Dequeued, Ecn, Enqueued, Outcome, Packet, Pool};
+use switchbed_qdisc::{Arena, Cx, Dequeued, Ecn, Enqueued, Outcome, Packet};
 use switchbed_scenario::{Scenario, build, plans_of};
 use switchbed_units::random::NoRandom;
 use switchbed_units::{Bytes, Rate, Time};
@@ -48,15 +48,14 @@ fn read(text: &str) -> Result<Scenario, String> {
 fn marks(scenario: &Scenario) -> Vec<u32> {
     let Scenario { switch, scheme, .. } = scenario;
     let (rate, mtu) = (Rate::from_gbps(10), Bytes::new(1500));
-    let place = build::first_place(switch, scheme, 3);
-    let mut port = build::port(switch, scheme, 3, rate, mtu, &build::Nothing, place);
-    let (mut arena, mut pool) = (Arena::new(), Pool::new(Bytes::MAX));
+    let mut port = build::port(switch, scheme, 3, rate, mtu, &build::Nothing, 0);
+    let (mut arena, mut memory) = (Arena::new(), switch.memory(3, mtu).behind([&*port]));
     let mut out = Outcome::default();
     let mut now = Time::from_ps(1);
     let mut marks = vec![0; usize::from(switch.queues)];
     macro_rules! cx {
         () => {
-            Cx { now, arena: &mut arena, pool: &mut pool, rng: &mut NoRandom, out: &mut out }
+            Cx { now, arena: &mut arena, memory: &mut memory, rng: &mut NoRandom, out: &mut out }
         };
     }
     for class in (0..10).flat_map(|_| 0..switch.queues as u8) {
@@ -130,15 +129,14 @@ fn with(switch: &str, entry: &str) -> String {
 /// How many packets of a class an idle port takes one after the other.
 fn holds(scenario: &Scenario, class: u8, ecn: Ecn) -> usize {
     let Scenario { switch, scheme, .. } = scenario;
-    let place = build::first_place(switch, scheme, 3);
     let (rate, mtu) = (Rate::from_gbps(10), Bytes::new(1500));
-    let mut port = build::port(switch, scheme, 3, rate, mtu, &build::Nothing, place);
+    let mut port = build::port(switch, scheme, 3, rate, mtu, &build::Nothing, 0);
     let (mut arena, mut out) = (Arena::new(), Outcome::default());
-    let mut pool = Pool::new(switch.pool.unwrap_or(Bytes::MAX));
+    let mut memory = switch.memory(3, mtu).behind([&*port]);
     let comes = |_: &usize| {
         let slot = arena.alloc(Packet { len_bytes: 1500, class, ecn, ..Packet::default() });
         let (now, rng) = (Time::from_ps(1), &mut NoRandom);
-        let mut cx = Cx { now, arena: &mut arena, pool: &mut pool, rng, out: &mut out };
+        let mut cx = Cx { now, arena: &mut arena, memory: &mut memory, rng, out: &mut out };
         matches!(port.enqueue(slot, &mut cx), Enqueued::In(_))
     };
     (0..1000).take_while(comes).count()
@@ -189,20 +187,22 @@ fn go_first_where_they_are_strict() {
     let strict = FIVE.replace("queue = 3\n", "queue = 3\nstrict = true\n");
     let scenario = read(&strict).unwrap();
     let Scenario { switch, scheme, .. } = &scenario;
-    let place = build::first_place(switch, scheme, 3);
     let (rate, mtu) = (Rate::from_gbps(10), Bytes::new(1500));
-    let mut port = build::port(switch, scheme, 3, rate, mtu, &build::Nothing, place);
+    let mut port = build::port(switch, scheme, 3, rate, mtu, &build::Nothing, 0);
     let (mut arena, mut out) = (Arena::new(), Outcome::default());
-    let (mut pool, mut now) = (Pool::new(Bytes::MAX), Time::from_ps(1));
+    let (mut memory, mut now) = (switch.memory(3, mtu).behind([&*port]), Time::from_ps(1));
     for class in [2, 2, 3, 3, 4, 4] {
         let slot = arena.alloc(Packet { len_bytes: 1500, class, ..Packet::default() });
         let rng = &mut NoRandom;
-        port.enqueue(slot, &mut Cx { now, arena: &mut arena, pool: &mut pool, rng, out: &mut out });
+        port.enqueue(
+            slot,
+            &mut Cx { now, arena: &mut arena, memory: &mut memory, rng, out: &mut out },
+        );
     }
     let mut order = Vec::new();
     loop {
         let rng = &mut NoRandom;
-        let mut cx = Cx { now, arena: &mut arena, pool: &mut pool, rng, out: &mut out };
+        let mut cx = Cx { now, arena: &mut arena, memory: &mut memory, rng, out: &mut out };
         let Dequeued::Sent { queue, until, .. } = port.dequeue(&mut cx) else { break };
         (order, now) = ([order, vec![queue]].concat(), until);
     }

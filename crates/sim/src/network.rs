@@ -21,6 +21,8 @@ use crate::routing;
 use crate::topology::{Cable, Graph, Node, Route};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use switchbed_qdisc::SwitchMemory;
+use switchbed_qdisc::hooks::GroupUse;
 use switchbed_qdisc::memory::pfc::Pfc;
 use switchbed_qdisc::schemes::fairness::Share;
 use switchbed_qdisc::{Qdisc, QueueId};
@@ -77,8 +79,6 @@ pub(crate) struct Plan<'a> {
     /// By link.
     pub(crate) ranks: &'a [Rank],
     pub(crate) seed: u64,
-    /// The memory that a switch's ports share.
-    pub(crate) pool: Bytes,
     pub(crate) phases: Phases,
     pub(crate) beats: Beats,
     /// How far ahead a packet arrives at most.
@@ -150,9 +150,14 @@ fn landing(
 }
 
 impl Network {
-    /// Builds it; `port` makes each link's port.
-    pub(crate) fn new(plan: Plan, mut port: impl FnMut(&Cable) -> Box<dyn Qdisc>) -> Network {
-        let Plan { graph, ranks, seed, pool, phases, beats, reach, division, .. } = plan;
+    /// Builds it; `port` makes the port of each link, which has a number among those of its node. The switches have
+    /// these memories, and each port of a host's card one of the other kind.
+    pub(crate) fn new(
+        plan: Plan,
+        mut port: impl FnMut(&Cable, u32) -> Box<dyn Qdisc>,
+        (memories, card_memory): (Vec<SwitchMemory>, &dyn Fn(HostId) -> SwitchMemory),
+    ) -> Network {
+        let Plan { graph, ranks, seed, phases, beats, reach, division, .. } = plan;
         let shards = division.shards.clamp(1, graph.hosts().max(1));
         let (host_shards, switch_shards) = deal_out(graph, shards);
         let mut nodes = vec![0; shards];
@@ -186,7 +191,7 @@ impl Network {
         let mut arrived = vec![0u16; switches.len()];
         // How many cables have come from a switch to a host with several.
         let mut landed: BTreeMap<(SwitchId, HostId), usize> = BTreeMap::new();
-        let mut build = |cable: &Cable, shard: ShardId| {
+        let mut build = |cable: &Cable, shard: ShardId, number: usize| {
             let id = LinkId::at(links.len());
             links.push((shard, LocalLink::at(local_links[shard.index()])));
             local_links[shard.index()] += 1;
@@ -204,20 +209,23 @@ impl Network {
             };
             let Cable { rate, delay, .. } = *cable;
             let rank = ranks[id.index()];
-            Built { port: port(cable), rate, delay, to, rank, ingress }
+            Built { port: port(cable, number as u32), rate, delay, to, rank, ingress }
         };
         for host in (0..graph.hosts()).map(HostId::at) {
             let shard = host_shards[host.index()];
-            let links = graph.cables(host).iter().map(|cable| build(cable, shard)).collect();
-            worlds[shard.index()].add_host(host, pool, (links, graph.chooser(host)), seed);
+            let cables = graph.cables(host).iter().enumerate();
+            let link = |(nth, cable)| (build(cable, shard, nth), card_memory(host));
+            let links = (cables.map(link).collect(), graph.chooser(host));
+            worlds[shard.index()].add_host(host, links, seed);
         }
         let lossless = shared.pfc.is_some();
         let mut reverse_ports = if lossless { graph.reverse_ports() } else { Vec::new() };
-        for (switch, (_, cables)) in graph.switches.iter().enumerate() {
+        for ((switch, (_, cables)), memory) in graph.switches.iter().enumerate().zip(memories) {
             let shard = switch_shards[switch];
-            let links = cables.iter().map(|cable| build(cable, shard)).collect();
+            let cables = cables.iter().enumerate();
+            let links = cables.map(|(nth, cable)| build(cable, shard, nth)).collect();
             let back = reverse_ports.get_mut(switch).map(std::mem::take).unwrap_or_default();
-            worlds[shard.index()].add_switch(SwitchId::at(switch), pool, links, back, seed);
+            worlds[shard.index()].add_switch(SwitchId::at(switch), memory, links, back, seed);
         }
         let visits: Vec<_> = worlds.iter().map(Fabric::first_visits).collect();
         let mut by_shard = vec![Vec::new(); shards];
@@ -282,6 +290,19 @@ impl Network {
     pub(crate) fn lengths(&mut self, id: LinkId, now: Time) -> Option<(Vec<Lengths>, Lengths)> {
         let (shard, local) = self.links[id.index()];
         self.engine.shards[shard.index()].world.lengths(local, now)
+    }
+
+    /// Returns uses of its memory by the lossless groups of a link's switch.
+    pub(crate) fn groups(&self, link: LinkId) -> Vec<GroupUse> {
+        let (world, local) = self.local(link);
+        world.groups(local)
+    }
+
+    /// Begins the counts of all switches' lossless groups again.
+    pub(crate) fn restart_groups(&mut self) {
+        for shard in &mut self.engine.shards {
+            shard.world.restart_groups();
+        }
     }
 
     /// Why switches paused their neighbours: each switch's in the order of time.

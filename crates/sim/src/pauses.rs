@@ -278,13 +278,11 @@ pub(crate) fn table(
     ])
 }
 
-/// Uses of switches' memories by their lossless groups, each with the switch's port that packets come in on; with
-/// `restart` the counts begin again.
+/// Uses of switches' memories by their lossless groups, each with the switch's port that packets come in on.
 pub(crate) fn groups(
     network: &Network,
     graph: &Graph,
     ports: &[PortInfo],
-    restart: bool,
 ) -> Vec<(LinkId, GroupUse)> {
     let mut inputs: Vec<Vec<LinkId>> = vec![Vec::new(); graph.switches.len()];
     for (port, back) in ports.iter().zip(reverses(graph, ports)) {
@@ -293,8 +291,8 @@ pub(crate) fn groups(
         }
     }
     let of = |(switch, inputs): (usize, Vec<LinkId>)| {
-        let port = network.port(graph.link(SwitchId::at(switch), PortId(0)));
-        port.groups(restart).into_iter().map(move |of| (inputs[usize::from(of.input)], of))
+        let groups = network.groups(graph.link(SwitchId::at(switch), PortId(0)));
+        groups.into_iter().map(move |of| (inputs[usize::from(of.input)], of))
     };
     let switches = inputs.into_iter().enumerate().filter(|(_, inputs)| !inputs.is_empty());
     switches.flat_map(of).collect()

@@ -45,16 +45,16 @@ use std::sync::Arc;
 use switchbed_qdisc::memory::pfc::Input;
 use switchbed_qdisc::port::trim::Trims;
 use switchbed_qdisc::port::view::Counters;
-use switchbed_qdisc::{PauseFrames, PortState, QueueId, QueueSet};
+use switchbed_qdisc::{PauseFrames, PortState, QueueId, QueueSet, SwitchMemory};
 use switchbed_scenario::Scenario;
 use switchbed_scenario::build;
-use switchbed_scenario::build::{Inputs, Outside, Place};
+use switchbed_scenario::build::{Inputs, Outside};
 use switchbed_scenario::event;
 use switchbed_scenario::protocols::Protocols;
 use switchbed_scenario::traffic;
 use switchbed_scenario::traffic::MAX_CONNECTIONS;
 use switchbed_scenario::traffic::{FlowStart, Flows, TrafficError};
-use switchbed_scenario::{FctEnd, SchemeChoice};
+use switchbed_scenario::{FctEnd, NicQueue, SchemeChoice};
 use switchbed_units::random::OnDemand;
 use switchbed_units::{Bytes, Rate, Span, Time};
 
@@ -235,17 +235,14 @@ impl Simulation {
             pfc: switch.pfc.clone(),
             ranks: &ranks,
             seed: run.seed,
-            pool: switch.pool.unwrap_or(Bytes::MAX),
             phases,
             beats,
             reach,
             division,
         };
-        let first = lossless(scenario, &deployed, &graph)?;
+        let memories = memories(scenario, &deployed, &graph)?;
         let host_of = scenario.host_of();
-        // A switch's ports are built one after the other.
-        let mut last: Option<(Node, Place)> = None;
-        let mut network = Network::new(plan, |cable| {
+        let port = |cable: &Cable, number| {
             let card = match cable.from {
                 Node::Host(of) => {
                     let nic = host_of(of).nic;
@@ -257,32 +254,22 @@ impl Simulation {
                 let (switch, scheme) = deployed.at(cable.from);
                 // Ports of a host's card share no memory.
                 let is_switch = matches!(cable.from, Node::Switch(_));
-                let ports = if is_switch { graph.ports(cable.from) } else { 1 };
-                let place = match &last {
-                    Some((node, place)) if *node == cable.from && is_switch => place.next(),
-                    _ => match cable.from {
-                        Node::Switch(switch) => first.get(switch.index()).cloned(),
-                        Node::Host(_) => None,
-                    }
-                    .unwrap_or_else(|| build::first_place(switch, scheme, ports)),
-                };
-                last = Some((cable.from, place.clone()));
+                let (ports, number) =
+                    if is_switch { (graph.ports(cable.from), number) } else { (1, 0) };
                 let host_dscp = switch.trimming.as_ref().and_then(|trimming| trimming.host_dscp);
-                if let (Some(_), Node::Host(_)) = (host_dscp, cable.to) {
-                    let switch = switch.facing_host();
-                    return build::port(
-                        &switch,
-                        scheme,
-                        ports,
-                        cable.rate,
-                        host.mtu(),
-                        outside,
-                        place,
-                    );
-                }
-                build::port(switch, scheme, ports, cable.rate, host.mtu(), outside, place)
+                let facing = match (host_dscp, cable.to) {
+                    (Some(_), Node::Host(_)) => &switch.facing_host(),
+                    _ => switch,
+                };
+                build::port(facing, scheme, ports, cable.rate, host.mtu(), outside, number)
             })
-        });
+        };
+        // A card that is no switch's port leaves nothing to a policy.
+        let card_memory = |of| match host_of(of).nic {
+            NicQueue::Switch => deployed.at(Node::Host(of)).0.memory(1, host.mtu()),
+            _ => SwitchMemory::default(),
+        };
+        let mut network = Network::new(plan, port, (memories, &card_memory));
         let observers = Observers::new(&mut Site {
             scenario,
             graph: &graph,
@@ -598,7 +585,7 @@ impl Simulation {
                 held: classes.iter().map(held).collect(),
             };
         }
-        self.groups(true);
+        self.restart_groups();
         self.each(now, |observer, view| observer.restart(view));
         self.arrived_before = self.network.arrived();
         self.counted_before = self.network.counts();
@@ -867,23 +854,26 @@ impl Simulation {
     }
 }
 
-/// The first port's place at each switch, where there are lossless groups.
-fn lossless(
+/// Each switch's memory.
+fn memories(
     scenario: &switchbed_scenario::Scenario,
     deployed: &Deployed,
     graph: &Graph,
-) -> Result<Vec<Place>, BuildError> {
-    if scenario.switch.pfc.is_none() {
-        return Ok(Vec::new());
-    }
+) -> Result<Vec<SwitchMemory>, BuildError> {
     let (longest, shortest) = (scenario.host.mtu(), scenario.shortest());
+    if scenario.switch.pfc.is_none() {
+        let nodes = (0..graph.switches.len()).map(|switch| Node::Switch(SwitchId::at(switch)));
+        return Ok(nodes
+            .map(|node| deployed.at(node).0.memory(graph.ports(node), longest))
+            .collect());
+    }
     let inputs = graph.inputs();
     let of = |(switch, cables): (usize, &Vec<Cable>)| {
         let input = |cable: &Cable| Input { rate: cable.rate, delay: cable.delay };
         let links: Vec<Input> = cables.iter().map(input).collect();
         let node = Node::Switch(SwitchId::at(switch));
-        let (own, scheme) = deployed.at(node);
-        build::place(own, scheme, graph.ports(node), Inputs { links: &links, longest, shortest })
+        let (own, _) = deployed.at(node);
+        own.lossless_memory(graph.ports(node), Inputs { links: &links, longest, shortest })
     };
     inputs.iter().enumerate().map(of).collect::<Result<_, _>>().map_err(BuildError::Headroom)
 }

@@ -6,7 +6,7 @@ use switchbed_qdisc::hooks::Nobody;
 use switchbed_qdisc::memory::Shared;
 use switchbed_qdisc::port::{Cx, Dequeued, Outcome};
 use switchbed_qdisc::schedulers::Fifo;
-use switchbed_qdisc::{Arena, Packet, Pool, Port, PortState, Qdisc, Seats};
+use switchbed_qdisc::{Arena, Packet, Port, PortState, Qdisc, Seats, SwitchMemory};
 use switchbed_units::random::Stream;
 use switchbed_units::{Bytes, Rate, Span, Time};
 
@@ -18,7 +18,8 @@ fn mean_wait(load: f64, seed: u64) -> f64 {
     let service = rate.tx_time(1500);
     let seats = Seats::new(Single, Shared { limit: Bytes::MAX }, Nobody, Fifo, Nobody);
     let mut port = Port::new(PortState::new(rate, &[Bytes::new(1)]), seats);
-    let (mut arena, mut pool, mut out) = (Arena::new(), Pool::new(Bytes::MAX), Outcome::default());
+    let (mut arena, mut memory, mut out) =
+        (Arena::new(), SwitchMemory::new(Bytes::MAX), Outcome::default());
     let mut rng = Stream::new(seed, "switches", 0);
     let mut arrivals = Stream::new(seed, "arrivals", 0);
     let mut now = Time::ZERO;
@@ -29,13 +30,14 @@ fn mean_wait(load: f64, seed: u64) -> f64 {
         // Departures that are due come first, each when the line is free.
         while port.state().packets() > 0 && port.state().busy_until() <= now {
             let at = port.state().busy_until();
-            waited += depart(&mut port, at, (&mut arena, &mut pool, &mut rng, &mut out));
+            waited += depart(&mut port, at, (&mut arena, &mut memory, &mut rng, &mut out));
         }
         let slot = arena.alloc(Packet { len_bytes: 1500, ..Packet::default() });
-        let mut cx = Cx { now, arena: &mut arena, pool: &mut pool, rng: &mut rng, out: &mut out };
+        let mut cx =
+            Cx { now, arena: &mut arena, memory: &mut memory, rng: &mut rng, out: &mut out };
         port.enqueue(slot, &mut cx);
         if port.state().busy_until() <= now {
-            waited += depart(&mut port, now, (&mut arena, &mut pool, &mut rng, &mut out));
+            waited += depart(&mut port, now, (&mut arena, &mut memory, &mut rng, &mut out));
         }
     }
     waited as f64 / PACKETS as f64 / service.as_ps() as f64
@@ -45,9 +47,9 @@ fn mean_wait(load: f64, seed: u64) -> f64 {
 fn depart(
     port: &mut impl Qdisc,
     at: Time,
-    (arena, pool, rng, out): (&mut Arena, &mut Pool, &mut Stream, &mut Outcome),
+    (arena, memory, rng, out): (&mut Arena, &mut SwitchMemory, &mut Stream, &mut Outcome),
 ) -> u128 {
-    let Dequeued::Sent { slot, .. } = port.dequeue(&mut Cx { now: at, arena, pool, rng, out })
+    let Dequeued::Sent { slot, .. } = port.dequeue(&mut Cx { now: at, arena, memory, rng, out })
     else {
         panic!("a backlogged port sends")
     };

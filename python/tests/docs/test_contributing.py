@@ -43,6 +43,13 @@ def test_the_code_of_the_recipe_is_of_the_scheme_that_is_built_and_run() -> None
     assert [block for block in blocks if " ".join(block.split()) not in " ".join(scheme)] == []
 
 
+def test_the_policy_of_the_recipe_is_compiled() -> None:
+    """It is the example of the trait, which `cargo test --doc` runs."""
+    source = (ROOT / "crates/qdisc/src/memory/of_switch.rs").read_text()
+    (block,) = blocks("policy.md")
+    assert " ".join(block.split()) in " ".join(re.sub(r"^///", "", source, flags=re.M).split())
+
+
 def test_a_scheme_is_a_line_of_the_registry_and_nowhere_else_by_name() -> None:
     """Where a scheme's name stands in quotes in the crates, but for its own file and tests."""
     of = re.compile(r'name: "([a-z-]+)",\n\s+paper:')

@@ -26,6 +26,8 @@ BESIDE = {
 }
 ONE_QUEUE = ["switch.queues=1", "switch.discipline=fifo", "switch.classify=single"]
 RED = "{ name = 'red', params = { kmin = '20pkt', kmax = '65pkt', pmax = 0.1 } }"
+FLOWS = "{ kind = 'poisson', load = 0.95, flows = 20000, sizes = 'web-search'"
+PAIRS = f"{FLOWS}, service = 'pair', services = 8 }}"
 CASES = {
     # A few flows keep fig9's hosts as busy as its 5,000 do, for a fraction of a second.
     "fig9, MQ-ECN, 8 DWRR queues": ["fig9.toml", "flows=16"],
@@ -34,6 +36,22 @@ CASES = {
     "star, step marking, one queue": ["star.toml", "run.until=20ms"],
     "star, queues off": ["star.toml", "run.until=20ms", OFF],
     "star, RED, one queue": ["star.toml", "run.until=20ms", f"scheme={RED}"],
+    "star, dynamic thresholds": [
+        "star.toml",
+        "run.until=20ms",
+        "switch.policy=dynamic",
+        "switch.pool=300KB",
+    ],
+    # Its policy looks at the queues of all ports.
+    "64 ports of eight queues, ABM": [
+        "star.toml",
+        "run.until=3ms",
+        "topology.hosts=64",
+        "switch.queues=8",
+        "switch.policy=abm",
+        "switch.pool=1MB",
+        f"traffic=[{PAIRS}]",
+    ],
     "star, step marking, boxed seats": ["star.toml", "run.until=20ms", "switch.discipline=wfq"],
 }
 

@@ -132,12 +132,12 @@ impl View {
     /// The memory that the switch's ports share.
     #[getter]
     fn pool_bytes(&self) -> PyResult<u64> {
-        look(|view| view.pool.capacity.get())
+        look(|view| view.memory.capacity().get())
     }
     /// How much of it is taken; right only where `reads_pool` says so.
     #[getter]
     fn pool_used_bytes(&self) -> PyResult<u64> {
-        look(|view| view.pool.used.get())
+        look(|view| view.memory.used().get())
     }
     /// The queues that hold packets, in order.
     #[getter]

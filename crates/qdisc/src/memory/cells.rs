@@ -6,15 +6,14 @@
 //! one, from which on their neighbour is paused, and space for what still comes (`lossless.rs`); they count at
 //! no queue.
 
-use super::holdings::Place;
 use super::lossless::{Lossless, Rules};
-use crate::hooks::{Admission, Buffer, GroupUse, Signal};
+use super::of_switch::{At, Policy};
+use crate::hooks::{Admission, GroupUse, Signal};
 use crate::memory::chip::Chip;
 use crate::memory::pfc::{Input, Pfc};
 use crate::port::packet::{Packet, QueueId};
-use crate::port::view::{DropReason, View};
+use crate::port::view::DropReason;
 use switchbed_units::Bytes;
-use switchbed_units::random::Random;
 
 /// Limits of one account, in cells.
 #[derive(Clone, Copy, Debug, Default)]
@@ -177,21 +176,39 @@ impl GroupMay {
     }
 }
 
-/// A port of a switch with such a chip.
+/// The memory of such a chip.
 #[derive(Clone, Debug)]
 pub struct Cells {
+    /// Bytes.
     cell: u32,
-    parts: u32,
+    /// Accounts of a port's lossy queues.
+    accounts: Box<[Account]>,
+    /// Cells of each lossy queue, by port, then by queue.
+    held: Box<[u64]>,
+    /// Account of an input's lossy group.
     group: Account,
-    place: Place,
-    queues: Box<[Queue]>,
+    ports: Box<[PortCells]>,
+    parts: Box<[Part]>,
+    /// Groups that pause before they lose, if there are any.
+    lossless: Option<Lossless>,
 }
 
-/// A lossy queue.
+/// A port, both ways.
 #[derive(Clone, Copy, Debug)]
-struct Queue {
-    held: u64,
-    account: Account,
+struct PortCells {
+    /// Partition of its cells.
+    part: usize,
+    /// Cells of the lossy packets that came in by it.
+    group: u64,
+}
+
+/// Cells that the pools of a partition have given out.
+#[derive(Clone, Copy, Debug, Default)]
+struct Part {
+    /// To lossy queues.
+    queues: u64,
+    /// To groups of inputs.
+    groups: u64,
 }
 
 /// A queue's own rules, in place of what the memory gives to each.
@@ -213,63 +230,69 @@ pub struct AllHeadroom {
 }
 
 impl Cells {
-    /// At a port whose queues have these. `None` where it is not known how the chip shares its memory
-    /// among lossy queues.
-    pub fn of(sizes: &Sizes<'_>, queues: &[Own], place: Place) -> Option<Cells> {
-        let given = queues.iter().find_map(|own| own.alpha).filter(|_| sizes.chip.is_some());
-        let memory = Memory::of(sizes, Bytes::new(place.headroom()), given)?;
-        Some(Self::with(&memory, queues, place))
+    /// Of a switch of so many ports whose queues have these rules. `None` where it is not known how the chip shares
+    /// its memory among lossy queues.
+    pub fn of(sizes: &Sizes<'_>, ports: usize, queues: &[Own]) -> Option<Cells> {
+        Self::beside(Bytes::ZERO, sizes, ports, queues)
     }
 
-    fn with(memory: &Memory, queues: &[Own], place: Place) -> Cells {
+    /// The same, with groups that pause before they lose.
+    ///
+    /// # Errors
+    /// Nothing would be left for what is not headroom.
+    pub(crate) fn lossless(
+        pfc: &Pfc,
+        sizes: &Sizes<'_>,
+        ports: usize,
+        queues: &[Own],
+        inputs: Inputs,
+    ) -> Result<Option<Cells>, AllHeadroom> {
+        let Apart { rules, apart, .. } = Self::rules(pfc, sizes, inputs)?;
+        let cells = Self::beside(Bytes::new(apart), sizes, ports, queues);
+        Ok(cells.map(|cells| Cells { lossless: Some(Lossless::new(rules)), ..cells }))
+    }
+
+    /// Beside so much headroom.
+    fn beside(apart: Bytes, sizes: &Sizes<'_>, ports: usize, queues: &[Own]) -> Option<Cells> {
+        let given = queues.iter().find_map(|own| own.alpha).filter(|_| sizes.chip.is_some());
+        Some(Self::with(&Memory::of(sizes, apart, given)?, ports, queues))
+    }
+
+    fn with(memory: &Memory, ports: usize, queues: &[Own]) -> Cells {
         let part = |cells: u64| cells / u64::from(memory.parts);
         // Reserves beyond the chip's usual ones come out of the shared part, at every port.
         let (usual, alpha) = memory.queue;
         let cells = |bytes: Bytes| bytes.get().div_ceil(memory.cell.into());
         let reserve = |own: &Own| own.reserve.map_or(usual, cells);
         let more: i64 = queues.iter().map(|own| reserve(own) as i64 - usual as i64).sum();
-        let shared = memory.egress.saturating_add_signed(-more * place.ports() as i64);
-        let queue = |own: &Own| Queue {
-            held: 0,
-            account: Account {
-                reserve: reserve(own),
-                alpha: Some(own.alpha.unwrap_or(alpha)),
-                most: u64::MAX,
-                shared: part(shared),
-            },
+        let shared = memory.egress.saturating_add_signed(-more * ports as i64);
+        let account = |own: &Own| Account {
+            reserve: reserve(own),
+            alpha: Some(own.alpha.unwrap_or(alpha)),
+            most: u64::MAX,
+            shared: part(shared),
         };
+        let port = |port| PortCells { part: part_of(port, memory.parts, ports as u64), group: 0 };
         Cells {
             cell: memory.cell,
-            parts: memory.parts,
+            accounts: queues.iter().map(account).collect(),
+            held: vec![0; ports * queues.len()].into(),
             group: Account {
                 reserve: 0,
                 alpha: None,
                 most: u64::MAX,
                 shared: part(memory.ingress),
             },
-            place,
-            queues: queues.iter().map(queue).collect(),
+            ports: (0..ports as u32).map(port).collect(),
+            parts: vec![Part::default(); memory.parts as usize].into(),
+            lossless: None,
         }
-    }
-
-    /// The first of a switch's ports, with accounts for lossless groups.
-    ///
-    /// # Errors
-    /// Nothing would be left for what is not headroom.
-    pub(crate) fn first_lossless(
-        first: Place,
-        pfc: &Pfc,
-        sizes: &Sizes<'_>,
-        inputs: Inputs,
-    ) -> Result<Place, AllHeadroom> {
-        let Apart { rules, apart, .. } = Self::rules(pfc, sizes, inputs)?;
-        Ok(first.lossless(Lossless::new(rules), apart))
     }
 
     /// Computes the bytes that a lossless group may hold before its neighbour is paused.
     ///
     /// # Errors
-    /// As [`Cells::first_lossless`].
+    /// As [`Cells::lossless`].
     pub(crate) fn group_may(
         pfc: &Pfc,
         sizes: &Sizes<'_>,
@@ -288,7 +311,7 @@ impl Cells {
     /// Computes the headroom of a switch's groups, and how many of them its pool has it for.
     ///
     /// # Errors
-    /// As [`Cells::first_lossless`].
+    /// As [`Cells::lossless`].
     pub(crate) fn headroom_use(
         pfc: &Pfc,
         sizes: &Sizes<'_>,
@@ -372,74 +395,78 @@ impl Cells {
         Ok(Apart { rules, apart, cell: memory.cell })
     }
 
+    #[inline]
     fn cells(&self, packet: &Packet) -> u64 {
         // A packet takes whole cells: one of 65 bytes in cells of 64 costs 128.
         packet.len_bytes.div_ceil(self.cell).into()
     }
 
     /// A packet's input, as the switch's ports are numbered.
-    fn input(&self, packet: &Packet) -> u32 {
-        u32::from(packet.ingress).min(self.place.ports() as u32 - 1)
+    #[inline]
+    fn input(&self, packet: &Packet) -> usize {
+        usize::from(packet.ingress).min(self.ports.len() - 1)
     }
 
-    /// A port's partition: neighbours are together.
-    fn part(&self, port: u32) -> usize {
-        part_of(port, self.parts, self.place.ports())
+    #[inline]
+    fn place(&self, at: &At, queue: QueueId) -> usize {
+        at.number() * self.accounts.len() + usize::from(queue)
+    }
+
+    /// The groups of a class, if it is lossless.
+    #[inline]
+    fn lossless_of(&mut self, class: u8) -> Option<&mut Lossless> {
+        self.lossless.as_mut().filter(|lossless| lossless.has(class))
     }
 
     /// Whether a packet of a lossy class has space.
-    fn fits(&self, queue: QueueId, packet: &Packet) -> bool {
-        let (cells, input, pools) = (self.cells(packet), self.input(packet), self.place.pools());
-        let Queue { held, account } = self.queues[usize::from(queue)];
-        let group = pools.group(input, |held| held);
-        account.fits(held, cells, pools.queues(self.part(self.place.port()), 0))
-            && self.group.fits(group, cells, pools.groups(self.part(input), 0))
+    fn fits(&self, at: &At, queue: QueueId, packet: &Packet) -> bool {
+        let cells = self.cells(packet);
+        let (own, input) = (self.ports[at.number()], self.ports[self.input(packet)]);
+        let (account, held) =
+            (&self.accounts[usize::from(queue)], self.held[self.place(at, queue)]);
+        account.fits(held, cells, self.parts[own.part].queues)
+            && self.group.fits(input.group, cells, self.parts[input.part].groups)
     }
 
     /// Counts a packet of a lossless class that was dropped.
-    fn dropped(&self, packet: &Packet, why: DropReason) {
-        let input = self.input(packet) as u16;
-        self.place.with_lossless(packet.class, |lossless, _| {
-            lossless.dropped((input, packet.class), why);
-        });
+    fn dropped(&mut self, packet: &Packet, why: DropReason) {
+        let group = (self.input(packet) as u16, packet.class);
+        if let Some(lossless) = self.lossless_of(packet.class) {
+            lossless.dropped(group, why);
+        }
     }
 
     /// A packet came or went.
-    fn count(&mut self, queue: QueueId, packet: &Packet, came: bool) {
-        let cells = self.cells(packet);
-        let (own, input) = (self.place.port(), self.input(packet));
-        let part = self.part(input);
-        let (parts, ports) = (self.parts, self.place.ports());
+    #[inline]
+    fn count(&mut self, at: &At, queue: QueueId, packet: &Packet, came: bool) {
+        let (cells, input, place) = (self.cells(packet), self.input(packet), self.place(at, queue));
+        let part = self.ports[input].part;
+        let Cells { accounts, held, group, ports, parts, lossless, .. } = self;
         // Ingress accounting alone: a lossless packet is charged to its group and to no egress
         // queue.
-        let counted = self.place.with_lossless(packet.class, |lossless, pools| {
-            let group = (input as u16, packet.class);
-            let used = pools.groups(part, 0);
+        if let Some(lossless) = lossless.as_mut().filter(|lossless| lossless.has(packet.class)) {
+            let (group, used) = ((input as u16, packet.class), &mut parts[part].groups);
             if came {
-                pools.groups(part, lossless.came(group, part, cells, used) as i64);
+                *used += lossless.came(group, part, cells, *used);
             } else {
-                let used = pools.groups(part, -(lossless.went(group, part, cells) as i64));
-                lossless.resume(part, used, |input| part_of(input.into(), parts, ports));
+                *used -= lossless.went(group, part, cells);
+                lossless.resume(part, *used, |input| ports[usize::from(input)].part);
             }
-        });
-        if counted.is_some() {
             return;
         }
         let after = |held: u64| if came { held + cells } else { held - cells };
-        let Queue { held, account } = self.queues[usize::from(queue)];
-        self.queues[usize::from(queue)].held = after(held);
         // Only cells beyond the reserve are taken from the pool: a group within it changes nothing.
-        let change = |account: &Account, held: u64| {
-            account.beyond(after(held)) as i64 - account.beyond(held) as i64
+        let charge = |account: &Account, held: &mut u64, used: &mut u64| {
+            let before = account.beyond(*held);
+            *held = after(*held);
+            *used = used.wrapping_add(account.beyond(*held)).wrapping_sub(before);
         };
-        self.place.pools().queues(self.part(own), change(&account, held));
-        let group = self.place.pools().group(input, after);
-        let used = self.place.pools().groups(part, change(&self.group, group));
-        if !came {
+        let own = ports[at.number()].part;
+        charge(&accounts[usize::from(queue)], &mut held[place], &mut parts[own].queues);
+        charge(group, &mut ports[input].group, &mut parts[part].groups);
+        if let Some(lossless) = lossless.as_mut().filter(|_| !came) {
             // Lossless groups may take the memory that lossy traffic leaves.
-            self.place.with_paused(|lossless| {
-                lossless.resume(part, used, |input| part_of(input.into(), parts, ports));
-            });
+            lossless.resume(part, parts[part].groups, |input| ports[usize::from(input)].part);
         }
     }
 }
@@ -452,79 +479,68 @@ fn part_of(port: u32, parts: u32, ports: u64) -> usize {
     }
 }
 
-impl Buffer for Cells {
-    fn admit(
-        &mut self,
-        _: &View,
-        queue: QueueId,
-        packet: &Packet,
-        _: &mut dyn Random,
-    ) -> Admission {
-        let cells = self.cells(packet);
-        let input = self.input(packet);
-        let part = self.part(input);
-        let lossless = self.place.with_lossless(packet.class, |lossless, pools| {
-            lossless.admits((input as u16, packet.class), part, cells, pools.groups(part, 0))
-        });
-        match lossless {
-            Some(true) => return Admission::In,
-            Some(false) => return Admission::Out(DropReason::Full),
-            None => {}
-        }
-        if self.fits(queue, packet) { Admission::In } else { Admission::Out(DropReason::Full) }
+impl Policy for Cells {
+    fn admit(&mut self, at: &At, queue: QueueId, packet: &Packet) -> Admission {
+        let (cells, input) = (self.cells(packet), self.input(packet));
+        let part = self.ports[input].part;
+        let used = self.parts[part].groups;
+        let has_space = match self.lossless_of(packet.class) {
+            Some(lossless) => lossless.admits((input as u16, packet.class), part, cells, used),
+            None => self.fits(at, queue, packet),
+        };
+        if has_space { Admission::In } else { Admission::Out(DropReason::Full) }
     }
 
-    fn full(&self, _: &View, queue: QueueId, packet: &Packet) -> bool {
+    fn full(&self, at: &At, queue: QueueId, packet: &Packet) -> bool {
         // A lossless group has headroom, which only asking for it tells.
-        self.place.with_lossless(packet.class, |_, _| ()).is_none() && !self.fits(queue, packet)
+        let lossless = self.lossless.as_ref().is_some_and(|of| of.has(packet.class));
+        !lossless && !self.fits(at, queue, packet)
     }
 
-    fn stored(&mut self, _: &View, queue: QueueId, packet: &Packet) {
-        self.count(queue, packet, true);
+    fn stored(&mut self, at: &At, queue: QueueId, packet: &Packet) {
+        self.count(at, queue, packet, true);
     }
 
-    fn refused(&mut self, _: &View, _: QueueId, packet: &Packet, why: DropReason) {
+    fn refused(&mut self, packet: &Packet, why: DropReason) {
         self.dropped(packet, why);
     }
 
-    fn removed(&mut self, _: &View, queue: QueueId, packet: &Packet, why: DropReason) {
-        self.count(queue, packet, false);
+    fn removed(&mut self, at: &At, queue: QueueId, packet: &Packet, why: DropReason) {
+        self.count(at, queue, packet, false);
         self.dropped(packet, why);
     }
 
-    fn sent(&mut self, _: &View, queue: QueueId, packet: &Packet) {
-        self.count(queue, packet, false);
+    fn sent(&mut self, at: &At, queue: QueueId, packet: &Packet) {
+        self.count(at, queue, packet, false);
     }
 
     fn signal(&mut self) -> Option<Signal> {
-        self.place.with_paused(Lossless::signal).flatten()
+        self.lossless.as_mut()?.signal()
     }
 
-    fn groups(&self, restart: bool) -> Vec<GroupUse> {
-        let cell = self.cell;
-        self.place.with_all_lossless(|lossless| lossless.uses(cell, restart)).unwrap_or_default()
+    fn groups(&self) -> Vec<GroupUse> {
+        self.lossless.as_ref().map_or_else(Vec::new, |lossless| lossless.uses(self.cell))
     }
 
-    fn reads_pool(&self) -> bool {
-        true
+    fn restart_groups(&mut self) {
+        if let Some(lossless) = &mut self.lossless {
+            lossless.restart();
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::PortState;
     use crate::memory::chip::{CHIPS, Ingress, Observed};
-    use crate::{Arena, Pool, PortState};
     use proptest::prelude::*;
-    use switchbed_units::random::NoRandom;
     use switchbed_units::{Bytes, Rate, Time};
 
-    /// The ports of a switch whose buffers are asked directly.
+    /// A switch whose memory is asked directly.
     struct Switch {
-        ports: Vec<Cells>,
-        state: PortState,
-        arena: Arena,
-        pool: Pool,
+        cells: Cells,
+        ports: Vec<PortState>,
     }
 
     impl Switch {
@@ -533,38 +549,38 @@ mod tests {
         }
 
         fn of(chip: &Chip, ports: u32, own: &[Own]) -> Switch {
-            let queues = own.len();
-            let first = Place::first(ports, queues);
-            let places = std::iter::successors(Some(first), |place| Some(place.next()));
             let sizes = Sizes { chip: Some(chip), pool: None, egress: None };
-            let port = |place| Cells::of(&sizes, own, place).unwrap();
-            Switch {
-                ports: places.take(ports as usize).map(port).collect(),
-                state: PortState::new(Rate::from_gbps(10), &vec![Bytes::new(1500); queues]),
-                arena: Arena::new(),
-                pool: Pool::new(Bytes::MAX),
-            }
+            Switch::with(Cells::of(&sizes, ports as usize, own).unwrap())
         }
 
-        fn view(&self) -> View<'_> {
-            View::new(Time::ZERO, &self.state, &self.pool, &self.arena)
+        fn with(cells: Cells) -> Switch {
+            let quanta = vec![Bytes::new(1500); cells.accounts.len()];
+            let port = |n| PortState::new(Rate::from_gbps(10), &quanta).numbered(n);
+            Switch { ports: (0..cells.ports.len() as u32).map(port).collect(), cells }
+        }
+
+        fn at<T>(&mut self, port: usize, ask: impl FnOnce(&mut Cells, &At) -> T) -> T {
+            let (now, capacity, used) = (Time::ZERO, Bytes::MAX, Bytes::ZERO);
+            ask(&mut self.cells, &At { now, port: &self.ports[port], capacity, used })
         }
 
         /// Whether a packet from an input is let in.
         fn arrive(&mut self, port: usize, queue: QueueId, packet: &Packet) -> bool {
-            let mut buffer = self.ports[port].clone();
-            let comes = buffer.admit(&self.view(), queue, packet, &mut NoRandom) == Admission::In;
-            if comes {
-                buffer.stored(&self.view(), queue, packet);
-            }
-            self.ports[port] = buffer;
-            comes
+            self.at(port, |cells, at| {
+                let comes = cells.admit(at, queue, packet) == Admission::In;
+                if comes {
+                    cells.stored(at, queue, packet);
+                }
+                comes
+            })
         }
 
         fn send(&mut self, port: usize, queue: QueueId, packet: &Packet) {
-            let mut buffer = self.ports[port].clone();
-            buffer.sent(&self.view(), queue, packet);
-            self.ports[port] = buffer;
+            self.at(port, |cells, at| cells.sent(at, queue, packet));
+        }
+
+        fn signal(&mut self) -> Option<Signal> {
+            self.cells.signal()
         }
     }
 
@@ -607,17 +623,12 @@ mod tests {
         let link = Input { rate: Rate::from_gbps(100), delay: switchbed_units::Span::from_us(1) };
         let links = vec![link; inputs];
         let (longest, shortest) = (Bytes::new(100), Bytes::new(64));
-        let first = Place::first(inputs as u32, 1);
         let inputs_of = Inputs { links: &links, longest, shortest };
         let given = chip.is_none().then(|| Bytes::new(pool));
         let sizes = Sizes { chip, pool: given, egress: None };
-        let first = Cells::first_lossless(first, &pfc, &sizes, inputs_of).unwrap();
-        let places = std::iter::successors(Some(first), |place| Some(place.next()));
         let own = Own { alpha: chip.map(|_| 1.0), ..Own::default() };
-        let port = |place| Cells::of(&sizes, &[own], place).unwrap();
-        let mut switch = Switch::new(&small(30, 1000), 1, 1);
-        switch.ports = places.take(inputs).map(port).collect();
-        switch
+        let cells = Cells::lossless(&pfc, &sizes, inputs, &[own], inputs_of).unwrap();
+        Switch::with(cells.unwrap())
     }
 
     fn of_class(class: u8, len_bytes: u32, ingress: u16) -> Packet {
@@ -636,7 +647,7 @@ mod tests {
                 'filled: loop {
                     for input in 0..groups {
                         assert!(switch.arrive(0, 0, &of_class(3, 64, input as u16)));
-                        if let Some(signal) = switch.ports[0].signal() {
+                        if let Some(signal) = switch.signal() {
                             assert!(signal.pause);
                             break 'filled;
                         }
@@ -665,7 +676,7 @@ mod tests {
                     assert!(switch.arrive(usize::from(input), 0, &of_class(3, 64, input)));
                     held[usize::from(input)] += 64;
                 }
-                while let Some(signal) = switch.ports[0].signal() {
+                while let Some(signal) = switch.signal() {
                     paused[usize::from(signal.input)] = signal.pause;
                 }
             }
@@ -683,8 +694,7 @@ mod tests {
         });
         let fill = |switch: &mut Switch, input| {
             let mut held = 0u64;
-            while switch.arrive(0, 0, &of_class(3, 1, input)) && switch.ports[0].signal().is_none()
-            {
+            while switch.arrive(0, 0, &of_class(3, 1, input)) && switch.signal().is_none() {
                 held += 1;
             }
             // Bytes beyond the threshold are in the headroom, to which nothing is added here.
@@ -704,9 +714,8 @@ mod tests {
                 (pfc.alpha, pfc.alpha_rate) = (Some(0.25), Some(Rate::from_gbps(rate)));
                 (pfc.headroom, pfc.headroom_pool) = (Some(Bytes::new(10)), Some(Bytes::new(10)));
             });
-            let fits = |_: &u64| {
-                switch.arrive(0, 0, &of_class(3, 1, 0)) && switch.ports[0].signal().is_none()
-            };
+            let fits =
+                |_: &u64| switch.arrive(0, 0, &of_class(3, 1, 0)) && switch.signal().is_none();
             assert_eq!((0..3_000).take_while(fits).count(), most);
         }
     }
@@ -723,12 +732,12 @@ mod tests {
         for _ in 0..5 {
             assert!(switch.arrive(0, 0, &of_class(3, 100, 0)));
         }
-        assert_eq!(switch.ports[0].signal(), None);
+        assert_eq!(switch.signal(), None);
         assert!(switch.arrive(0, 0, &of_class(3, 60, 0)));
-        assert_eq!(switch.ports[1].signal(), pause(0, true));
+        assert_eq!(switch.signal(), pause(0, true));
         assert!(switch.arrive(0, 0, &of_class(3, 40, 0)));
         assert!(!switch.arrive(0, 0, &of_class(3, 1, 0)), "the headroom is full");
-        assert_eq!(switch.ports[0].signal(), None, "it has paused");
+        assert_eq!(switch.signal(), None, "it has paused");
         // Another class is not lossless and has its queue's threshold, another input its own group.
         assert!(
             switch.arrive(0, 0, &of_class(0, 100, 0)) && switch.arrive(0, 0, &of_class(3, 100, 1))
@@ -736,11 +745,11 @@ mod tests {
         // 100 of the headroom go first, then 400 - 200 under the threshold of what is left.
         switch.send(0, 0, &of_class(3, 60, 0));
         switch.send(0, 0, &of_class(3, 40, 0));
-        assert_eq!(switch.ports[0].signal(), None);
+        assert_eq!(switch.signal(), None);
         switch.send(0, 0, &of_class(3, 100, 0));
-        assert_eq!(switch.ports[0].signal(), None, "400 held, 500 left: 300 would do");
+        assert_eq!(switch.signal(), None, "400 held, 500 left: 300 would do");
         switch.send(0, 0, &of_class(3, 100, 0));
-        assert_eq!(switch.ports[0].signal(), pause(0, false), "300 held, 600 left");
+        assert_eq!(switch.signal(), pause(0, false), "300 held, 600 left");
     }
 
     #[test]
@@ -776,12 +785,7 @@ mod tests {
         let chip = small(30, 1000);
         let (pool, egress) = (Some(Bytes::new(2_000)), Some(Bytes::new(1_299)));
         let sizes = Sizes { chip: Some(&chip), pool, egress };
-        let mut switch = Switch::new(&chip, 4, 1);
-        let places = std::iter::successors(Some(Place::first(4, 1)), |place| Some(place.next()));
-        switch.ports = places
-            .take(4)
-            .map(|place| Cells::of(&sizes, &[Own::default()], place).unwrap())
-            .collect();
+        let mut switch = Switch::with(Cells::of(&sizes, 4, &[Own::default()]).unwrap());
         let held: Vec<usize> = (0..4)
             .map(|port| (0..50).take_while(|_| switch.arrive(port, 0, &packet(100, 1))).count())
             .collect();
@@ -795,8 +799,7 @@ mod tests {
             (pfc.alpha, pfc.headroom) = (Some(1.0), Some(Bytes::new(100)));
             (pfc.reserve, pfc.headroom_pool) = (Some(Bytes::new(500)), Some(Bytes::new(200)));
         });
-        let fits =
-            |_: &u32| switch.arrive(0, 0, &of_class(3, 1, 0)) && switch.ports[0].signal().is_none();
+        let fits = |_: &u32| switch.arrive(0, 0, &of_class(3, 1, 0)) && switch.signal().is_none();
         assert_eq!((0..3_000).take_while(fits).count(), 1_000);
     }
 
@@ -869,9 +872,8 @@ mod tests {
             for (port, queue, gone) in there {
                 switch.send(port, queue, &gone);
             }
-            for port in [0, 3] {
-                let pools = switch.ports[port].place.pools();
-                prop_assert_eq!(pools.queues(part(port), 0) + pools.groups(part(port), 0), 0);
+            for part in &switch.cells.parts {
+                prop_assert_eq!((part.queues, part.groups), (0, 0));
             }
         }
     }

@@ -117,7 +117,8 @@ impl Buffer for Crosspoint {
 mod tests {
     use super::*;
     use crate::draws::{SplitMix, chi_square};
-    use crate::port::view::{Pool, PortState};
+    use crate::memory::SwitchMemory;
+    use crate::port::view::PortState;
     use crate::{Arena, SlotId};
     use switchbed_units::{Rate, Time};
 
@@ -138,8 +139,8 @@ mod tests {
     fn the_victim_is_drawn_by_length_the_arrival_among_them() {
         let lengths = [40, 1500, 700, 64, 1500, 65];
         let (port, arena, slots) = queued(&lengths);
-        let pool = Pool::new(Bytes::MAX);
-        let view = View::new(Time::ZERO, &port, &pool, &arena);
+        let memory = SwitchMemory::new(Bytes::MAX);
+        let view = View::new(Time::ZERO, &port, &memory, &arena);
         let arrival = Packet { len_bytes: 1000, ..Packet::default() };
         for cell in [1, 64] {
             let memory = Bytes::new(3900);

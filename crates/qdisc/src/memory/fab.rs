@@ -2,12 +2,11 @@
 //! as ABM's authors have it (github.com/inet-tub/ns3-datacenter): dynamic thresholds with a larger α for
 //! flows that have sent little yet.
 
-use super::{Alpha, dynamic_threshold};
-use crate::hooks::{Admission, Buffer};
+use super::dynamic::dynamic_threshold;
+use super::of_switch::{At, Policy};
+use crate::hooks::Admission;
 use crate::port::packet::{FlowId, Packet, QueueId};
-use crate::port::view::View;
 use std::collections::HashMap;
-use switchbed_units::random::Random;
 use switchbed_units::{Bytes, Span, Time};
 
 /// A flow that was silent for longer is new again.
@@ -56,34 +55,29 @@ impl Young {
 
 /// FAB.
 #[derive(Clone, Debug)]
-pub struct Fab<A = f64> {
-    /// Flows with the larger α.
-    pub young: Young,
-    /// The larger α.
-    pub alpha_young: f64,
-    /// The others'.
-    pub alpha: A,
+pub struct Fab {
+    /// Flows with the larger α, of each port.
+    young: Box<[Young]>,
+    alpha_young: f64,
+    alphas: Box<[f64]>,
 }
 
-impl<A: Alpha> Buffer for Fab<A> {
-    fn admit(
-        &mut self,
-        view: &View,
-        queue: QueueId,
-        packet: &Packet,
-        _: &mut dyn Random,
-    ) -> Admission {
-        let young = self.young.is_young(view.now, packet);
-        let alpha = if young { self.alpha_young } else { self.alpha.of(queue) };
-        dynamic_threshold(view, queue, packet, alpha)
+impl Fab {
+    /// At a switch of so many ports whose queues have these α, and young flows a larger one.
+    pub fn new(ports: usize, alphas: &[f64], young: Young, alpha_young: f64) -> Fab {
+        Fab { young: vec![young; ports].into(), alpha_young, alphas: alphas.into() }
+    }
+}
+
+impl Policy for Fab {
+    fn admit(&mut self, at: &At, queue: QueueId, packet: &Packet) -> Admission {
+        let young = self.young[at.number()].is_young(at.now, packet);
+        let alpha = if young { self.alpha_young } else { self.alphas[usize::from(queue)] };
+        dynamic_threshold(at, queue, packet, alpha)
     }
 
-    fn stored(&mut self, view: &View, _: QueueId, packet: &Packet) {
-        self.young.sent(view.now, packet);
-    }
-
-    fn reads_pool(&self) -> bool {
-        true
+    fn stored(&mut self, at: &At, _: QueueId, packet: &Packet) {
+        self.young[at.number()].sent(at.now, packet);
     }
 }
 

@@ -76,14 +76,11 @@ impl Lossless {
         Lossless { classes, accounts, offset, resumes_at, headroom, pool, groups, paused, signals }
     }
 
-    /// Returns a bit for each class that is lossless.
-    pub(super) fn classes(&self) -> u8 {
-        self.classes
-    }
-
-    /// Whether no group is paused, and nothing is to be signalled.
-    pub(super) fn is_quiet(&self) -> bool {
-        self.paused.is_empty() && self.signals.is_empty()
+    /// Returns whether a class is lossless.
+    #[inline]
+    pub(super) fn has(&self, class: u8) -> bool {
+        // A DSCP of 8 or more is no priority (802.1Q has 3 bits), and would shift beyond the mask.
+        class < PRIORITIES && self.classes >> class & 1 == 1
     }
 
     fn account(&self, input: u16) -> Account {
@@ -177,22 +174,25 @@ impl Lossless {
     }
 
     /// Returns each group's use since the last restart, in bytes of cells.
-    pub(super) fn uses(&mut self, cell: u32, restart: bool) -> Vec<GroupUse> {
-        let (classes, priorities) = (self.classes, usize::from(PRIORITIES));
-        let lossless = |nth: &usize| classes >> (nth % priorities) & 1 == 1;
-        let groups = self.groups.iter_mut().enumerate().filter(|(nth, _)| lossless(nth));
+    pub(super) fn uses(&self, cell: u32) -> Vec<GroupUse> {
+        let priorities = usize::from(PRIORITIES);
         let bytes = |cells: u64| Bytes::new(cells * u64::from(cell));
-        let each = |(nth, group): (usize, &mut Group)| {
+        let each = |(nth, group): (usize, &Group)| {
             let (shared, headroom) = (bytes(group.most.0), bytes(group.most.1));
             let (lost, dropped) = group.drops;
-            if restart {
-                (group.most, group.drops) = ((0, 0), (0, 0));
-                group.note();
-            }
             let (input, class) = ((nth / priorities) as u16, (nth % priorities) as u8);
             GroupUse { input, class, shared, headroom, lost, dropped }
         };
-        groups.map(each).collect()
+        let all = self.groups.iter().enumerate().map(each);
+        all.filter(|of| self.has(of.class)).collect()
+    }
+
+    /// Begins the counts of all groups again.
+    pub(super) fn restart(&mut self) {
+        for group in &mut self.groups {
+            (group.most, group.drops) = ((0, 0), (0, 0));
+            group.note();
+        }
     }
 
     /// Groups whose neighbours may send again, where a partition has so much taken of what is shared.

@@ -3,74 +3,81 @@
 //! port's it is, loses the packet at its tail. Of queues that are as long the arrival's own counts as the
 //! longest where it asks for space, so that it is refused, and then the one with the lowest number.
 
-use super::holdings::{Place, QueueOf};
-use crate::hooks::{Admission, Buffer, End, Expulsion};
+use super::lengths::Lengths;
+use super::of_switch::{At, Policy, QueueOf};
+use crate::hooks::{Admission, End, Expulsion};
 use crate::port::packet::{Packet, QueueId};
-use crate::port::view::{DropReason, View};
+use crate::port::view::DropReason;
 use switchbed_units::Bytes;
-use switchbed_units::random::Random;
 
 /// Longest-queue drop.
 #[derive(Clone, Debug)]
 pub struct Lqd {
-    place: Place,
-    /// Where the last arrival went.
-    last: QueueId,
+    /// Queues of a port.
+    queues: usize,
+    lengths: Lengths,
+    /// Queue of each port where the last arrival was stored.
+    last: Box<[QueueId]>,
 }
 
 impl Lqd {
-    /// At a port of a switch.
-    pub fn new(place: Place) -> Lqd {
-        Lqd { place, last: 0 }
+    /// At a switch of so many ports, which have so many queues each.
+    pub fn new(ports: usize, queues: usize) -> Lqd {
+        Lqd { queues, lengths: Lengths::new(ports * queues), last: vec![0; ports].into() }
     }
 
-    fn own(&self, queue: QueueId) -> QueueOf {
-        QueueOf { port: self.place.port(), queue }
+    fn note(&mut self, at: &At, queue: QueueId) {
+        self.lengths.note(QueueOf::place(at, queue, self.queues), at.port.queue_bytes(queue));
+    }
+
+    /// Place of the longest queue. Of several, `own` if it is one and `prefers`, else the first that is not.
+    fn longest(&self, own: usize, prefers: bool) -> usize {
+        let rank = |(place, bytes): (usize, u64)| (bytes, (place == own) == prefers);
+        let longer = |best, next| if rank(next) > rank(best) { next } else { best };
+        let all = self.lengths.filled(0..self.lengths.count());
+        all.reduce(longer).map_or(own, |(place, _)| place)
     }
 }
 
-impl Buffer for Lqd {
-    fn admit(
-        &mut self,
-        view: &View,
-        queue: QueueId,
-        packet: &Packet,
-        _: &mut dyn Random,
-    ) -> Admission {
-        if view.pool.used + Bytes::new(packet.len_bytes.into()) <= view.pool.capacity {
+impl Policy for Lqd {
+    fn admit(&mut self, at: &At, queue: QueueId, packet: &Packet) -> Admission {
+        if at.used + Bytes::new(packet.len_bytes.into()) <= at.capacity {
             return Admission::In;
         }
-        let own = self.own(queue);
-        let longest = self.place.longest(own, true);
-        match longest {
-            // The arrival would make its own queue the longest: dropping it is pushing it out.
-            _ if longest == own => Admission::Out(DropReason::Full),
-            QueueOf { port, queue } if port == own.port => Admission::PushOut(view.tail(queue)),
+        let own = QueueOf::place(at, queue, self.queues);
+        let longest = self.longest(own, true);
+        // The arrival would make its own queue the longest: dropping it is pushing it out.
+        if longest == own {
+            return Admission::Out(DropReason::Full);
+        }
+        let QueueOf { port, queue } = QueueOf::at(longest, self.queues);
+        match port == at.port.number() {
+            true => Admission::PushOut(at.port.queues[usize::from(queue)].list.tail),
             // The switch asks what is to go for it.
-            _ => Admission::In,
+            false => Admission::In,
         }
     }
 
-    fn stored(&mut self, view: &View, queue: QueueId, _: &Packet) {
-        self.place.note(view, queue);
-        self.last = queue;
+    fn stored(&mut self, at: &At, queue: QueueId, _: &Packet) {
+        self.note(at, queue);
+        self.last[at.number()] = queue;
     }
 
-    fn removed(&mut self, view: &View, queue: QueueId, _: &Packet, _: DropReason) {
-        self.place.note(view, queue);
+    fn removed(&mut self, at: &At, queue: QueueId, _: &Packet, _: DropReason) {
+        self.note(at, queue);
     }
 
-    fn sent(&mut self, view: &View, queue: QueueId, _: &Packet) {
-        self.place.note(view, queue);
+    fn sent(&mut self, at: &At, queue: QueueId, _: &Packet) {
+        self.note(at, queue);
     }
 
     // Asked of the port where the packet came in, whose own queue now counts the arrival.
-    fn expels(&mut self, view: &View) -> Option<Expulsion> {
-        let of = || self.place.longest(self.own(self.last), false);
-        (view.pool.used > view.pool.capacity).then(|| Expulsion { of: of(), end: End::Tail })
-    }
-
-    fn reads_pool(&self) -> bool {
-        true
+    fn expels(&mut self, at: &At) -> Option<Expulsion> {
+        if at.used <= at.capacity {
+            return None;
+        }
+        let own = QueueOf::place(at, self.last[at.number()], self.queues);
+        let of = QueueOf::at(self.longest(own, false), self.queues);
+        Some(Expulsion { of, end: End::Tail })
     }
 }

@@ -7,77 +7,99 @@
 //! that is found; here one is lost in the time that the longest packet takes at a rate, which is that of all
 //! ports together unless it is given. Losses that are due are made up for as the next packet arrives.
 
-use super::holdings::Place;
-use super::{Alpha, dynamic_threshold};
-use crate::hooks::{Admission, Buffer, End, Expulsion};
+use super::dynamic::dynamic_threshold;
+use super::lengths::Lengths;
+use super::of_switch::{At, Policy, QueueOf};
+use crate::hooks::{Admission, End, Expulsion};
 use crate::port::packet::{Packet, QueueId};
-use crate::port::view::{DropReason, View};
-use std::sync::atomic::Ordering::Relaxed;
-use switchbed_units::random::Random;
+use crate::port::view::DropReason;
 use switchbed_units::{Bytes, Rate};
 
 /// Occamy.
 #[derive(Clone, Debug)]
-pub struct Occamy<A = f64> {
-    /// α.
-    pub alpha: A,
-    /// At which packets are lost; the ports' together if it is not given.
-    pub rate: Option<Rate>,
-    /// The longest packet.
-    pub packet: Bytes,
-    /// The port among the others.
-    pub place: Place,
+pub struct Occamy {
+    alphas: Box<[f64]>,
+    /// Least of them.
+    least: f64,
+    rate: Option<Rate>,
+    packet: Bytes,
+    ports: usize,
+    /// By port, then by queue.
+    lengths: Lengths,
+    /// Place of the queue whose turn it is to lose a packet.
+    turn: usize,
+    /// Earliest time of the next loss, in picoseconds.
+    next: u64,
 }
 
-impl<A: Alpha> Buffer for Occamy<A> {
-    fn admit(
-        &mut self,
-        view: &View,
-        queue: QueueId,
-        packet: &Packet,
-        _: &mut dyn Random,
-    ) -> Admission {
-        dynamic_threshold(view, queue, packet, self.alpha.of(queue))
+impl Occamy {
+    /// At a switch of so many ports whose queues have these α. Packets are lost at `rate`, or at that of all ports
+    /// together; the longest has `packet` bytes.
+    pub fn new(ports: usize, alphas: &[f64], rate: Option<Rate>, packet: Bytes) -> Occamy {
+        let lengths = Lengths::new(ports * alphas.len());
+        let least = alphas.iter().copied().fold(f64::MAX, f64::min);
+        Occamy { alphas: alphas.into(), least, rate, packet, ports, lengths, turn: 0, next: 0 }
     }
 
-    fn full(&self, view: &View, queue: QueueId, packet: &Packet) -> bool {
-        dynamic_threshold(view, queue, packet, self.alpha.of(queue)) != Admission::In
+    fn note(&mut self, at: &At, queue: QueueId) {
+        let place = QueueOf::place(at, queue, self.alphas.len());
+        self.lengths.note(place, at.port.queue_bytes(queue));
     }
 
-    fn stored(&mut self, view: &View, queue: QueueId, _: &Packet) {
-        self.place.note(view, queue);
-    }
-
-    fn removed(&mut self, view: &View, queue: QueueId, _: &Packet, _: DropReason) {
-        self.place.note(view, queue);
-    }
-
-    fn sent(&mut self, view: &View, queue: QueueId, _: &Packet) {
-        self.place.note(view, queue);
-    }
-
-    fn expels(&mut self, view: &View) -> Option<Expulsion> {
-        let (now, next) = (view.now.as_ps(), self.place.next_loss());
-        let due = next.load(Relaxed);
-        if due > now {
+    /// Place of the next queue, in turn, that is longer than it may be.
+    fn next_over(&self, at: &At) -> Option<usize> {
+        let (free, queues) = (at.free().as_f64(), self.alphas.len());
+        // None is longer than all are together.
+        if at.used.as_f64() <= self.least * free {
             return None;
         }
-        let free = view.pool.capacity.get().saturating_sub(view.pool.used.get());
         // Strictly over the threshold: a queue that is exactly at it is left alone.
-        let Some(of) = self.place.next_over(|queue| self.alpha.of(queue) * free as f64) else {
-            // Expulsions that were not needed are not saved up.
-            next.store(now, Relaxed);
-            return None;
-        };
-        let rate = self.rate.unwrap_or_else(|| {
-            Rate::from_bps(view.port.rate().as_bps().saturating_mul(self.place.ports()))
-        });
-        // From `due` and not from now: losses that fell due between two arrivals are made up for.
-        next.store(due + rate.tx_time(self.packet.get() as u32).as_ps(), Relaxed);
-        Some(Expulsion { of, end: End::Head })
+        let over =
+            |&(place, bytes): &(usize, u64)| bytes as f64 > self.alphas[place % queues] * free;
+        // Round robin over the queues of all ports, from the one after the last that lost.
+        let after = self.lengths.filled(self.turn..self.lengths.count());
+        let before = self.lengths.filled(0..self.turn);
+        after.chain(before).find(over).map(|(place, _)| place)
+    }
+}
+
+impl Policy for Occamy {
+    fn admit(&mut self, at: &At, queue: QueueId, packet: &Packet) -> Admission {
+        dynamic_threshold(at, queue, packet, self.alphas[usize::from(queue)])
     }
 
-    fn reads_pool(&self) -> bool {
-        true
+    fn full(&self, at: &At, queue: QueueId, packet: &Packet) -> bool {
+        dynamic_threshold(at, queue, packet, self.alphas[usize::from(queue)]) != Admission::In
+    }
+
+    fn stored(&mut self, at: &At, queue: QueueId, _: &Packet) {
+        self.note(at, queue);
+    }
+
+    fn removed(&mut self, at: &At, queue: QueueId, _: &Packet, _: DropReason) {
+        self.note(at, queue);
+    }
+
+    fn sent(&mut self, at: &At, queue: QueueId, _: &Packet) {
+        self.note(at, queue);
+    }
+
+    fn expels(&mut self, at: &At) -> Option<Expulsion> {
+        let now = at.now.as_ps();
+        if self.next > now {
+            return None;
+        }
+        let Some(place) = self.next_over(at) else {
+            // Expulsions that were not needed are not saved up.
+            self.next = now;
+            return None;
+        };
+        self.turn = (place + 1) % self.lengths.count();
+        let rate = self.rate.unwrap_or_else(|| {
+            Rate::from_bps(at.port.rate().as_bps().saturating_mul(self.ports as u64))
+        });
+        // From `next` and not from now: losses that fell due between two arrivals are made up for.
+        self.next += rate.tx_time(self.packet.get() as u32).as_ps();
+        Some(Expulsion { of: QueueOf::at(place, self.alphas.len()), end: End::Head })
     }
 }

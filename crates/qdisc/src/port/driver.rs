@@ -6,7 +6,7 @@
 //! makes up for those that are due, each at the time it really has, before anything else
 //! touches the port.
 
-use crate::hooks::{End, Expulsion, Signal};
+use crate::hooks::End;
 use crate::port::arena::SlotId;
 use crate::port::packet::QueueId;
 use crate::port::pauses::{Guard, Rule};
@@ -185,11 +185,6 @@ impl Driver {
         }
     }
 
-    /// Names a packet that some port of the switch is to lose since a packet came here.
-    pub fn expels(&mut self, wire: &mut impl Wire, now: Time) -> Option<Expulsion> {
-        self.port.expels(&mut wire.cx(now))
-    }
-
     /// Drops the packet at an end of a queue of a settled port.
     pub fn expel(&mut self, queue: QueueId, end: End, wire: &mut impl Wire, now: Time) {
         self.port.expel(queue, end, &mut wire.cx(now));
@@ -277,11 +272,6 @@ impl Driver {
         let start = self.busy_until.max(now);
         self.busy_until = self.port.control(len_bytes, start);
         wire.sent(slot, false, start, self.busy_until);
-    }
-
-    /// Names a pause or resume that the port's memory wants a neighbour to receive.
-    pub fn signal(&mut self) -> Option<Signal> {
-        self.port.signal()
     }
 
     /// Takes the line down (its port sends no more) or up again.

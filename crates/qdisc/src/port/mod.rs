@@ -19,19 +19,18 @@ pub mod set;
 pub mod trim;
 pub mod view;
 
-use crate::hooks::{
-    Admission, Departure, End, Expulsion, Feedback, GroupUse, Intent, Selection, Signal,
-};
+use crate::hooks::{Admission, Departure, End, Feedback, Intent, Selection};
+use crate::memory::SwitchMemory;
 use crate::port::arena::{Arena, List, Note, SlotId};
 use crate::port::packet::{Ecn, Packet, QueueId};
 use crate::port::pauses::Guard;
 use crate::port::set::QueueSet;
 use crate::port::trim::Refused;
-use crate::port::view::{DropReason, Pool, PortState, Row, View};
+use crate::port::view::{DropReason, PortState, Row, View};
 use crate::scheme::{Needs, Scheme};
 use crate::schemes::fairness::Share;
 use switchbed_units::random::Random;
-use switchbed_units::{Rate, Span, Time};
+use switchbed_units::{Bytes, Rate, Span, Time};
 
 /// Context of an operation: everything it uses besides the port itself.
 pub struct Cx<'a> {
@@ -39,8 +38,8 @@ pub struct Cx<'a> {
     pub now: Time,
     /// Slots of the queued packets.
     pub arena: &'a mut Arena,
-    /// The switch's shared memory; every port of the switch counts into it.
-    pub pool: &'a mut Pool,
+    /// The switch's memory; every port of the switch counts into it.
+    pub memory: &'a mut SwitchMemory,
     /// Source of random numbers.
     pub rng: &'a mut dyn Random,
     /// Drops and messages of the operation that its verdict does not cover.
@@ -134,11 +133,6 @@ pub trait Qdisc: Send {
     /// Offers a packet to a port that is empty and whose line is free, and sends it on if
     /// that needs no scheduling: what `enqueue` and then `dequeue` would do, in one.
     fn pass(&mut self, slot: SlotId, cx: &mut Cx) -> Passed;
-    /// Names a packet that some port is to lose since a packet came here ([`Qdisc::expel`]). Where
-    /// the pool is read, the switch asks after each arrival until the answer is `None`.
-    fn expels(&mut self, _cx: &mut Cx) -> Option<Expulsion> {
-        None
-    }
     /// Drops the packet at an end of a queue, if there is one.
     fn expel(&mut self, _queue: QueueId, _end: End, _cx: &mut Cx) {}
     /// [`Qdisc::dequeue`] of a port that its peer may pause: queues that it has paused are passed over.
@@ -155,17 +149,6 @@ pub trait Qdisc: Send {
     fn remember(&mut self, _holds: usize) {}
     /// Sets a watchdog on its pauses; a port without classes has none.
     fn guard(&mut self, _guard: Guard) {}
-    /// Names a pause or resume for a neighbour, since packets came and went. Where
-    /// [`crate::switch::Switch::pfc`] is on, the switch asks after each operation until the answer
-    /// is `None`.
-    fn signal(&mut self) -> Option<Signal> {
-        None
-    }
-    /// Returns how far each lossless group of the port's switch used its memory; with `restart` the counts
-    /// begin again.
-    fn groups(&self, _restart: bool) -> Vec<GroupUse> {
-        Vec::new()
-    }
     /// Sends a MAC control frame, which waits for nothing but the line: it must be free. The end of its last
     /// bit. A port without classes has none.
     fn control(&mut self, _len_bytes: u32, now: Time) -> Time {
@@ -183,8 +166,13 @@ pub trait Qdisc: Send {
     /// States which facilities the caller must provide.
     fn needs(&self) -> Needs;
     /// The threshold in force for a queue in bytes, for probes.
-    fn threshold_bytes(&self, now: Time, arena: &Arena, pool: &Pool, queue: QueueId)
-    -> Option<f64>;
+    fn threshold_bytes(
+        &self,
+        now: Time,
+        arena: &Arena,
+        memory: &SwitchMemory,
+        queue: QueueId,
+    ) -> Option<f64>;
     /// The smoothed round time, for probes.
     fn round_time(&self) -> Option<Span>;
 }
@@ -220,11 +208,32 @@ impl<S: Scheme> Port<S> {
         &mut self,
         (packet, queue, idle): (&Packet, QueueId, Span),
         why: DropReason,
-        cx: &Cx,
+        cx: &mut Cx,
     ) -> Refused {
         self.count_drop(queue, packet.len_bytes, why);
-        self.scheme.refused(&view(&self.state, cx).idle_for(idle), queue, packet, why);
+        self.tell_refused((packet, queue, idle), why, cx);
         Refused::Dropped(queue, why)
+    }
+
+    /// Tells scheme and memory that an arrival is refused.
+    fn tell_refused(
+        &mut self,
+        (packet, queue, idle): (&Packet, QueueId, Span),
+        why: DropReason,
+        cx: &mut Cx,
+    ) {
+        self.scheme.refused(&view(&self.state, cx).idle_for(idle), queue, packet, why);
+        cx.memory.refused(packet, why);
+    }
+
+    /// Decides on an arrival: the buffer, or the switch's memory where the buffer leaves it to that.
+    #[inline(always)]
+    fn admit(&mut self, (packet, queue, idle): (&Packet, QueueId, Span), cx: &mut Cx) -> Admission {
+        let view = View::new(cx.now, &self.state, cx.memory, cx.arena).idle_for(idle);
+        match self.scheme.admit(&view, queue, packet, cx.rng) {
+            Admission::Ask => cx.memory.admit(cx.now, &self.state, queue, packet),
+            decided => decided,
+        }
     }
 
     /// The scheme has acted on a packet of a queue.
@@ -259,7 +268,7 @@ impl<S: Scheme> Port<S> {
         };
         let queue = self.scheme.classify(&view(&self.state, cx).idle_for(idle), &packet);
         let refused = (&packet, queue, idle);
-        let view = View::new(cx.now, &self.state, cx.pool, cx.arena).idle_for(idle);
+        let view = View::new(cx.now, &self.state, cx.memory, cx.arena).idle_for(idle);
         let intent = match self.scheme.intend(&view, queue, &packet, cx.rng) {
             Intent::Pass => Intent::Pass,
             // `mark` decides as the packet leaves whether an unmarkable one counts.
@@ -279,9 +288,11 @@ impl<S: Scheme> Port<S> {
         };
         // Ends: each push-out takes a queued packet away, and an empty port leaves nothing to push out.
         loop {
-            let view = View::new(cx.now, &self.state, cx.pool, cx.arena).idle_for(idle);
-            match self.scheme.admit(&view, queue, &packet, cx.rng) {
-                Admission::In => return Ok(Arrival { packet, queue, intent, idle }),
+            match self.admit(refused, cx) {
+                // The memory decides, and leaves nothing to others.
+                Admission::In | Admission::Ask => {
+                    return Ok(Arrival { packet, queue, intent, idle });
+                }
                 // Only a refusal by the memory can become a trim: the marker's drops above are
                 // final.
                 Admission::Out(why) => return Err(self.turn_away(slot, refused, why, cx)),
@@ -328,14 +339,17 @@ impl<S: Scheme> Port<S> {
     #[inline(always)]
     fn stored(&mut self, slot: SlotId, arrival: &Arrival, cx: &mut Cx) {
         let Arrival { packet, queue, intent, idle } = *arrival;
-        cx.pool.used += switchbed_units::Bytes::new(packet.len_bytes as u64);
+        cx.memory.take(Bytes::new(packet.len_bytes.into()));
+        if self.scheme.asks_memory() && cx.memory.hears() {
+            self.tell_stored(slot, queue, cx);
+        }
         let place = cx.arena.slot_mut(slot);
         place.queue = queue;
         place.arrived = cx.now;
         // A note, not CE: the scheme may still take its mark back at departure.
         place.note = if intent == Intent::Mark { Note::Mark } else { Note::Clear };
 
-        let view = View::new(cx.now, &self.state, cx.pool, cx.arena).idle_for(idle);
+        let view = View::new(cx.now, &self.state, cx.memory, cx.arena).idle_for(idle);
         let stored = self.scheme.stored(&view, queue, slot, intent, cx.rng);
         // A scheme may mark another queued packet than the one that came.
         if let Some(other) = stored.mark {
@@ -351,11 +365,31 @@ impl<S: Scheme> Port<S> {
         }
     }
 
+    /// Tells the memory of a packet that was stored. Apart, since most ports have memory of their own.
+    #[inline(never)]
+    fn tell_stored(&mut self, slot: SlotId, queue: QueueId, cx: &mut Cx) {
+        cx.memory.stored(cx.now, &self.state, queue, cx.arena.packet(slot));
+    }
+
+    /// Gives the memory of a packet back that leaves its queue for the wire.
+    #[inline(always)]
+    fn left(&mut self, slot: SlotId, queue: QueueId, len_bytes: u32, cx: &mut Cx) {
+        cx.memory.give_back(Bytes::new(len_bytes.into()));
+        if self.scheme.asks_memory() && cx.memory.hears() {
+            self.tell_sent(slot, queue, cx);
+        }
+    }
+
+    #[inline(never)]
+    fn tell_sent(&mut self, slot: SlotId, queue: QueueId, cx: &mut Cx) {
+        cx.memory.sent(cx.now, &self.state, queue, cx.arena.packet(slot));
+    }
+
     /// The note that a packet leaves with; none if it is to be dropped.
     #[inline(always)]
     fn verdict(&mut self, slot: SlotId, queue: QueueId, cx: &mut Cx) -> Option<Note> {
         let note = cx.arena.note(slot);
-        let view = View::new(cx.now, &self.state, cx.pool, cx.arena);
+        let view = View::new(cx.now, &self.state, cx.memory, cx.arena);
         match self.scheme.depart(&view, queue, slot, note, cx.rng) {
             Departure::Pass => Some(note),
             Departure::Mark => Some(Note::Mark),
@@ -391,7 +425,6 @@ impl<S: Scheme> Port<S> {
         }
         self.state.packets -= 1;
         self.state.bytes -= len;
-        cx.pool.used -= switchbed_units::Bytes::new(len);
     }
 
     #[cold]
@@ -406,6 +439,7 @@ impl<S: Scheme> Port<S> {
         let queue = cx.arena.slot(slot).queue;
         let packet = *cx.arena.packet(slot);
         self.unlink(slot, queue, packet.len_bytes, cx);
+        cx.memory.removed(cx.now, &self.state, queue, &packet, why);
         // The port is idle from now on, though its line may have been free for longer.
         if self.state.packets == 0 {
             self.state.emptied = cx.now;
@@ -428,7 +462,7 @@ impl<S: Scheme> Port<S> {
 
 #[inline]
 fn view<'a>(state: &'a PortState, cx: &'a Cx) -> View<'a> {
-    View::new(cx.now, state, cx.pool, cx.arena)
+    View::new(cx.now, state, cx.memory, cx.arena)
 }
 
 impl<S: Scheme + Send> Qdisc for Port<S> {
@@ -502,14 +536,6 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
         self.state.seldom.pauses.release(now);
     }
 
-    fn signal(&mut self) -> Option<Signal> {
-        self.scheme.signal()
-    }
-
-    fn groups(&self, restart: bool) -> Vec<GroupUse> {
-        self.scheme.groups(restart)
-    }
-
     fn control(&mut self, len_bytes: u32, now: Time) -> Time {
         debug_assert!(now >= self.state.busy_until, "the line is busy");
         let each = self.state.line.transmit(len_bytes);
@@ -552,16 +578,12 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
         // The packet was the only one, so unlinking it amounts to emptying its queue.
         self.only(queue, List::EMPTY, 0, 0);
         self.state.backlogged = QueueSet::EMPTY;
-        cx.pool.used -= switchbed_units::Bytes::new(packet.len_bytes as u64);
+        self.left(slot, queue, packet.len_bytes, cx);
         let until = self.send(&packet, cx);
         self.scheme.passed(&view(&self.state, cx), queue, &packet, until);
         let marked = note == Note::Mark && self.mark(slot, queue, cx);
         debug_assert!(self.conserved());
         Passed::Sent { queue, until, marked }
-    }
-
-    fn expels(&mut self, cx: &mut Cx) -> Option<Expulsion> {
-        self.scheme.expels(&view(&self.state, cx))
     }
 
     fn expel(&mut self, queue: QueueId, end: End, cx: &mut Cx) {
@@ -587,6 +609,7 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
 
     fn set_rate(&mut self, rate: Rate, cx: &mut Cx) {
         self.ticks(cx);
+        cx.memory.rate_changes(cx.now, &self.state);
         self.state.set_rate(rate);
     }
 
@@ -603,10 +626,10 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
         &self,
         now: Time,
         arena: &Arena,
-        pool: &Pool,
+        memory: &SwitchMemory,
         queue: QueueId,
     ) -> Option<f64> {
-        self.scheme.threshold_bytes(&View::new(now, &self.state, pool, arena), queue)
+        self.scheme.threshold_bytes(&View::new(now, &self.state, memory, arena), queue)
     }
 
     fn round_time(&self) -> Option<Span> {
@@ -653,6 +676,7 @@ impl<S: Scheme> Port<S> {
             };
             let packet = *cx.arena.packet(slot);
             self.unlink(slot, queue, packet.len_bytes, cx);
+            self.left(slot, queue, packet.len_bytes, cx);
             let until = self.send(&packet, cx);
             self.scheme.served(&view(&self.state, cx), queue, &packet, until);
             let marked = note != Note::Clear && self.carry_out(slot, queue, cx);

@@ -6,7 +6,7 @@ use crate::hooks::{Admission, Intent};
 use crate::port::arena::{Note, SlotId};
 use crate::port::packet::{Packet, QueueId};
 use crate::port::set::QueueSet;
-use crate::port::view::{DropReason, View};
+use crate::port::view::DropReason;
 use crate::scheme::Scheme;
 use switchbed_units::Span;
 
@@ -98,7 +98,7 @@ impl<S: Scheme> Port<S> {
         }
         // For the scheme the whole packet never entered; the remains then come as a packet of
         // another queue.
-        self.scheme.refused(&view(&self.state, cx).idle_for(idle), queue, packet, why);
+        self.tell_refused(refused, why, cx);
         match self.trim(slot, (queue, idle), rules, cx) {
             Ok(()) => Refused::Trimmed(rules.queue),
             Err(why) => {
@@ -123,12 +123,12 @@ impl<S: Scheme> Port<S> {
         let packet = Packet { len_bytes, class: rules.class, ..whole };
         self.count_trims(from, |trims| trims.trimmed += 1);
         loop {
-            let view = View::new(cx.now, &self.state, cx.pool, cx.arena).idle_for(idle);
-            match self.scheme.admit(&view, rules.queue, &packet, cx.rng) {
-                Admission::In => break,
+            let remains = (&packet, rules.queue, idle);
+            match self.admit(remains, cx) {
+                Admission::In | Admission::Ask => break,
                 Admission::PushOut(victim) => self.drop_queued(victim, DropReason::PushedOut, cx),
                 Admission::Out(why) => {
-                    self.scheme.refused(&view.idle_for(idle), rules.queue, &packet, why);
+                    self.tell_refused(remains, why, cx);
                     self.count_trims(from, |trims| trims.dropped += 1);
                     return Err(why);
                 }
@@ -163,6 +163,7 @@ impl<S: Scheme> Port<S> {
             return false;
         }
         self.unlink(last, queue, victim.len_bytes, cx);
+        cx.memory.removed(cx.now, &self.state, queue, &victim, DropReason::PushedOut);
         // The scheme must forget the whole packet; the counters learn below whether it counts as a
         // drop.
         self.scheme.removed(&view(&self.state, cx), queue, &victim, DropReason::PushedOut);

@@ -1,29 +1,12 @@
-//! State that a scheme may see: only values that a switch chip could export. what a switch chip
-//! could export.
+//! State that a scheme may see: only values that a switch chip could export.
 
+use crate::memory::SwitchMemory;
 use crate::port::arena::{Arena, List, SlotId};
 use crate::port::packet::{Packet, QueueId};
 use crate::port::pauses::{Pauses, Storms};
 use crate::port::set::QueueSet;
 use crate::port::trim::{Trim, Trimming, Trims};
 use switchbed_units::{Bytes, Line, PS_PER_S, Rate, Span, Time};
-
-/// Packet memory that several ports share. It belongs to the switch, which settles its
-/// ports before a scheme that reads it is asked ([`crate::Needs::pool`]).
-#[derive(Clone, Copy, Debug)]
-pub struct Pool {
-    /// Bytes that the pool may hold.
-    pub capacity: Bytes,
-    /// Bytes that queued packets occupy.
-    pub used: Bytes,
-}
-
-impl Pool {
-    /// Makes an empty pool of `capacity` bytes.
-    pub const fn new(capacity: Bytes) -> Self {
-        Pool { capacity, used: Bytes::ZERO }
-    }
-}
 
 /// Aligned, so that none lies in two cache lines.
 #[derive(Clone, Copy, Debug)]
@@ -179,6 +162,8 @@ pub struct PortState {
     pub(crate) queues: Box<[Queue]>,
     pub(crate) bytes: u64,
     pub(crate) packets: u32,
+    /// Number among the ports of its switch.
+    pub(crate) number: u32,
     pub(crate) backlogged: QueueSet,
     pub(crate) line: Line,
     pub(crate) busy_until: Time,
@@ -213,6 +198,7 @@ impl PortState {
             queues: quanta.iter().map(queue).collect(),
             bytes: 0,
             packets: 0,
+            number: 0,
             backlogged: QueueSet::EMPTY,
             line: Line::new(rate),
             busy_until: Time::ZERO,
@@ -223,6 +209,11 @@ impl PortState {
         };
         port.set_rate(rate);
         port
+    }
+
+    /// The same, with another number among the ports of its switch than 0.
+    pub fn numbered(self, number: u32) -> Self {
+        PortState { number, ..self }
     }
 
     /// The same, where a packet that is to be marked on arrival at one of these queues and is not
@@ -250,6 +241,11 @@ impl PortState {
         }
     }
 
+    /// Returns the number among the ports of the switch.
+    #[inline]
+    pub fn number(&self) -> u32 {
+        self.number
+    }
     /// Bytes queued, the packet on the wire not counted.
     #[inline]
     pub fn bytes(&self) -> Bytes {
@@ -411,8 +407,8 @@ pub struct View<'a> {
     pub now: Time,
     /// Queues and line of the port.
     pub port: &'a PortState,
-    /// The pool that the port's switch shares out.
-    pub pool: &'a Pool,
+    /// The memory of the port's switch.
+    pub memory: &'a SwitchMemory,
     /// Slots of the queued packets.
     pub arena: &'a Arena,
     pub(crate) idle: Span,
@@ -421,8 +417,13 @@ pub struct View<'a> {
 impl<'a> View<'a> {
     /// Makes a view of a port that is not idle, or whose idle time nobody needs.
     #[inline(always)]
-    pub fn new(now: Time, port: &'a PortState, pool: &'a Pool, arena: &'a Arena) -> View<'a> {
-        View { now, port, pool, arena, idle: Span::ZERO }
+    pub fn new(
+        now: Time,
+        port: &'a PortState,
+        memory: &'a SwitchMemory,
+        arena: &'a Arena,
+    ) -> View<'a> {
+        View { now, port, memory, arena, idle: Span::ZERO }
     }
 
     /// Sets how long the port has been idle, for the hooks of an arrival.
@@ -488,13 +489,13 @@ mod tests {
     #[test]
     fn a_byte_of_a_queue_is_in_a_slot() {
         let mut port = PortState::new(Rate::from_gbps(10), &[Bytes::new(1500); 2]);
-        let (pool, mut arena) = (Pool::new(Bytes::MAX), Arena::new());
+        let (memory, mut arena) = (SwitchMemory::new(Bytes::MAX), Arena::new());
         let slots = [100, 40, 60].map(|len_bytes| {
             let slot = arena.alloc(Packet { len_bytes, ..Packet::default() });
             port.queues[1].list.push_back(&mut arena, slot);
             slot
         });
-        let view = View::new(Time::ZERO, &port, &pool, &arena);
+        let view = View::new(Time::ZERO, &port, &memory, &arena);
         let at = |offset| view.slot_at_byte(1, Bytes::new(offset));
         assert_eq!([0, 99, 100, 139, 140, 199].map(at), [0, 0, 1, 1, 2, 2].map(|i| slots[i]));
         assert!(at(200).is_none() && view.slot_at_byte(0, Bytes::ZERO).is_none());

@@ -235,7 +235,8 @@ impl Marker for Afd {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::port::view::{Pool, PortState};
+    use crate::memory::SwitchMemory;
+    use crate::port::view::PortState;
     use crate::{Arena, FlowId};
     use switchbed_units::{Rate, Time};
 
@@ -257,11 +258,11 @@ mod tests {
             1,
         );
         let mut port = PortState::new(Rate::from_gbps(8), &[Bytes::new(1500)]);
-        let (pool, arena) = (Pool::new(Bytes::MAX), Arena::new());
+        let (memory, arena) = (SwitchMemory::new(Bytes::MAX), Arena::new());
         let ends = (1..).map(|n| Time::ZERO + Span::from_ms(n));
         let interval = |(&length, end)| {
             port.queues[0].bytes = length;
-            let view = View::new(end, &port, &pool, &arena);
+            let view = View::new(end, &port, &memory, &arena);
             for flow in (0..parties).map(FlowId) {
                 let packet = Packet { flow, len_bytes: 1_000, ..Packet::default() };
                 afd.refused(&view, 0, &packet, DropReason::Full);

@@ -351,7 +351,7 @@ impl Scheduler for Credits {
 mod tests {
     use super::*;
     use crate::port::{Cx, Dequeued, Outcome};
-    use crate::{Arena, Pool, Port, PortState, Qdisc, Seats};
+    use crate::{Arena, Port, PortState, Qdisc, Seats, SwitchMemory};
     use switchbed_units::Rate;
     use switchbed_units::random::NoRandom;
 
@@ -443,18 +443,19 @@ mod tests {
 
     /// The packets that leave, one after the other, of so many of each kind that come at once.
     fn leave(params: &DualPi2Params, each: &[Ecn], packets: usize) -> Vec<(QueueId, bool)> {
-        let (mut port, mut arena, mut pool) = (port(params), Arena::new(), Pool::new(Bytes::MAX));
+        let (mut port, mut arena, mut memory) =
+            (port(params), Arena::new(), SwitchMemory::new(Bytes::MAX));
         let mut out = Outcome::default();
         let mut now = Time::ZERO;
         for &ecn in each.iter().cycle().take(packets) {
             let slot = arena.alloc(Packet { len_bytes: 1500, ecn, ..Packet::default() });
-            let (arena, pool, out) = (&mut arena, &mut pool, &mut out);
-            port.enqueue(slot, &mut Cx { now, arena, pool, rng: &mut NoRandom, out });
+            let (arena, memory, out) = (&mut arena, &mut memory, &mut out);
+            port.enqueue(slot, &mut Cx { now, arena, memory, rng: &mut NoRandom, out });
         }
         let mut left = Vec::new();
         loop {
-            let (arena, pool, out) = (&mut arena, &mut pool, &mut out);
-            let mut cx = Cx { now, arena, pool, rng: &mut NoRandom, out };
+            let (arena, memory, out) = (&mut arena, &mut memory, &mut out);
+            let mut cx = Cx { now, arena, memory, rng: &mut NoRandom, out };
             let Dequeued::Sent { queue, until, marked, .. } = port.dequeue(&mut cx) else {
                 return left;
             };

@@ -18,7 +18,7 @@
 //! there is one queue, from inside of which packets leave. A line that becomes free finds out what is
 //! empty: here that is made up for by the next arrival.
 
-use crate::hooks::{Admission, Departure, Expulsion, GroupUse, Intent, Selection, Signal};
+use crate::hooks::{Admission, Departure, Intent, Selection};
 use crate::port::arena::{Note, SlotId};
 use crate::port::packet::{Packet, QueueId};
 use crate::port::view::{DropReason, View};
@@ -172,18 +172,6 @@ impl Scheme for FqCodel {
 
     fn refused(&mut self, _: &View, _: QueueId, _: &Packet, _: DropReason) {}
 
-    fn expels(&mut self, _: &View) -> Option<Expulsion> {
-        None
-    }
-
-    fn signal(&mut self) -> Option<Signal> {
-        None
-    }
-
-    fn groups(&self, _: bool) -> Vec<GroupUse> {
-        Vec::new()
-    }
-
     fn removed(&mut self, _: &View, _: QueueId, packet: &Packet, why: DropReason) {
         let flow = self.queues.left(packet);
         if why == DropReason::PushedOut {
@@ -232,6 +220,10 @@ impl Scheme for FqCodel {
     fn tick(&mut self, _: &View) {}
 
     fn set_share(&mut self, _: u8, _: Share) {}
+
+    fn asks_memory(&self) -> bool {
+        false
+    }
 
     fn needs(&self) -> Needs {
         Needs::default()

@@ -14,7 +14,7 @@
 //! bytes on the wire; the estimate by the rate of departures (`dq_rate_estimator`) and `bytemode` are
 //! left out.
 
-use crate::hooks::{Admission, Departure, Expulsion, GroupUse, Intent, Selection, Signal};
+use crate::hooks::{Admission, Departure, Intent, Selection};
 use crate::port::arena::{Note, SlotId};
 use crate::port::packet::{Packet, QueueId};
 use crate::port::view::{DropReason, View};
@@ -138,18 +138,6 @@ impl Scheme for FqPie {
         self.queues.of(packet).law.dropped();
     }
 
-    fn expels(&mut self, _: &View) -> Option<Expulsion> {
-        None
-    }
-
-    fn signal(&mut self) -> Option<Signal> {
-        None
-    }
-
-    fn groups(&self, _: bool) -> Vec<GroupUse> {
-        Vec::new()
-    }
-
     fn removed(&mut self, _: &View, _: QueueId, packet: &Packet, _: DropReason) {
         self.queues.left(packet);
     }
@@ -202,6 +190,10 @@ impl Scheme for FqPie {
     }
 
     fn set_share(&mut self, _: u8, _: Share) {}
+
+    fn asks_memory(&self) -> bool {
+        false
+    }
 
     fn needs(&self) -> Needs {
         Needs::default()

@@ -304,7 +304,7 @@ mod tests {
     use crate::memory::Shared;
     use crate::port::{Cx, Outcome};
     use crate::schedulers::Fifo;
-    use crate::{Arena, Ecn, Pool, Port, PortState, Qdisc, Seats};
+    use crate::{Arena, Ecn, Port, PortState, Qdisc, Seats, SwitchMemory};
     use switchbed_units::{Rate, Time};
 
     fn pie_params() -> PieParams {
@@ -424,11 +424,12 @@ mod tests {
         pie.queues[0].before = Span::from_ms(20);
         let seats = Seats::new(Single, Shared { limit: Bytes::MAX }, pie, Fifo, Nobody);
         let mut port = Port::new(PortState::new(Rate::from_gbps(1), &[Bytes::new(1500)]), seats);
-        let (mut arena, mut pool) = (Arena::new(), Pool::new(Bytes::MAX));
+        let (mut arena, mut memory) = (Arena::new(), SwitchMemory::new(Bytes::MAX));
         let mut out = Outcome::default();
         let mut arrive = |_| {
-            let (arena, pool) = (&mut arena, &mut pool);
-            let mut cx = Cx { now: Time::ZERO, arena, pool, rng: &mut Fixed(draw), out: &mut out };
+            let (arena, memory) = (&mut arena, &mut memory);
+            let mut cx =
+                Cx { now: Time::ZERO, arena, memory, rng: &mut Fixed(draw), out: &mut out };
             let packet = Packet { len_bytes: 1500, ecn: Ecn::Ect0, ..Packet::default() };
             let slot = cx.arena.alloc(packet);
             port.enqueue(slot, &mut cx);

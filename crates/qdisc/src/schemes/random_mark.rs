@@ -51,7 +51,8 @@ impl Marker for RandomMark {
 mod tests {
     use super::*;
     use crate::draws::{SplitMix, chi_square};
-    use crate::port::view::{Pool, PortState};
+    use crate::memory::SwitchMemory;
+    use crate::port::view::PortState;
     use crate::{Arena, SlotId};
     use switchbed_units::{Rate, Time};
 
@@ -69,8 +70,8 @@ mod tests {
                 slot
             })
             .collect();
-        let pool = Pool::new(Bytes::MAX);
-        let view = View::new(Time::ZERO, &port, &pool, &arena);
+        let memory = SwitchMemory::new(Bytes::MAX);
+        let view = View::new(Time::ZERO, &port, &memory, &arena);
         let mut marker = RandomMark { threshold: Bytes::new(11_239) };
         let mut rng = SplitMix(2);
         let mut hits = [0u64; 4];

@@ -125,7 +125,7 @@ impl Marker for SEcn {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Arena, Pool, PortState};
+    use crate::{Arena, PortState, SwitchMemory};
     use switchbed_units::random::NoRandom;
     use switchbed_units::{Bytes, Time};
 
@@ -141,8 +141,8 @@ mod tests {
     fn wish(slope: Slope, bytes: u64, rng: &mut dyn Random) -> Intent {
         let mut port = PortState::new(Rate::from_gbps(10), &[Bytes::new(1500)]);
         port.queues[0].bytes = bytes;
-        let (pool, arena) = (Pool::new(Bytes::MAX), Arena::new());
-        let view = View::new(Time::from_ps(1_000_000), &port, &pool, &arena);
+        let (memory, arena) = (SwitchMemory::new(Bytes::MAX), Arena::new());
+        let view = View::new(Time::from_ps(1_000_000), &port, &memory, &arena);
         SEcn::new(Span::from_ns(500), slope, 1).intend(&view, 0, &Packet::default(), rng)
     }
 

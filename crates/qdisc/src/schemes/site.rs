@@ -4,7 +4,7 @@
 use crate::MAX_QUEUES;
 use crate::classifier::{ByClass, Single};
 use crate::hooks::{Buffer, Classifier, Marker, Nobody, Notifier, Scheduler};
-use crate::memory::{Place, Shared};
+use crate::memory::{OfPort, Shared};
 use crate::port::set::QueueSet;
 use crate::port::view::PortState;
 use crate::port::{Port, Qdisc};
@@ -19,8 +19,6 @@ pub struct Site {
     switch: Switch,
     state: PortState,
     mtu: Bytes,
-    /// None: it is the switch's only port.
-    place: Option<Place>,
     taken: Option<Taken>,
     bare: bool,
     collecting: bool,
@@ -87,12 +85,12 @@ impl Site {
             Some(rules) => state.trimming(rules),
             None => state,
         };
-        Site { switch, state, mtu, place: None, taken: None, bare: false, collecting: false }
+        Site { switch, state, mtu, taken: None, bare: false, collecting: false }
     }
 
-    /// Sets the place among the switch's ports; by default it is the only one.
-    pub fn among(self, place: Place) -> Self {
-        Site { place: Some(place), ..self }
+    /// Sets the number among the switch's ports; by default it is 0.
+    pub fn numbered(self, number: u32) -> Self {
+        Site { state: self.state.numbered(number), ..self }
     }
 
     /// Sets seats that a caller has taken.
@@ -173,21 +171,16 @@ impl Site {
             }
             _ => {
                 let switch = &self.switch;
-                let (c, b, s) = (switch.classifier(), self.buffer(), switch.scheduler());
+                let (c, b, s) = (switch.classifier(), switch.buffer(), switch.scheduler());
                 self.seats(c, b, marker, s, Nobody)
             }
         }
     }
 
-    fn buffer(&self) -> Box<dyn Buffer + Send> {
-        let alone = || Place::first(1, self.queues());
-        self.switch.buffer(&self.place.clone().unwrap_or_else(alone), self.mtu)
-    }
-
     fn beside_taken(mut self, marker: Box<dyn Marker + Send>) -> Built {
         let taken = self.taken.take().unwrap_or_default();
         let classifier = taken.classifier.unwrap_or_else(|| self.switch.classifier());
-        let buffer = taken.buffer.unwrap_or_else(|| self.buffer());
+        let buffer = taken.buffer.map_or_else(|| self.switch.buffer(), OfPort::Other);
         let scheduler = taken.scheduler.unwrap_or_else(|| self.switch.scheduler());
         let marker = taken.marker.unwrap_or(marker);
         let notifier = taken.notifier.unwrap_or_else(|| Box::new(Nobody));
@@ -197,7 +190,7 @@ impl Site {
     /// Puts a notifier beside the switch's own classifier, buffer and scheduler.
     pub fn notify<N: Notifier + Send + 'static>(self, notifier: N) -> Built {
         let switch = &self.switch;
-        let (c, b, s) = (switch.classifier(), self.buffer(), switch.scheduler());
+        let (c, b, s) = (switch.classifier(), switch.buffer(), switch.scheduler());
         self.seats(c, b, Nobody, s, notifier)
     }
 

@@ -236,7 +236,7 @@ impl Step {
             Length::Queue => view.port.queue_bytes(queue),
             Length::Port => view.port.bytes(),
             // All ports' queues: the packet counts where it is stored.
-            Length::Pool => view.pool.used,
+            Length::Pool => view.memory.used(),
         }
     }
 }

@@ -1,13 +1,14 @@
 //! The schemes under test: those of the registry ([`super::registered`]), and combinations of
 //! seats. A seat in the list of its kind meets every occupant of the other seats.
 
+use super::driver::PORTS;
 use super::odd::*;
 use switchbed_qdisc::classifier::{ByClass, ByHash, ByIngress, Single};
 use switchbed_qdisc::hooks::{Buffer, Classifier, Marker, Nobody, Notifier, Scheduler};
 use switchbed_qdisc::memory::chip::{Chip, Ingress};
 use switchbed_qdisc::memory::{
-    Abm, Cells, Crosspoint, Dynamic, Fab, Lqd, Occamy, Overflow, Own, Place, Shared, Sizes, Static,
-    Young,
+    Abm, Cells, Crosspoint, Dynamic, Fab, Lqd, Occamy, OfSwitch, Overflow, Own, Policy, Shared,
+    Sizes, Static, Young,
 };
 use switchbed_qdisc::schedulers::{Dwrr, Fifo, RoundRobin, Strict, Wfq, Wrr};
 use switchbed_qdisc::scheme::Same;
@@ -104,25 +105,26 @@ fn young() -> Young {
     Young::new(Bytes::new(4_000))
 }
 
-fn abm(place: Place) -> Abm {
-    Abm::new(&[0.5; QUEUES], Some((young(), 4.0)), Bytes::new(3_000), Span::from_us(5), place)
+fn abm() -> Abm {
+    let young = Some((young(), 4.0));
+    Abm::new(PORTS, &[0.5; QUEUES], young, Bytes::new(3_000), Span::from_us(5))
 }
 
 fn fab() -> Fab {
-    Fab { young: young(), alpha_young: 4.0, alpha: 0.5 }
+    Fab::new(PORTS, &[0.5; QUEUES], young(), 4.0)
 }
 
 /// A chip whose memory is the pool's, in small cells.
-fn cells(place: Place) -> Cells {
+fn cells() -> Cells {
     let (memory, chip) = (POOL.get(), *Chip::named("tomahawk-3").unwrap());
     let ingress = Ingress { size: memory, xoff: None, gross: false };
     let chip = Chip { cell: 100, lossy: Some(memory / 2), ingress, ..chip };
     let sizes = Sizes { chip: Some(&chip), pool: None, egress: None };
-    Cells::of(&sizes, &[Own::default(); QUEUES], place).unwrap()
+    Cells::of(&sizes, PORTS, &[Own::default(); QUEUES]).unwrap()
 }
 
-fn occamy(place: Place) -> Occamy {
-    Occamy { alpha: 1.0, rate: None, packet: Bytes::new(1_500), place }
+fn occamy() -> Occamy {
+    Occamy::new(PORTS, &[1.0; QUEUES], None, Bytes::new(1_500))
 }
 
 fn crosspoint(overflow: Overflow) -> Crosspoint {
@@ -148,8 +150,9 @@ pub struct Limits {
 pub struct Case {
     pub name: String,
     pub quanta: Vec<Bytes>,
-    /// At a place among the ports of its switch.
-    pub make: Box<dyn Fn(Place) -> Box<dyn Scheme + Send>>,
+    pub make: Box<dyn Fn() -> Box<dyn Scheme + Send>>,
+    /// Policy of the switch's memory, where its ports leave arrivals to it.
+    pub policy: Box<dyn Fn() -> Option<Box<dyn Policy>>>,
     pub limits: Limits,
     /// May answer `NotBefore`.
     pub waits: bool,
@@ -164,17 +167,20 @@ pub struct Case {
 /// An occupant of a seat, by name.
 pub struct Named<T: ?Sized> {
     name: &'static str,
-    make: fn(Place) -> Box<T>,
+    make: fn() -> Box<T>,
+    /// Policy of the switch's memory that goes with it.
+    policy: Option<fn() -> Box<dyn Policy>>,
     limits: Limits,
     waits: bool,
     remembers_refused: bool,
     reads_pool: bool,
 }
 
-fn named<T: ?Sized>(name: &'static str, make: fn(Place) -> Box<T>) -> Named<T> {
+fn named<T: ?Sized>(name: &'static str, make: fn() -> Box<T>) -> Named<T> {
     Named {
         name,
         make,
+        policy: None,
         limits: Limits::default(),
         waits: false,
         remembers_refused: false,
@@ -217,32 +223,38 @@ type Notifiers = Named<dyn Notifier + Send>;
 
 fn classifiers() -> Vec<Classifiers> {
     vec![
-        named("single", |_| Box::new(Single)),
-        named("by class", |_| Box::new(ByClass)),
-        named("by ingress", |_| Box::new(ByIngress)),
-        named("by hash", |_| Box::new(ByHash { key: 5 })),
+        named("single", || Box::new(Single)),
+        named("by class", || Box::new(ByClass)),
+        named("by ingress", || Box::new(ByIngress)),
+        named("by hash", || Box::new(ByHash { key: 5 })),
     ]
 }
 
 fn buffers() -> Vec<Buffers> {
     let new = named::<dyn Buffer + Send>;
     vec![
-        new("shared", |_| Box::new(Shared { limit: PORT })).port_limit(PORT),
-        new("static", |_| Box::new(Static { limit: PART })).queue_limit(PART),
-        new("dynamic", |_| Box::new(Dynamic { alpha: 0.5 })).pool_limit(POOL),
-        new("abm", |place| Box::new(abm(place))).pool_limit(POOL).remembers_refused(),
-        new("fab", |_| Box::new(fab())).pool_limit(POOL).remembers_refused(),
-        new("lqd", |place| Box::new(Lqd::new(place))).pool_limit(POOL).remembers_refused(),
-        new("cells", |place| Box::new(cells(place))).pool_limit(POOL),
-        new("occamy", |place| Box::new(occamy(place))).pool_limit(POOL).remembers_refused(),
+        new("shared", || Box::new(Shared { limit: PORT })).port_limit(PORT),
+        new("static", || Box::new(Static { limit: PART })).queue_limit(PART),
+        shared("dynamic", || Box::new(Dynamic::new(&[0.5; QUEUES]))),
+        shared("abm", || Box::new(abm())).remembers_refused(),
+        shared("fab", || Box::new(fab())).remembers_refused(),
+        shared("lqd", || Box::new(Lqd::new(PORTS, QUEUES))).remembers_refused(),
+        shared("cells", || Box::new(cells())),
+        shared("occamy", || Box::new(occamy())).remembers_refused(),
     ]
+}
+
+/// A policy of the switch's memory, to which ports leave arrivals.
+fn shared(name: &'static str, policy: fn() -> Box<dyn Policy>) -> Buffers {
+    let buffer = named::<dyn Buffer + Send>(name, || Box::new(OfSwitch)).pool_limit(POOL);
+    Named { policy: Some(policy), ..buffer }
 }
 
 fn crosspoints() -> Vec<Buffers> {
     let new = named::<dyn Buffer + Send>;
     vec![
-        new("crosspoints", |_| Box::new(crosspoint(Overflow::Tail))).queue_limit(PART),
-        new("random drop", |_| Box::new(crosspoint(Overflow::Random)))
+        new("crosspoints", || Box::new(crosspoint(Overflow::Tail))).queue_limit(PART),
+        new("random drop", || Box::new(crosspoint(Overflow::Random)))
             .queue_limit(PART)
             .remembers_refused(),
     ]
@@ -252,12 +264,12 @@ fn odd_buffers() -> Vec<Buffers> {
     let new = named::<dyn Buffer + Send>;
     let push_out = |name, make| new(name, make).queue_limit(PART).remembers_refused();
     vec![
-        push_out("push out the head", |_| Box::new(PushOut { limit: PART, victim: Victim::Head })),
-        push_out("push out inside", |_| Box::new(PushOut { limit: PART, victim: Victim::Middle })),
-        push_out("push out the tail", |_| Box::new(PushOut { limit: PART, victim: Victim::Tail })),
-        push_out("push out by lot", |_| Box::new(PushOut { limit: PART, victim: Victim::Lot })),
-        push_out("a buffer with books", |_| Box::new(Ledger::default())),
-        new("push out of the longest", |_| {
+        push_out("push out the head", || Box::new(PushOut { limit: PART, victim: Victim::Head })),
+        push_out("push out inside", || Box::new(PushOut { limit: PART, victim: Victim::Middle })),
+        push_out("push out the tail", || Box::new(PushOut { limit: PART, victim: Victim::Tail })),
+        push_out("push out by lot", || Box::new(PushOut { limit: PART, victim: Victim::Lot })),
+        push_out("a buffer with books", || Box::new(Ledger::default())),
+        new("push out of the longest", || {
             Box::new(PushOut { limit: PORT, victim: Victim::Longest })
         })
         .port_limit(PORT)
@@ -268,91 +280,90 @@ fn odd_buffers() -> Vec<Buffers> {
 fn markers() -> Vec<Markers> {
     let new = named::<dyn Marker + Send>;
     vec![
-        new("per-queue", |_| Box::new(Step::per_queue(K, QUEUES, MarkAt::Enqueue))),
-        new("per-queue, dequeue", |_| Box::new(Step::per_queue(K, QUEUES, MarkAt::Dequeue))),
-        new("per-queue-min", |_| Box::new(Step::per_queue_min(K, &QUANTA, MarkAt::Enqueue))),
-        new("per-port", |_| Box::new(Step::per_port(K, QUEUES, MarkAt::Enqueue))),
-        new("per-pool", |_| Box::new(Step::per_pool(K, QUEUES, MarkAt::Enqueue))).reads_pool(),
-        new("per-pool, dequeue", |_| Box::new(Step::per_pool(K, QUEUES, MarkAt::Dequeue)))
+        new("per-queue", || Box::new(Step::per_queue(K, QUEUES, MarkAt::Enqueue))),
+        new("per-queue, dequeue", || Box::new(Step::per_queue(K, QUEUES, MarkAt::Dequeue))),
+        new("per-queue-min", || Box::new(Step::per_queue_min(K, &QUANTA, MarkAt::Enqueue))),
+        new("per-port", || Box::new(Step::per_port(K, QUEUES, MarkAt::Enqueue))),
+        new("per-pool", || Box::new(Step::per_pool(K, QUEUES, MarkAt::Enqueue))).reads_pool(),
+        new("per-pool, dequeue", || Box::new(Step::per_pool(K, QUEUES, MarkAt::Dequeue)))
             .reads_pool(),
-        new("mq-ecn", |_| mq_ecn(MarkAt::Enqueue)),
-        new("mq-ecn, dequeue", |_| mq_ecn(MarkAt::Dequeue)),
-        new("mq-ecn, RED", |_| {
+        new("mq-ecn", || mq_ecn(MarkAt::Enqueue)),
+        new("mq-ecn, dequeue", || mq_ecn(MarkAt::Dequeue)),
+        new("mq-ecn, RED", || {
             scaled(MarkAt::Enqueue, Rounds::new(0.75, T_IDLE, QueueSet::first_of(1)))
         })
         .remembers_refused(),
-        new("mq-ecn, weights", |_| {
+        new("mq-ecn, weights", || {
             scaled(MarkAt::Dequeue, Weights::new(0.5, T_IDLE, QueueSet::first_of(1)))
         })
         .remembers_refused(),
-        new("mq-ecn, clock", |_| {
+        new("mq-ecn, clock", || {
             scaled(MarkAt::Enqueue, Timed::rounds(0.75, CLOCK, QueueSet::EMPTY))
         })
         .remembers_refused(),
-        new("mq-ecn, clock and weights", |_| {
+        new("mq-ecn, clock and weights", || {
             scaled(MarkAt::Dequeue, Timed::weights(0.75, CLOCK, QueueSet::first_of(1)))
         })
         .remembers_refused(),
-        new("red", |_| Box::new(Red::new(red(MarkAt::Enqueue), QUEUES))).remembers_refused(),
-        new("red, dequeue", |_| Box::new(Red::new(red(MarkAt::Dequeue), QUEUES)))
+        new("red", || Box::new(Red::new(red(MarkAt::Enqueue), QUEUES))).remembers_refused(),
+        new("red, dequeue", || Box::new(Red::new(red(MarkAt::Dequeue), QUEUES)))
             .remembers_refused(),
-        new("cedm", |_| Box::new(Cedm::new(CEDM, QUEUES))),
-        new("e-ecn", |_| Box::new(EEcn::new(K, T_IDLE, T_IDLE * 10, QUEUES))).remembers_refused(),
-        new("random mark", |_| Box::new(RandomMark { threshold: K })).remembers_refused(),
-        new("s-ecn", |_| Box::new(SEcn::new(T_IDLE, Slope::Share(1.0), QUEUES)))
-            .remembers_refused(),
-        new("afd", |_| afd(Party::Flow, false)).remembers_refused(),
-        new("afd, marking classes", |_| afd(Party::Class, true)).remembers_refused(),
+        new("cedm", || Box::new(Cedm::new(CEDM, QUEUES))),
+        new("e-ecn", || Box::new(EEcn::new(K, T_IDLE, T_IDLE * 10, QUEUES))).remembers_refused(),
+        new("random mark", || Box::new(RandomMark { threshold: K })).remembers_refused(),
+        new("s-ecn", || Box::new(SEcn::new(T_IDLE, Slope::Share(1.0), QUEUES))).remembers_refused(),
+        new("afd", || afd(Party::Flow, false)).remembers_refused(),
+        new("afd, marking classes", || afd(Party::Class, true)).remembers_refused(),
     ]
 }
 
 fn odd_markers() -> Vec<Markers> {
     let new = named::<dyn Marker + Send>;
     vec![
-        new("marks all arrivals", |_| Box::new(Always { on_arrival: true })),
-        new("marks all departures", |_| Box::new(Always { on_arrival: false })),
-        new("marks from inside", |_| Box::new(MarkInside::default())),
-        new("tosses coins", |_| Box::new(Coin)).remembers_refused(),
-        new("drops at departure", |_| Box::new(DropAtDeparture::default())),
-        new("ticks", |_| Box::new(Ticker::new(Span::from_ns(3_700)))),
-        new("ticks amid packets", |_| Box::new(Ticker::new(Span::from_ns(400)))),
+        new("marks all arrivals", || Box::new(Always { on_arrival: true })),
+        new("marks all departures", || Box::new(Always { on_arrival: false })),
+        new("marks from inside", || Box::new(MarkInside::default())),
+        new("tosses coins", || Box::new(Coin)).remembers_refused(),
+        new("drops at departure", || Box::new(DropAtDeparture::default())),
+        new("ticks", || Box::new(Ticker::new(Span::from_ns(3_700)))),
+        new("ticks amid packets", || Box::new(Ticker::new(Span::from_ns(400)))),
     ]
 }
 
 fn schedulers() -> Vec<Schedulers> {
     vec![
-        named("fifo", |_| Box::new(Fifo)),
-        named("round robin", |_| Box::new(RoundRobin::default())),
-        named("wrr", |_| Box::new(Wrr::new(QUEUES))),
-        named("dwrr", |_| Box::new(Dwrr::new(QUEUES))),
-        named("wfq", |_| Box::new(Wfq::new(QUEUES))),
-        named("strict over dwrr", |_| Box::new(Strict::new(1, Dwrr::new(QUEUES)))),
+        named("fifo", || Box::new(Fifo)),
+        named("round robin", || Box::new(RoundRobin::default())),
+        named("wrr", || Box::new(Wrr::new(QUEUES))),
+        named("dwrr", || Box::new(Dwrr::new(QUEUES))),
+        named("wfq", || Box::new(Wfq::new(QUEUES))),
+        named("strict over dwrr", || Box::new(Strict::new(1, Dwrr::new(QUEUES)))),
     ]
 }
 
 fn odd_schedulers() -> Vec<Schedulers> {
     let new = named::<dyn Scheduler + Send>;
     vec![
-        new("rests over fifo", |_| Box::new(Rest::new(Fifo))).waits(),
-        new("rests over dwrr", |_| Box::new(Rest::new(Dwrr::new(QUEUES)))).waits(),
+        new("rests over fifo", || Box::new(Rest::new(Fifo))).waits(),
+        new("rests over dwrr", || Box::new(Rest::new(Dwrr::new(QUEUES)))).waits(),
     ]
 }
 
 fn nobody() -> Vec<Notifiers> {
-    vec![named("nobody", |_| Box::new(Nobody))]
+    vec![named("nobody", || Box::new(Nobody))]
 }
 
 fn notifiers() -> Vec<Notifiers> {
     let new = named::<dyn Notifier + Send>;
     vec![
-        new("qcn", |_| Box::new(Qcn::new(qcn(), QUEUES))),
-        new("af-qcn", |_| af_qcn(Party::Flow)).remembers_refused(),
-        new("af-qcn by class", |_| af_qcn(Party::Class)).remembers_refused(),
+        new("qcn", || Box::new(Qcn::new(qcn(), QUEUES))),
+        new("af-qcn", || af_qcn(Party::Flow)).remembers_refused(),
+        new("af-qcn by class", || af_qcn(Party::Class)).remembers_refused(),
     ]
 }
 
 fn odd_notifiers() -> Vec<Notifiers> {
-    vec![named("sampler", |_| Box::new(Sampler::default()))]
+    vec![named("sampler", || Box::new(Sampler::default()))]
 }
 
 /// A policy over several seats passes on what concerns the others, whoever sits there.
@@ -360,7 +371,8 @@ fn hcfs() -> Vec<Case> {
     let with = |(name, credits, period): (&str, u32, Span), marker: Markers| Case {
         name: format!("{name} / {}", marker.name),
         quanta: QUANTA.into(),
-        make: Box::new(move |place| hcf(credits, period, (marker.make)(place))),
+        make: Box::new(move || hcf(credits, period, (marker.make)())),
+        policy: Box::new(|| None),
         limits: Limits { queue: Some(PART), ..Limits::default() },
         waits: false,
         remembers_refused: marker.remembers_refused,
@@ -411,14 +423,13 @@ fn product(
     for (c, b) in pairs(&classifiers, &buffers) {
         for (m, (s, n)) in pairs(&markers, &pairs(&schedulers, &notifiers)) {
             let make = (c.make, b.make, m.make, s.make, n.make);
-            let seats = move |at: Place| {
-                let (c, b, m) = (make.0(at.clone()), make.1(at.clone()), make.2(at.clone()));
-                Seats::new(c, b, m, make.3(at.clone()), make.4(at))
-            };
+            let seats = move || Seats::new(make.0(), make.1(), make.2(), make.3(), make.4());
+            let policy = b.policy;
             cases.push(Case {
                 name: [c.name, b.name, m.name, s.name, n.name].join(" / "),
                 quanta: QUANTA.into(),
-                make: Box::new(move |place| Box::new(seats(place))),
+                make: Box::new(move || Box::new(seats())),
+                policy: Box::new(move || policy.map(|make| make())),
                 limits: b.limits,
                 waits: s.waits,
                 remembers_refused: b.remembers_refused

@@ -3,12 +3,12 @@
 
 use super::cases::Case;
 use super::model::Model;
-use super::spy::{Seen, Spy};
+use super::spy::{PolicySpy, Seen, Spy};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use switchbed_qdisc::hooks::{Expulsion, Feedback};
-use switchbed_qdisc::memory::Place;
-use switchbed_qdisc::port::view::{DropReason, Pool, PortState};
+use switchbed_qdisc::memory::SwitchMemory;
+use switchbed_qdisc::port::view::{DropReason, PortState};
 use switchbed_qdisc::port::{Cx, Dequeued, Dropped, Enqueued, Outcome, Passed, Port, Qdisc};
 use switchbed_qdisc::{Arena, Ecn, Packet, QueueId, QueueSet, Random, SlotId};
 use switchbed_units::{Bytes, Rate, Span, Time};
@@ -152,7 +152,7 @@ struct Switch<'a> {
     lines: Vec<Line>,
     model: Model,
     arena: Arena,
-    pool: Pool,
+    memory: SwitchMemory,
     rng: SplitMix,
     out: Outcome,
     trace: Vec<Event>,
@@ -177,14 +177,13 @@ fn run(case: &Case, steps: &[Step], how: &How) -> Vec<Event> {
 
 impl<'a> Switch<'a> {
     fn new(case: &'a Case) -> Self {
-        let first = Place::first(PORTS as u32, case.quanta.len());
-        let places = std::iter::successors(Some(first), |place| Some(place.next()));
-        let line = |(port, place)| {
+        let policy = (case.policy)();
+        let line = |port: usize| {
             let seen = Arc::default();
             // The second port lets pass what it cannot mark.
             let passes = port == 1;
-            let spy = Spy::new(case, place, passes, Arc::clone(&seen));
-            let state = PortState::new(RATE, &case.quanta);
+            let spy = Spy::new(case, passes, Arc::clone(&seen));
+            let state = PortState::new(RATE, &case.quanta).numbered(port as u32);
             let state = if passes {
                 state.passing_unmarkable(QueueSet::first_of(case.quanta.len()))
             } else {
@@ -192,14 +191,24 @@ impl<'a> Switch<'a> {
             };
             let port = Port::new(state, spy);
             assert_eq!(port.needs().pool, case.reads_pool, "{}: needs", case.name);
+            assert_eq!(port.needs().memory, policy.is_some(), "{}: asks", case.name);
             Line { port: Box::new(port), seen, wake: None, paused: BTreeMap::new() }
+        };
+        let lines = (0..PORTS).map(line).collect();
+        let capacity = case.limits.pool.unwrap_or(Bytes::MAX);
+        let memory = match policy {
+            None => SwitchMemory::new(capacity),
+            Some(policy) => {
+                let spy = PolicySpy::new(&case.name, policy, PORTS, case.quanta.len());
+                SwitchMemory::shared(capacity, Box::new(spy))
+            }
         };
         Switch {
             case,
-            lines: (0..PORTS).zip(places).map(line).collect(),
+            lines,
             model: Model::new(&case.name, case.quanta.len()),
             arena: Arena::new(),
-            pool: Pool::new(case.limits.pool.unwrap_or(Bytes::MAX)),
+            memory,
             rng: SplitMix(7),
             out: Outcome::default(),
             trace: Vec::new(),
@@ -269,8 +278,8 @@ impl<'a> Switch<'a> {
 
     /// Whichever port's it is.
     fn expel(&mut self, p: usize, now: Time) {
-        while let Some(Expulsion { of, end }) = self.with(p, now, |port, cx| port.expels(cx)) {
-            assert!(self.case.reads_pool, "{}: expels, but nobody asks", self.case.name);
+        while let Some(Expulsion { of, end }) = self.memory.expels(now, self.lines[p].port.state())
+        {
             let victim = of.port as usize;
             assert!(victim < PORTS, "{}: another switch's port", self.case.name);
             self.with(victim, now, |port, cx| port.expel(of.queue, end, cx));
@@ -406,13 +415,13 @@ impl<'a> Switch<'a> {
     /// The books and the limits, and what a probe would see.
     fn check(&mut self, p: usize, now: Time) {
         self.model.check(&self.lines.iter().map(|l| l.port.state()).collect::<Vec<_>>());
-        self.model.check_shared(&self.arena, &self.pool, &self.case.limits);
-        let fits = self.expelling || self.pool.used <= self.pool.capacity;
+        self.model.check_shared(&self.arena, &self.memory, &self.case.limits);
+        let fits = self.expelling || self.memory.used() <= self.memory.capacity();
         assert!(fits, "{}: the pool overflows", self.case.name);
         let port = &self.lines[p].port;
         let mut thresholds_bytes = [None; 4];
         for (queue, threshold) in (0..).zip(&mut thresholds_bytes) {
-            *threshold = port.threshold_bytes(now, &self.arena, &self.pool, queue);
+            *threshold = port.threshold_bytes(now, &self.arena, &self.memory, queue);
         }
         self.trace.push(Event::Probe { thresholds_bytes, round_time: port.round_time() });
     }
@@ -423,14 +432,14 @@ impl<'a> Switch<'a> {
             self.advance(next, eager);
         }
         assert_eq!(self.arena.live(), 0, "{}: packets stay behind", self.case.name);
-        assert_eq!(self.pool.used, Bytes::ZERO, "{}: the pool stays taken", self.case.name);
+        assert_eq!(self.memory.used(), Bytes::ZERO, "{}: the pool stays taken", self.case.name);
     }
 
     fn with<T>(&mut self, p: usize, now: Time, f: impl FnOnce(&mut dyn Qdisc, &mut Cx) -> T) -> T {
         let mut cx = Cx {
             now,
             arena: &mut self.arena,
-            pool: &mut self.pool,
+            memory: &mut self.memory,
             rng: &mut self.rng,
             out: &mut self.out,
         };

@@ -4,8 +4,9 @@ use super::cases::Limits;
 use super::spy::Seen;
 use std::collections::VecDeque;
 use std::sync::Mutex;
+use switchbed_qdisc::memory::SwitchMemory;
 use switchbed_qdisc::port::Dropped;
-use switchbed_qdisc::port::view::{Counters, DropReason, Pool, PortState};
+use switchbed_qdisc::port::view::{Counters, DropReason, PortState};
 use switchbed_qdisc::{Arena, Ecn, Note, Packet, QueueId, SlotId};
 use switchbed_units::{Bytes, Rate, Span, Time};
 
@@ -207,12 +208,12 @@ impl Model {
     }
 
     /// The arena's and the pool's books, the notes, and the limits.
-    pub fn check_shared(&self, arena: &Arena, pool: &Pool, limits: &Limits) {
+    pub fn check_shared(&self, arena: &Arena, memory: &SwitchMemory, limits: &Limits) {
         let name = &self.name;
         let items = || self.ports.iter().flat_map(PortModel::items);
         assert_eq!(arena.live(), items().count(), "{name}: slots taken");
         let bytes: u64 = self.ports.iter().map(PortModel::bytes).sum();
-        assert_eq!(pool.used, Bytes::new(bytes), "{name}: pool");
+        assert_eq!(memory.used(), Bytes::new(bytes), "{name}: memory");
         for item in items() {
             assert_eq!(arena.packet(item.slot), &item.packet, "{name}: a packet changed");
             assert_eq!(arena.note(item.slot), item.note, "{name}: a note changed");

@@ -4,7 +4,6 @@
 
 use super::cases::{Case, Limits, QUANTA};
 use switchbed_config::param::{Param, ParamKind, Value, Values};
-use switchbed_qdisc::memory::Place;
 use switchbed_qdisc::rules::QueueRules;
 use switchbed_qdisc::schemes::SCHEMES;
 use switchbed_qdisc::schemes::by_queue::{self, ByQueue};
@@ -220,12 +219,14 @@ fn built(
     let port = if pool.is_some() { None } else { Some(PORT) };
     let reads_pool = choice.about().needs_pool || pool.is_some();
     let pausable = !choice.about().fills_the_seats();
-    let make = move |place: Place| {
-        let (rate, mtu) = (super::driver::RATE, Bytes::new(1_500));
+    let mtu = Bytes::new(1_500);
+    let policy = (!choice.about().fills_the_seats()).then(|| switch.clone());
+    let policy = move || policy.as_ref()?.policy(super::driver::PORTS, mtu);
+    let make = move || {
+        let rate = super::driver::RATE;
         // The driver probes four queues, whoever makes them.
         let layout = choice.layout(ports).map(|of| Layout { queues: QUANTA.len(), ..of });
-        let site =
-            || Site::new(&switch, layout, ports, rate, mtu).among(Place::clone(&place)).bare();
+        let site = || Site::new(&switch, layout, ports, rate, mtu).bare();
         match build(&site) {
             Built::Bare(scheme, _) => scheme,
             Built::Port(_) | Built::Marker(..) => panic!("a bare site gives the scheme alone"),
@@ -235,6 +236,7 @@ fn built(
         name,
         quanta: QUANTA.into(),
         make: Box::new(make),
+        policy: Box::new(policy),
         limits: Limits { port, pool, ..Limits::default() },
         waits: false,
         remembers_refused: true,

@@ -8,7 +8,7 @@ use switchbed_qdisc::hooks::{Buffer, Marker, Nobody, Scheduler};
 use switchbed_qdisc::memory::Static;
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
 use switchbed_qdisc::schedulers::{Dwrr, RoundRobin, Strict, Wfq, Wrr};
-use switchbed_qdisc::{Arena, Ecn, Packet, Pool, Port, PortState, Qdisc, QueueId, Seats};
+use switchbed_qdisc::{Arena, Ecn, Packet, Port, PortState, Qdisc, QueueId, Seats, SwitchMemory};
 use switchbed_units::{Bytes, Rate, Span, Time};
 
 const QUEUES: usize = 4;
@@ -46,7 +46,7 @@ fn sharers() -> Vec<Sharer> {
 struct Bed {
     port: Box<dyn Qdisc>,
     arena: Arena,
-    pool: Pool,
+    memory: SwitchMemory,
     rng: SplitMix,
     out: Outcome,
     now: Time,
@@ -68,7 +68,7 @@ impl Bed {
         Bed {
             port: Box::new(Port::new(state, seats)),
             arena: Arena::new(),
-            pool: Pool::new(Bytes::MAX),
+            memory: SwitchMemory::new(Bytes::MAX),
             rng: SplitMix(1),
             out: Outcome::default(),
             now: Time::ZERO,
@@ -76,8 +76,8 @@ impl Bed {
     }
 
     fn with<T>(&mut self, f: impl FnOnce(&mut dyn Qdisc, &mut Cx) -> T) -> T {
-        let Bed { arena, pool, rng, out, now, .. } = self;
-        let answer = f(&mut *self.port, &mut Cx { now: *now, arena, pool, rng, out });
+        let Bed { arena, memory, rng, out, now, .. } = self;
+        let answer = f(&mut *self.port, &mut Cx { now: *now, arena, memory, rng, out });
         self.out.dropped.drain(..).for_each(|dropped| self.arena.free(dropped.slot));
         answer
     }

@@ -5,10 +5,8 @@
 use super::cases::Case;
 use std::cell::Cell;
 use std::sync::{Arc, Mutex};
-use switchbed_qdisc::hooks::{
-    Admission, Departure, Expulsion, GroupUse, Intent, Selection, Signal,
-};
-use switchbed_qdisc::memory::Place;
+use switchbed_qdisc::hooks::{Admission, Departure, Expulsion, Intent, Selection};
+use switchbed_qdisc::memory::{At, Policy};
 use switchbed_qdisc::port::view::DropReason;
 use switchbed_qdisc::scheme::Stored;
 use switchbed_qdisc::schemes::fairness::Share;
@@ -62,8 +60,8 @@ pub struct Spy {
 }
 
 impl Spy {
-    pub fn new(case: &Case, place: Place, passes: bool, seen: Arc<Mutex<Seen>>) -> Self {
-        let inner = (case.make)(place);
+    pub fn new(case: &Case, passes: bool, seen: Arc<Mutex<Seen>>) -> Self {
+        let inner = (case.make)();
         seen.lock().unwrap().next_tick = inner.next_tick();
         Spy {
             name: case.name.clone(),
@@ -213,19 +211,6 @@ impl Scheme for Spy {
         self.idle = Span::ZERO;
     }
 
-    fn expels(&mut self, view: &View) -> Option<Expulsion> {
-        self.look(view);
-        assert_eq!(self.phase.get(), Phase::Idle, "{}: expels amid an operation", self.name);
-        self.inner.expels(view)
-    }
-
-    fn groups(&self, restart: bool) -> Vec<GroupUse> {
-        self.inner.groups(restart)
-    }
-    fn signal(&mut self) -> Option<Signal> {
-        self.inner.signal()
-    }
-
     fn removed(&mut self, view: &View, q: QueueId, packet: &Packet, why: DropReason) {
         self.take(view, q, packet);
         self.look(view);
@@ -336,6 +321,9 @@ impl Scheme for Spy {
     fn set_share(&mut self, class: u8, share: Share) {
         self.inner.set_share(class, share);
     }
+    fn asks_memory(&self) -> bool {
+        self.inner.asks_memory()
+    }
     fn needs(&self) -> Needs {
         self.inner.needs()
     }
@@ -344,5 +332,90 @@ impl Scheme for Spy {
     }
     fn round_time(&self) -> Option<Span> {
         self.inner.round_time()
+    }
+}
+
+/// A policy that checks what the ports tell of their packets.
+#[derive(Debug)]
+pub struct PolicySpy {
+    name: String,
+    inner: Box<dyn Policy>,
+    /// Bytes of each queue, by port.
+    lengths: Vec<Vec<u64>>,
+}
+
+impl PolicySpy {
+    pub fn new(name: &str, inner: Box<dyn Policy>, ports: usize, queues: usize) -> Self {
+        PolicySpy { name: name.to_owned(), inner, lengths: vec![vec![0; queues]; ports] }
+    }
+
+    /// The port must show what it has told, and the memory's use be the sum over all ports.
+    fn look(&self, at: &At) {
+        let name = &self.name;
+        for (queue, &bytes) in (0..).zip(&self.lengths[at.number()]) {
+            assert_eq!(at.port.queue_bytes(queue).get(), bytes, "{name}: queue {queue}");
+        }
+        let all: u64 = self.lengths.iter().flatten().sum();
+        assert_eq!(at.used.get(), all, "{name}: the memory's use");
+    }
+
+    fn gone(&mut self, at: &At, queue: QueueId, packet: &Packet) {
+        self.lengths[at.number()][usize::from(queue)] -= u64::from(packet.len_bytes);
+        self.look(at);
+    }
+}
+
+impl Policy for PolicySpy {
+    fn hears(&self) -> bool {
+        // Whatever the policy says: the spy checks what is told.
+        true
+    }
+
+    fn admit(&mut self, at: &At, queue: QueueId, packet: &Packet) -> Admission {
+        self.look(at);
+        let admission = self.inner.admit(at, queue, packet);
+        assert_ne!(admission, Admission::Ask, "{}: leaves it to others", self.name);
+        admission
+    }
+
+    fn full(&self, at: &At, queue: QueueId, packet: &Packet) -> bool {
+        self.look(at);
+        self.inner.full(at, queue, packet)
+    }
+
+    fn stored(&mut self, at: &At, queue: QueueId, packet: &Packet) {
+        self.lengths[at.number()][usize::from(queue)] += u64::from(packet.len_bytes);
+        self.look(at);
+        if self.inner.hears() {
+            self.inner.stored(at, queue, packet);
+        }
+    }
+
+    fn refused(&mut self, packet: &Packet, why: DropReason) {
+        self.inner.refused(packet, why);
+    }
+
+    fn removed(&mut self, at: &At, queue: QueueId, packet: &Packet, why: DropReason) {
+        self.gone(at, queue, packet);
+        self.inner.removed(at, queue, packet, why);
+    }
+
+    fn sent(&mut self, at: &At, queue: QueueId, packet: &Packet) {
+        self.gone(at, queue, packet);
+        self.inner.sent(at, queue, packet);
+    }
+
+    fn rate_changes(&mut self, at: &At) {
+        self.look(at);
+        self.inner.rate_changes(at);
+    }
+
+    fn expels(&mut self, at: &At) -> Option<Expulsion> {
+        self.look(at);
+        let expulsion = self.inner.expels(at)?;
+        let of = expulsion.of;
+        let bytes = self.lengths[of.port as usize][usize::from(of.queue)];
+        assert!(bytes > 0, "{}: expels from an empty queue", self.name);
+        Some(expulsion)
     }
 }

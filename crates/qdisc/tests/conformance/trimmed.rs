@@ -9,7 +9,7 @@ use switchbed_qdisc::schemes::site::Site;
 use switchbed_qdisc::switch::{BufferPolicy, POLICIES, Switch};
 use switchbed_qdisc::trimming::{TrimMode, Trimming};
 use switchbed_qdisc::{
-    Arena, Cx, Dequeued, Enqueued, Outcome, Packet, Pool, Qdisc, QueueId, SlotId,
+    Arena, Cx, Dequeued, Enqueued, Outcome, Packet, Qdisc, QueueId, SlotId, SwitchMemory,
 };
 use switchbed_units::{Bytes, Time};
 
@@ -63,7 +63,7 @@ struct Bed<'a> {
     name: &'a str,
     port: Box<dyn Qdisc>,
     arena: Arena,
-    pool: Pool,
+    memory: SwitchMemory,
     rng: SplitMix,
     out: Outcome,
     now: Time,
@@ -78,11 +78,12 @@ struct Bed<'a> {
 pub fn check(case: &Case, steps: &[Step]) {
     let Case { name, choice, switch } = case;
     let site = Site::new(switch, None, 2, super::driver::RATE, Bytes::new(1_500));
+    let port = choice.build(site).port();
     let mut bed = Bed {
         name,
-        port: choice.build(site).port(),
         arena: Arena::new(),
-        pool: Pool::new(switch.pool.unwrap_or(Bytes::MAX)),
+        memory: switch.memory(1, Bytes::new(1_500)).behind([&*port]),
+        port,
         rng: SplitMix(7),
         out: Outcome::default(),
         now: Time::ZERO,
@@ -103,15 +104,15 @@ pub fn check(case: &Case, steps: &[Step]) {
     bed.send(Time::NEVER);
     bed.check();
     assert!(bed.inside.is_empty(), "{name}: packets stay behind");
-    assert_eq!((bed.arena.live(), bed.pool.used), (0, Bytes::ZERO), "{name}");
+    assert_eq!((bed.arena.live(), bed.memory.used()), (0, Bytes::ZERO), "{name}");
     let counters = bed.port.state().counters();
     assert_eq!(counters.trims.trimmed, counters.trims.sent + counters.trims.dropped, "{name}");
 }
 
 impl Bed<'_> {
     fn act<T>(&mut self, act: impl FnOnce(&mut dyn Qdisc, &mut Cx) -> T) -> T {
-        let Bed { port, arena, pool, rng, out, now, .. } = self;
-        act(&mut **port, &mut Cx { now: *now, arena, pool, rng, out })
+        let Bed { port, arena, memory, rng, out, now, .. } = self;
+        act(&mut **port, &mut Cx { now: *now, arena, memory, rng, out })
     }
 
     fn arrive(&mut self, packet: Packet) {
@@ -128,7 +129,7 @@ impl Bed<'_> {
             }
         }
         self.take_out();
-        while let Some(gone) = self.act(|port, cx| port.expels(cx)) {
+        while let Some(gone) = self.memory.expels(self.now, self.port.state()) {
             self.act(|port, cx| port.expel(gone.of.queue, gone.end, cx));
             self.take_out();
         }
@@ -205,7 +206,7 @@ impl Bed<'_> {
         let bytes: u64 = self.inside.iter().map(waits).sum();
         assert_eq!(state.packets() as usize, self.inside.len(), "{name}: packets");
         assert_eq!(state.bytes(), Bytes::new(bytes), "{name}: bytes");
-        assert_eq!(self.pool.used, state.bytes(), "{name}: the pool");
+        assert_eq!(self.memory.used(), state.bytes(), "{name}: the pool");
         let counters = state.counters();
         assert_eq!([counters.arrived, counters.arrived_bytes], self.arrived, "{name}: arrivals");
         assert_eq!([counters.sent, counters.sent_bytes], self.left, "{name}: departures");

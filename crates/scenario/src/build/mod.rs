@@ -6,7 +6,7 @@ pub use outside::{Nothing, Outside};
 pub use switchbed_qdisc::schemes::site::Taken;
 
 use crate::SchemeChoice;
-pub use switchbed_qdisc::memory::{AllHeadroom, Inputs, Place};
+pub use switchbed_qdisc::memory::{AllHeadroom, Inputs};
 use switchbed_qdisc::switch::Switch;
 
 use switchbed_qdisc::Qdisc;
@@ -17,7 +17,7 @@ use switchbed_units::{Bytes, Rate};
 
 /// A port of a switch of so many `ports`, idle, with the scheme in its seats. `mtu` gives
 /// time constants that are a packet's time on this line. `outside` takes the seats of a scheme
-/// that is not compiled in. `place` is where among the switch's ports it is ([`first_place`]).
+/// that is not compiled in. `number` is the port's among those of its switch, whose memory [`Switch::memory`] is.
 pub fn port(
     switch: &Switch,
     scheme: &SchemeChoice,
@@ -25,11 +25,11 @@ pub fn port(
     rate: Rate,
     mtu: Bytes,
     outside: &dyn Outside,
-    place: Place,
+    number: u32,
 ) -> Box<dyn Qdisc> {
     let layout = scheme.scheme.layout(ports);
     // A closure, since each queue's scheme is built at a site of its own.
-    let site = || Site::new(switch, layout, ports, rate, mtu).among(place.clone());
+    let site = || Site::new(switch, layout, ports, rate, mtu).numbered(number);
     if !scheme.queues.is_empty() {
         let each: Vec<Choice> = scheme.queues.iter().map(|queue| queue.scheme.clone()).collect();
         let built = by_queue::build(&each, site);
@@ -41,24 +41,4 @@ pub fn port(
         None => site,
     };
     scheme.scheme.build(site).port()
-}
-
-/// The first of a switch's so many ports, where these links come in.
-///
-/// # Errors
-/// The headroom of its lossless groups leaves no memory for anything else.
-pub fn place(
-    switch: &Switch,
-    scheme: &SchemeChoice,
-    ports: u32,
-    inputs: Inputs,
-) -> Result<Place, AllHeadroom> {
-    switch.place(ports, scheme.scheme.queues(switch, ports), inputs)
-}
-
-/// The same of a switch without lossless groups.
-pub fn first_place(switch: &Switch, scheme: &SchemeChoice, ports: u32) -> Place {
-    // Only policies that look at other ports need a place for each.
-    let known = if switch.policy.knows_others() { ports } else { 1 };
-    Place::first(known, scheme.scheme.queues(switch, ports))
 }

@@ -178,8 +178,8 @@ fn check_pfc(origin: &Origin, root: &Table, live: &Live) -> Result<(), Mistake> 
     }
     let (links, longest, shortest) = live.inputs();
     let inputs = build::Inputs { links: &links, longest, shortest };
-    let place = build::place(&live.switch, &live.scheme, live.port.len() as u32, inputs);
-    place.map(drop).map_err(|found| {
+    let memory = live.switch.lossless_memory(live.port.len() as u32, inputs);
+    memory.map(drop).map_err(|found| {
         let why = format!(
             "headroom of {} leaves too little of the memory, {}: give switch.pool more, \
              switch.pfc.headroom or live.bucket less",

@@ -11,7 +11,7 @@ use crate::topology::graph::{Cable, Graph};
 use crate::{Scenario, SchemeChoice, Switch, Transport};
 use switchbed_qdisc::memory::pfc::Input;
 use switchbed_qdisc::port::view::DropReason;
-use switchbed_qdisc::{Arena, Cx, Ecn, Enqueued, Outcome, Packet, Pool};
+use switchbed_qdisc::{Arena, Cx, Ecn, Enqueued, Outcome, Packet};
 use switchbed_units::random::Stream;
 use switchbed_units::{Bytes, Time};
 
@@ -89,20 +89,15 @@ fn refuses(
     let mut why = None;
     // Schemes may draw: what is dropped thrice in an empty queue is dropped for good.
     for draw in 0..3 {
-        let (port, mtu) = (cables.len() as u32, scenario.host.mtu());
+        let (ports, mtu) = (cables.len() as u32, scenario.host.mtu());
         let input = |cable: &Cable| Input { rate: cable.rate, delay: cable.delay };
         let links: Vec<Input> = inputs.iter().map(input).collect();
         let shortest = scenario.shortest();
-        let place = match &switch.pfc {
-            Some(_) => {
-                build::place(switch, scheme, port, Inputs { links: &links, longest: mtu, shortest })
-                    .ok()?
-            }
-            None => build::first_place(switch, scheme, port),
-        };
-        let mut port = build::port(switch, scheme, port, cables[0].rate, mtu, &Nothing, place);
+        let inputs = Inputs { links: &links, longest: mtu, shortest };
+        let memory = switch.lossless_memory(ports, inputs).ok()?;
+        let mut port = build::port(switch, scheme, ports, cables[0].rate, mtu, &Nothing, 0);
+        let mut memory = memory.behind([&*port]);
         let (mut arena, mut out) = (Arena::new(), Outcome::default());
-        let mut pool = Pool::new(switch.pool.unwrap_or(Bytes::MAX));
         let slot = arena.alloc(Packet {
             len_bytes: needed.bytes.get() as u32,
             class: needed.class,
@@ -111,7 +106,8 @@ fn refuses(
         });
         let mut rng = Stream::new(draw, "admits", 0);
         let now = Time::from_ps(1);
-        let mut cx = Cx { now, arena: &mut arena, pool: &mut pool, rng: &mut rng, out: &mut out };
+        let mut cx =
+            Cx { now, arena: &mut arena, memory: &mut memory, rng: &mut rng, out: &mut out };
         let Enqueued::Dropped(_, reason) = port.enqueue(slot, &mut cx) else { return None };
         why = Some(reason);
     }

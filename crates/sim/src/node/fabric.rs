@@ -19,11 +19,12 @@ use crate::routing::{self, Live, Router};
 use crate::topology::Route;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use switchbed_qdisc::hooks::GroupUse;
 use switchbed_qdisc::memory::pfc;
-use switchbed_qdisc::{Driver, Pool, Qdisc, SlotId};
+use switchbed_qdisc::{Driver, Qdisc, SlotId, SwitchMemory};
 use switchbed_scenario::traffic::FlowStart;
 use switchbed_units::random::OnDemand;
-use switchbed_units::{Bytes, Rate, Span, Time};
+use switchbed_units::{Rate, Span, Time};
 
 /// The nodes of a shard.
 pub(crate) struct Fabric {
@@ -31,7 +32,7 @@ pub(crate) struct Fabric {
     pub(super) shared: Arc<Shared>,
     pub(super) hosts: Vec<Host>,
     /// The memory of each port of a host's card.
-    pub(super) pools: Vec<Pool>,
+    pub(super) memories: Vec<SwitchMemory>,
     /// Hosts with several links, in the order of their nodes.
     pub(super) homes: Vec<Home>,
     pub(super) switches: Vec<Switch>,
@@ -109,7 +110,7 @@ impl Fabric {
             me,
             shared,
             hosts: Vec::new(),
-            pools: Vec::new(),
+            memories: Vec::new(),
             homes: Vec::new(),
             switches: Vec::new(),
             pausing: Vec::new(),
@@ -133,11 +134,10 @@ impl Fabric {
     pub(crate) fn add_host(
         &mut self,
         id: HostId,
-        pool: Bytes,
-        (links, chooser): (Vec<Built>, Option<SwitchId>),
+        (links, chooser): (Vec<(Built, SwitchMemory)>, Option<SwitchId>),
         seed: u64,
     ) {
-        let lines: Vec<_> = links.iter().map(|link| (link.rate, link.rank)).collect();
+        let lines: Vec<_> = links.iter().map(|(link, _)| (link.rate, link.rank)).collect();
         self.hosts.push(Host::new(id, &lines, &self.shared.settings, &mut self.log));
         if let Some(chooser) = chooser {
             let router = routing::of(&self.shared.routing, seed, chooser, lines.len() as u32);
@@ -150,8 +150,8 @@ impl Fabric {
                 live: self.shared.reroutes.then(Live::default),
             });
         }
-        for link in links {
-            self.pools.push(Pool::new(pool));
+        for (link, memory) in links {
+            self.memories.push(memory.behind([&*link.port]));
             self.add_link(link, seed);
             let (Some(link), Some(cold)) = (self.links.last_mut(), self.cold_links.last_mut())
             else {
@@ -170,14 +170,15 @@ impl Fabric {
     pub(crate) fn add_switch(
         &mut self,
         id: SwitchId,
-        pool: Bytes,
+        memory: SwitchMemory,
         links: Vec<Built>,
         back: Vec<PortId>,
         seed: u64,
     ) {
         let first = LocalLink::at(self.links.len());
         let ports = links.len() as u32;
-        let mut switch = Switch::new(id, first, ports, Pool::new(pool));
+        let memory = memory.behind(links.iter().map(|link| &*link.port));
+        let mut switch = Switch::new(id, first, ports, memory);
         for link in links {
             switch.reads_pool |= link.port.needs().pool;
             let rate = link.rate;
@@ -358,13 +359,25 @@ impl Fabric {
         self.links[link.index()].driver.port()
     }
 
+    /// Returns uses of its memory by the lossless groups of a link's switch.
+    pub(crate) fn groups(&self, link: LocalLink) -> Vec<GroupUse> {
+        self.switch_of(link).map_or_else(Vec::new, |switch| self.switches[switch].memory.groups())
+    }
+
+    /// Begins the counts of all lossless groups again.
+    pub(crate) fn restart_groups(&mut self) {
+        for switch in &mut self.switches {
+            switch.memory.restart_groups();
+        }
+    }
+
     /// The threshold in force at a port's queue in bytes, for probes.
     pub(crate) fn threshold_bytes(&self, link: LocalLink, now: Time, queue: u8) -> Option<f64> {
-        let pool = match self.switch_of(link) {
-            Some(switch) => &self.switches[switch].pool,
-            None => &self.pools[link.index()],
+        let memory = match self.switch_of(link) {
+            Some(switch) => &self.switches[switch].memory,
+            None => &self.memories[link.index()],
         };
-        self.port(link).threshold_bytes(now, &self.packets.arena, pool, queue)
+        self.port(link).threshold_bytes(now, &self.packets.arena, memory, queue)
     }
 
     /// Returns the observers of a link, if there are any.
@@ -465,21 +478,21 @@ impl Fabric {
         out: &mut Outbox<Parcel>,
         act: impl FnOnce(&mut Host, &mut Cards, (&host::Settings, &mut Slab<FlowStart>, &mut Log)) -> T,
     ) -> T {
-        let Fabric { hosts, pools, homes, links, cold_links, packets, .. } = self;
+        let Fabric { hosts, memories, homes, links, cold_links, packets, .. } = self;
         let Fabric { notices, posted, starts, log, shared, table, me, .. } = self;
         let home = &mut homes[home];
         let (first, span) = (home.first, home.first.index()..home.first.index() + home.links);
         let host = &mut hosts[home.node];
-        let (pool, others) = match &mut pools[span.clone()] {
-            [pool, others @ ..] => (pool, others),
+        let (memory, others) = match &mut memories[span.clone()] {
+            [memory, others @ ..] => (memory, others),
             [] => unreachable!("a host has links"),
         };
         let cold = (first, &mut cold_links[span.clone()]);
         let mut net = Cards {
             id: host.id(),
             links: &mut links[span],
-            line: Line::new(cold, pool, packets, (shared, *me), out, None),
-            pools: others,
+            line: Line::new(cold, memory, packets, (shared, *me), out, None),
+            memories: others,
             home,
             table: table.as_deref(),
             notices,
@@ -499,7 +512,7 @@ impl Fabric {
     ) -> Time {
         let Fabric {
             hosts,
-            pools,
+            memories,
             links,
             cold_links,
             packets,
@@ -516,7 +529,7 @@ impl Fabric {
         let mut net = Card {
             id: host.id(),
             link: &mut links[at],
-            line: Line::new(cold, &mut pools[at], packets, (shared, self.me), out, None),
+            line: Line::new(cold, &mut memories[at], packets, (shared, self.me), out, None),
             notices,
             posted,
         };
@@ -673,7 +686,7 @@ impl Fabric {
                 prefetch(&self.packets.payloads[slot.index()]);
                 prefetch_lines(host, 2);
                 prefetch(&self.links[node]);
-                prefetch(&self.pools[node]);
+                prefetch(&self.memories[node]);
             }
             Stage::Second => host.fetch(&self.packets.payloads[slot.index()]),
             Stage::Third => prefetch_lines(self.links[node].driver.port(), PORT_LINES),

@@ -8,7 +8,9 @@ use crate::packet::rdma::Int;
 use crate::packet::{Body, Payload};
 use crate::topology::Hop;
 use switchbed_qdisc::port::driver::{Driver, Wire};
-use switchbed_qdisc::{Arena, Cargo, Cx, Outcome, Packet, Pool, PortState, QueueId, SlotId};
+use switchbed_qdisc::{
+    Arena, Cargo, Cx, Outcome, Packet, PortState, QueueId, SlotId, SwitchMemory,
+};
 use switchbed_units::random::OnDemand;
 use switchbed_units::{Rate, Span, Time};
 
@@ -212,7 +214,7 @@ pub(super) struct Line<'a, 'b> {
     first: LocalLink,
     /// Rarely needed state of all of the node's links.
     cold: &'a mut [ColdLink],
-    pub(super) pool: &'a mut Pool,
+    pub(super) memory: &'a mut SwitchMemory,
     pub(super) packets: &'a mut Packets,
     pub(super) shared: &'a Shared,
     pub(super) me: ShardId,
@@ -239,14 +241,14 @@ impl<'a, 'b> Line<'a, 'b> {
     #[inline(always)]
     pub(super) fn new(
         (first, cold): (LocalLink, &'a mut [ColdLink]),
-        pool: &'a mut Pool,
+        memory: &'a mut SwitchMemory,
         packets: &'a mut Packets,
         (shared, me): (&'a Shared, ShardId),
         out: &'a mut Outbox<'b, Parcel>,
         feedbacks: Option<&'a mut Feedbacks>,
     ) -> Self {
         let (channel, nth, told) = (NOWHERE, 0, false);
-        Line { channel, nth, first, cold, pool, packets, shared, me, out, feedbacks, told }
+        Line { channel, nth, first, cold, memory, packets, shared, me, out, feedbacks, told }
     }
 
     /// Puts the node's link of this number and channel to work.
@@ -279,7 +281,7 @@ impl Wire for Line<'_, '_> {
         Cx {
             now,
             arena: &mut self.packets.arena,
-            pool: self.pool,
+            memory: self.memory,
             rng: &mut self.cold[self.nth].rng,
             out: &mut self.packets.out,
         }

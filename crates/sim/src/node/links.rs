@@ -253,15 +253,15 @@ impl Fabric {
             switch.at(port, settled);
             // Packets that left or were dropped may let neighbours send again.
             if switch.pausing.is_some() {
-                switch.listen(port, now);
+                switch.listen(now);
             }
             return;
         }
-        let Fabric { pools, links, cold_links, packets, shared, me, .. } = self;
+        let Fabric { memories, links, cold_links, packets, shared, me, .. } = self;
         let Link { driver, channel } = &mut links[link.index()];
         let cold = (link, std::slice::from_mut(&mut cold_links[link.index()]));
-        let pool = &mut pools[link.index()];
-        let mut line = Line::new(cold, pool, packets, (shared, *me), out, None);
+        let memory = &mut memories[link.index()];
+        let mut line = Line::new(cold, memory, packets, (shared, *me), out, None);
         settled(driver, line.at(0, channel));
     }
 }

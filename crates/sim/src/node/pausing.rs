@@ -120,7 +120,7 @@ impl AtWork<'_, '_> {
                 continue;
             };
             self.arrive(port, slot, event.at);
-            self.listen(port, event.at);
+            self.listen(event.at);
         }
         let last = Time::from_ps(end.as_ps() - 1);
         if self.told().is_some() {
@@ -150,7 +150,7 @@ impl AtWork<'_, '_> {
                         driver.backlogged()
                     });
                     self.busy.set(port, backlogged);
-                    self.listen(port, at);
+                    self.listen(at);
                 }
                 _ => return,
             }
@@ -158,8 +158,8 @@ impl AtWork<'_, '_> {
     }
 
     /// Collects the signals of the memory after something happened at a port.
-    pub(super) fn listen(&mut self, port: PortId, now: Time) {
-        while let Some(signal) = self.links[port.index()].driver.signal() {
+    pub(super) fn listen(&mut self, now: Time) {
+        while let Some(signal) = self.line.memory.signal() {
             if signal.pause {
                 self.note_cause(signal, now);
             }

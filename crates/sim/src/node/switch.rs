@@ -12,7 +12,7 @@ use crate::routing::{Header, Live, Noted, Ports, Router};
 use crate::topology::{Hop, Route, Set};
 use std::collections::VecDeque;
 use switchbed_qdisc::hooks::{Expulsion, Feedback};
-use switchbed_qdisc::{Driver, Packet, Pool, SlotId};
+use switchbed_qdisc::{Driver, Packet, SlotId, SwitchMemory};
 use switchbed_units::Time;
 
 /// A message that is to be sent: when, to which host, what.
@@ -50,7 +50,7 @@ pub(super) struct Switch {
     ports: u32,
     /// Whether its schemes read the shared memory, so that the ports are settled together.
     pub(super) reads_pool: bool,
-    pub(super) pool: Pool,
+    pub(super) memory: SwitchMemory,
     /// Ports with packets.
     pub(super) busy: PortSet,
     pub(super) feedbacks: Feedbacks,
@@ -107,9 +107,9 @@ impl PortSet {
 }
 
 impl Switch {
-    pub(super) fn new(id: SwitchId, first: LocalLink, ports: u32, pool: Pool) -> Switch {
+    pub(super) fn new(id: SwitchId, first: LocalLink, ports: u32, memory: SwitchMemory) -> Switch {
         let (busy, feedbacks) = (PortSet::new(ports), Feedbacks::default());
-        Switch { id, first, ports, reads_pool: false, pool, busy, feedbacks }
+        Switch { id, first, ports, reads_pool: false, memory, busy, feedbacks }
     }
 
     /// The link of one of its ports.
@@ -156,10 +156,11 @@ impl Fabric {
                 (pausing, router, lives.get_mut(switch), table.as_deref())
             }
         };
-        let Switch { id, first, ports, reads_pool, pool, busy, feedbacks } = &mut switches[switch];
+        let Switch { id, first, ports, reads_pool, memory, busy, feedbacks } =
+            &mut switches[switch];
         let own = first.index()..first.index() + *ports as usize;
         let (links, cold) = (&mut links[own.clone()], &mut cold_links[own]);
-        let line = Line::new((*first, cold), pool, packets, (shared, *me), out, Some(feedbacks));
+        let line = Line::new((*first, cold), memory, packets, (shared, *me), out, Some(feedbacks));
         AtWork {
             id: *id,
             reads_pool: !*plain && *reads_pool,
@@ -488,9 +489,7 @@ impl AtWork<'_, '_> {
 
     /// Drops what the policy of the switch's memory wants gone since a packet came to a port.
     fn expel(&mut self, came: PortId, now: Time) {
-        while let Some(Expulsion { of, end }) =
-            self.at(came, |driver, line| driver.expels(line, now))
-        {
+        while let Some(Expulsion { of, end }) = self.expels(came, now) {
             let port = PortId(of.port);
             let backlogged = self.at(port, |driver, line| {
                 driver.expel(of.queue, end, line, now);
@@ -498,6 +497,10 @@ impl AtWork<'_, '_> {
             });
             self.busy.set(port, backlogged);
         }
+    }
+
+    fn expels(&mut self, came: PortId, now: Time) -> Option<Expulsion> {
+        self.line.memory.expels(now, self.links[came.index()].driver.port().state())
     }
 
     /// Sends the messages to sources that are due by `now`.

@@ -12,7 +12,7 @@ use crate::routing::{Header, Live, Ports, Router};
 use crate::topology::{Hop, Route};
 use switchbed_qdisc::fq::Terms;
 use switchbed_qdisc::memory::pfc;
-use switchbed_qdisc::{Driver, FlowId, Packet, Pool, SlotId};
+use switchbed_qdisc::{Driver, FlowId, Packet, SlotId, SwitchMemory};
 use switchbed_units::Time;
 
 /// A card that holds so many packets takes no answers of queue pairs and no probes: as many as Linux's `fq` holds
@@ -209,7 +209,7 @@ pub(super) struct Cards<'a, 'b> {
     pub(super) links: &'a mut [Link],
     pub(super) line: Line<'a, 'b>,
     /// The memory of each port but the first, whose memory the line has.
-    pub(super) pools: &'a mut [Pool],
+    pub(super) memories: &'a mut [SwitchMemory],
     pub(super) home: &'a mut Home,
     /// Tables since a link went down or was drained.
     pub(super) table: Option<&'a dyn Route>,
@@ -225,12 +225,12 @@ impl Cards<'_, '_> {
         act: impl FnOnce(&mut Driver, &mut Line) -> T,
     ) -> T {
         let Link { driver, channel } = &mut self.links[nth];
-        let Some(pool) = nth.checked_sub(1).map(|nth| &mut self.pools[nth]) else {
+        let Some(memory) = nth.checked_sub(1).map(|nth| &mut self.memories[nth]) else {
             return act(driver, self.line.at(nth, channel));
         };
-        std::mem::swap(self.line.pool, pool);
+        std::mem::swap(self.line.memory, memory);
         let done = act(driver, self.line.at(nth, channel));
-        std::mem::swap(self.line.pool, pool);
+        std::mem::swap(self.line.memory, memory);
         done
     }
 

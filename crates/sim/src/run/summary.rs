@@ -526,7 +526,7 @@ impl PauseCounts {
         let longest = held.iter().rev().max_by_key(|&&(_, held, _)| held);
         let longest = longest.filter(|longest| longest.1 > Span::ZERO);
         let name = |link: LinkId| simulation.ports()[link.index()].name.clone();
-        let groups = simulation.groups(false);
+        let groups = simulation.groups();
         let loses = |of: &&(LinkId, GroupUse)| of.1.lost + of.1.dropped > 0;
         let lost_most = groups.iter().rev().filter(loses).max_by_key(|of| of.1.lost + of.1.dropped);
         PauseCounts {

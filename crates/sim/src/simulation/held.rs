@@ -65,8 +65,13 @@ impl Simulation {
     }
 
     /// Uses of the switches' memories by their lossless groups since the warm-up, by port.
-    pub fn groups(&self, restart: bool) -> Vec<(LinkId, GroupUse)> {
-        pauses::groups(&self.network, &self.paths.graph, &self.ports, restart)
+    pub fn groups(&self) -> Vec<(LinkId, GroupUse)> {
+        pauses::groups(&self.network, &self.paths.graph, &self.ports)
+    }
+
+    /// Begins the counts of all lossless groups again.
+    pub fn restart_groups(&mut self) {
+        self.network.restart_groups();
     }
 
     /// The tables of pauses and of what they held.
@@ -79,7 +84,7 @@ impl Simulation {
         let deadlocks = self.deadlocks.as_ref().filter(|of| !of.found().is_empty());
         let deadlocks = deadlocks.map(|of| of.table(&self.ports));
         let tables = [
-            Some(("groups", pauses::groups_table(&self.groups(false), &self.ports))),
+            Some(("groups", pauses::groups_table(&self.groups(), &self.ports))),
             Some(("pause_tree", pauses::tree(pauses, &self.ports))),
             waited.as_ref().map(|waited| ("paused_flows", pauses::flows(waited))),
             storms.map(|table| ("storms", table)),

@@ -83,7 +83,7 @@ fn headroom_is_needed_to_the_byte() {
 
 /// Groups that lost something or used headroom: port, class, headroom, lost, dropped.
 fn groups(run: &Simulation) -> Vec<(String, u8, u64, u64, u64)> {
-    let groups = run.groups(false).into_iter();
+    let groups = run.groups().into_iter();
     let used = groups.filter(|(_, of)| of.headroom > Bytes::ZERO || of.lost + of.dropped > 0);
     let name = |link: LinkId| run.ports()[link.index()].name.clone();
     let each =
@@ -681,16 +681,16 @@ fn a_link_that_goes_down_ends_pauses_and_empties_groups() {
     assert_eq!((left.counters.sent, left.counters.dropped(), left.lost), (258, 45, 0));
     assert_eq!(port(&mut cut, "host0").counters.sent, 303 + 12);
     // Both groups held 20 packets and, in their headroom, 25; the left one has nothing any more.
-    let now = |run: &Simulation| {
-        run.groups(true);
-        let held = run.groups(false).into_iter();
+    let now = |run: &mut Simulation| {
+        run.restart_groups();
+        let held = run.groups().into_iter();
         let held = held.filter(|(_, of)| of.shared + of.headroom > Bytes::ZERO);
         let of = |(link, of): (LinkId, switchbed_qdisc::hooks::GroupUse)| {
             (run.ports()[link.index()].name.clone(), of.shared.get(), of.headroom.get())
         };
         held.map(of).collect::<Vec<_>>()
     };
-    assert_eq!(now(&cut), [("right:0".to_owned(), 20 * 1_048, 25 * 1_048)]);
+    assert_eq!(now(&mut cut), [("right:0".to_owned(), 20 * 1_048, 25 * 1_048)]);
 }
 
 #[test]

@@ -1,0 +1,112 @@
+//! The buffer that `[switch]` gives a port. The common kinds are told apart by a branch, which is cheaper than a call
+//! through a table for each hook.
+
+use super::{Limited, OfSwitch, Shared, Static};
+use crate::hooks::{Admission, Buffer};
+use crate::port::packet::{Packet, QueueId};
+use crate::port::view::{DropReason, View};
+use switchbed_units::Span;
+use switchbed_units::random::Random;
+
+/// A port's buffer as `[switch]` has it.
+pub enum OfPort {
+    /// The port's memory is shared by its queues.
+    Shared(Shared),
+    /// Each queue has a part of the port's memory.
+    Static(Static),
+    /// The switch's memory decides.
+    Switch(OfSwitch),
+    /// Some queues have limits of their own.
+    Limited(Box<Limited>),
+    /// Another, which a caller brings.
+    Other(Box<dyn Buffer + Send>),
+}
+
+impl Buffer for OfPort {
+    #[inline]
+    fn admit(
+        &mut self,
+        view: &View,
+        queue: QueueId,
+        packet: &Packet,
+        rng: &mut dyn Random,
+    ) -> Admission {
+        match self {
+            OfPort::Shared(buffer) => buffer.admit(view, queue, packet, rng),
+            OfPort::Static(buffer) => buffer.admit(view, queue, packet, rng),
+            OfPort::Switch(buffer) => buffer.admit(view, queue, packet, rng),
+            OfPort::Limited(buffer) => buffer.admit(view, queue, packet, rng),
+            OfPort::Other(buffer) => buffer.admit(view, queue, packet, rng),
+        }
+    }
+
+    fn full(&self, view: &View, queue: QueueId, packet: &Packet) -> bool {
+        match self {
+            OfPort::Shared(buffer) => buffer.full(view, queue, packet),
+            OfPort::Static(buffer) => buffer.full(view, queue, packet),
+            OfPort::Switch(buffer) => buffer.full(view, queue, packet),
+            OfPort::Limited(buffer) => buffer.full(view, queue, packet),
+            OfPort::Other(buffer) => buffer.full(view, queue, packet),
+        }
+    }
+
+    // The switch's own kinds keep no state, so that another's alone is told of packets.
+
+    #[inline]
+    fn stored(&mut self, view: &View, queue: QueueId, packet: &Packet) {
+        if let OfPort::Other(buffer) = self {
+            buffer.stored(view, queue, packet);
+        }
+    }
+
+    fn refused(&mut self, view: &View, queue: QueueId, packet: &Packet, why: DropReason) {
+        if let OfPort::Other(buffer) = self {
+            buffer.refused(view, queue, packet, why);
+        }
+    }
+
+    fn removed(&mut self, view: &View, queue: QueueId, packet: &Packet, why: DropReason) {
+        if let OfPort::Other(buffer) = self {
+            buffer.removed(view, queue, packet, why);
+        }
+    }
+
+    #[inline]
+    fn sent(&mut self, view: &View, queue: QueueId, packet: &Packet) {
+        if let OfPort::Other(buffer) = self {
+            buffer.sent(view, queue, packet);
+        }
+    }
+
+    #[inline]
+    fn asks_memory(&self) -> bool {
+        match self {
+            OfPort::Switch(_) => true,
+            OfPort::Limited(limited) => limited.buffer.asks_memory(),
+            // A buffer from outside never leaves arrivals to the memory.
+            OfPort::Shared(_) | OfPort::Static(_) | OfPort::Other(_) => false,
+        }
+    }
+
+    fn reads_pool(&self) -> bool {
+        match self {
+            OfPort::Shared(_) | OfPort::Static(_) => false,
+            OfPort::Switch(buffer) => buffer.reads_pool(),
+            OfPort::Limited(limited) => limited.buffer.reads_pool(),
+            OfPort::Other(buffer) => buffer.reads_pool(),
+        }
+    }
+
+    fn period(&self) -> Option<Span> {
+        match self {
+            OfPort::Other(buffer) => buffer.period(),
+            _ => None,
+        }
+    }
+
+    fn tick(&mut self, view: &View, n: u64) {
+        if let OfPort::Other(buffer) = self {
+            buffer.tick(view, n);
+        }
+    }
+}
