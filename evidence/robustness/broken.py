@@ -17,7 +17,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 STORE = ROOT / "results/store"
 BASE = '{ name = "per-queue", label = "Standard" }'
-RANK: dict[Word, int] = {"holds": 3, "direction": 2, "undecided": 1, "fails": 0}
+RANK: dict[Word, int] = {"reproduced": 3, "in direction": 2, "undecided": 1, "not reproduced": 0}
 """How much a verdict grants."""
 
 

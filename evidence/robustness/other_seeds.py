@@ -31,8 +31,9 @@ def compare(paper: Paper, claim: Claim, rows: Rows, before: str) -> str:
     bounds = "no interval"
     if found.low is not None and found.high is not None:
         bounds = f"{found.low:.4g} to {found.high:.4g}"
-    line = f"{claim.id:26} {before:10} {after:10} {found.estimate:.4g} {claim.unit} ({bounds})"
-    return f"{line}  <- CONTRADICTS" if {before, after} == {"holds", "fails"} else line
+    line = f"{claim.id:26} {before:14} {after:14} {found.estimate:.4g} {claim.unit} ({bounds})"
+    contradicts = {before, after} == {"reproduced", "not reproduced"}
+    return f"{line}  <- CONTRADICTS" if contradicts else line
 
 
 def main(arguments: list[str]) -> int:
