@@ -90,7 +90,7 @@ def _intro(parts: Sequence[Part]) -> str:
         "what is said of it.\n"
         "`make live-papers` (as root, half an hour) runs all of it again and writes\n"
         "`results.json` beside it and `target/live-papers/report.html`, the same as one file.\n"
-        "[live.md](live.md) says how labs work and how accurate they are.\n"
+        "[Labs](live-labs.md) says how they work, [live.md](live.md) how accurate they are.\n"
     )
 
 
