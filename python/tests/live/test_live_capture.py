@@ -233,6 +233,7 @@ def test_a_reader_that_sleeps_delays_nobody_and_hears_of_it(
             switchbed("live", "capture", "--socket", socket, *quick)
             switchbed("live", "stop", "--socket", socket)
             lines, said = reader.communicate("go\n", timeout=60)
+            wait_for(socket.exists, lambda there: not there)
         assert lines.split()[1] == "0"
     ports = json.loads((results / "stats.json").read_text())["ports"]
     packets, missed = map(int, re.findall(r"(\d+) (?:packets|were)", said))
