@@ -52,7 +52,7 @@ SEND = """
 def switch(
     command: list[str], folder: Path, hosts: list[str], *more: str
 ) -> Iterator[tuple[Path, list[str]]]:
-    """Its socket, and the names of its ports."""
+    """A switch; the socket, and the names of the ports."""
     names = [f"c{os.getpid()}{letter}" for letter in "ab"]
     ports = "".join(
         tap(name, host, f"10.0.0.{i}")

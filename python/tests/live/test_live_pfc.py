@@ -75,7 +75,7 @@ def pair(
             subprocess.run(["sysctl", "-qw", quiet], check=True)
             ip("link", "set", "dev", end, "up", "promisc", "on")
         cable = '[[port]]\nname = "{}"\ndevice = "interface"\npfc = true\n'
-        # Its host does not obey: it has room for all that the host sends, however fast.
+        # The host does not obey, so the first switch has room for all that it sends, however fast.
         first = SWITCH.format(pool="64MB", pfc="") + tap(names[0], hosts[0], "10.0.0.1")
         # The host's card is a line, so that its burst is one behind the other.
         first += 'host_rate = "100Mbps"\nrate = "100Mbps"\n' + cable.format(ends[0])

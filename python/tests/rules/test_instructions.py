@@ -42,7 +42,7 @@ CASES = {
         "switch.policy=dynamic",
         "switch.pool=300KB",
     ],
-    # Its policy looks at the queues of all ports.
+    # The policy looks at the queues of all ports.
     "64 ports of eight queues, ABM": [
         "star.toml",
         "run.until=3ms",
