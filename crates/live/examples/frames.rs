@@ -290,7 +290,7 @@ impl Device for Side {
     }
 }
 
-/// What a capture had.
+/// Counts of a capture.
 #[derive(Default)]
 struct Captured {
     file: Vec<u8>,

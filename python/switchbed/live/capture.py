@@ -129,7 +129,7 @@ class _Pump:
     missed: int = 0
     statistics: int = 0
     gone: bool = False
-    """Whoever read has gone."""
+    """The reader has gone."""
     _over: bool = False
     _rest: bytearray = field(default_factory=bytearray)
     """The beginning of a block."""

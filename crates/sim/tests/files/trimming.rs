@@ -118,7 +118,7 @@ fn a_queue_joins_and_another_leaves() {
 /// Payload of a datagram of the tests of chips.
 const PAYLOAD: u64 = 8_192;
 
-/// So many hosts send another more than the chip's lossy pool holds.
+/// A scenario in which `senders` hosts send another more than the chip's lossy pool holds.
 fn overfilled(chip: &Chip, senders: u32, size: u64, lossless: bool) -> Option<Scenario> {
     let pool = chip.lossy.unwrap_or(chip.memory.0);
     // One sender's worth leaves as it comes, and the others' waits.
