@@ -1,11 +1,12 @@
 //! Golden traces: packet sequences worked out by hand from the papers, as tables in
-//! `golden/*.txt` with the arithmetic beside them. Each row is one operation; its outcome
-//! and the state after it must come out as written. A new file is a new test case.
+//! `golden/*.txt` with the arithmetic beside them, a file a scheme. Each row is one operation; its
+//! outcome and the state after it must come out as written. A new table is a new test case.
 //!
-//! A table opens with its setting, a word and its values a line:
+//! A table opens with its name and its setting, a word and its values a line:
 //!
 //! | word | values |
 //! | --- | --- |
+//! | `table` | its name, which begins the next table |
 //! | `scheduler` | `fifo`, `rr`, `wrr`, `dwrr`, `wfq`; with `strict N` in front, N priority queues above |
 //! | `quanta` | bytes a queue |
 //! | `marker` | `none`, `per-queue`, `per-queue-min`, `per-port`, `mq-ecn`, `red`; `K=` bytes, `at=enqueue` or `dequeue` |
@@ -89,14 +90,22 @@ fn every_table_comes_out_as_written() {
     tables.retain(|path| path.extension().is_some_and(|ext| ext == "txt"));
     tables.sort();
     assert!(!tables.is_empty());
-    let wrong: Vec<String> = tables.iter().flat_map(|path| play_file(path)).collect();
+    let texts: Vec<String> = tables.iter().map(|path| fs::read_to_string(path).unwrap()).collect();
+    let parted: Vec<(&str, &str)> = texts.iter().flat_map(|text| parted(text)).collect();
+    assert!(parted.len() >= 37, "{} tables, of 37 that were written", parted.len());
+    let wrong: Vec<String> =
+        parted.iter().flat_map(|(name, text)| play_table(name, text)).collect();
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// Plays a file; the rows that come out differently.
-fn play_file(path: &Path) -> Vec<String> {
-    let text = fs::read_to_string(path).unwrap();
-    let name = path.file_name().unwrap().to_string_lossy();
+/// The tables of a file: each name, and the text behind it.
+fn parted(text: &str) -> Vec<(&str, &str)> {
+    let tables = text.strip_prefix("table ").expect("a file begins with the name of a table");
+    tables.split("\ntable ").map(|table| table.split_once('\n').unwrap()).collect()
+}
+
+/// Plays a table; the rows that come out differently, numbered from the line behind its name.
+fn play_table(name: &str, text: &str) -> Vec<String> {
     let mut setting = Setting::default();
     let mut rows = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
