@@ -124,6 +124,9 @@ def hosts() -> list[dict[str, Any]]:
 
     Returns:
         Dicts with `name`, `about`, `based_on`, and `default`, whether new scenarios get it.
+
+    Example:
+        >>> [profile["name"] for profile in sb.hosts()]
     """
     return list(json.loads(_native.profiles()))
 
@@ -134,6 +137,9 @@ def chips() -> list[dict[str, Any]]:
     Returns:
         Dicts with the sizes that vendors' files show, in bytes (`memory_bytes`, `cell_bytes`),
         what they come to in cells, and counts `observed` on switches. `None`: not known.
+
+    Example:
+        >>> next(c for c in sb.chips() if c["name"] == "tomahawk-3")["memory_bytes"]
     """
     return list(json.loads(_native.chips()))
 
@@ -144,6 +150,9 @@ def sizes() -> list[dict[str, Any]]:
     Returns:
         Dicts with `name`, `source`, `mean_bytes`, by which a load becomes a rate of flows, the
         mean of the sizes as drawn, `percentiles_bytes`, and `points`.
+
+    Example:
+        >>> {table["name"]: table["mean_bytes"] for table in sb.sizes()}
     """
     return list(json.loads(_native.sizes()))
 

@@ -32,6 +32,15 @@ GRACE_S = 5.0
 class Slurm:
     """Engine that runs a sweep as job arrays on the Slurm cluster that this machine submits to.
 
+    Args:
+        partition: Partition of the jobs. `None`: the cluster's default.
+        time: Limit of a job in minutes; one that reaches it is queued again, three times.
+        cpus_per_task: Cores of a job, and its runs at a time.
+        runs_per_job: Runs of a job.
+        jobs: Jobs at a time. `None`: as many as Slurm allows.
+        more: Further options of sbatch by name, such as `{"account": "net", "mem": "8G"}`.
+        cluster: Executor in submitit; with `local`, jobs are processes of this machine.
+
     Raises:
         Mistake: submitit is not installed, or this machine has no sbatch and srun.
 

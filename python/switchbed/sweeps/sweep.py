@@ -53,7 +53,12 @@ class Entry:
 class SweepResult:
     """Runs of a sweep: settings, seeds, summaries, and the store that holds their tables.
 
-    Two are equal if they have the same runs with the same results.
+    Two are equal if they have the same runs with the same results. `kept`, `ran` and `failed` count
+    the runs that the store had, that ran now, and that failed.
+
+    Example:
+        >>> found = sb.sweep("load.toml", seeds=5)
+        >>> found.frame.select("seed", "load", "fct_small_p99_us")
     """
 
     store: Store = field(compare=False)

@@ -92,7 +92,19 @@ class Fresh:
 class Advice:
     """Result of `tune`: a setting or the reasons for none, with its evidence.
 
-    `sentence` says it in words; `entries` have a verdict on each setting.
+    Attributes:
+        sentence: The advice in one or two sentences.
+        advised: The setting to take; `None`: the seeds, or a guard, allow no advice.
+        left: Settings that are as good, or that the seeds do not tell apart.
+        entries: Every setting with its verdict and its ratio to the leader.
+        fresh: The same on seeds that the race did not see.
+        first: Hints on what matters more than the setting.
+        fragment: The advised setting in the target's form, where that was asked for.
+        runs: Number of runs, and `core_minutes`, the minutes of a core that they took.
+
+    Example:
+        >>> advice = sb.tune("mine.toml", params=["threshold=15KB,60KB"])
+        >>> print(advice.sentence)
     """
 
     scenario: str
