@@ -137,10 +137,13 @@ def write(site: Path) -> None:
     (site / "scenario.md").write_text(_native.reference(), encoding="utf-8")
     (site / "live-keys.md").write_text(_native.live_reference(), encoding="utf-8")
     fill(site / "results.md", "columns", columns())
+    pages = sorted(site.glob("schemes/*.md"))
     for scheme in json.loads(_native.schemes()):
-        page = site / f"schemes/{scheme['name']}.md"
-        if page.exists():
-            fill(page, "parameters", parameters(scheme["parameters"]))
+        part = f"parameters of {scheme['name']}"
+        # A family of schemes has one page; some schemes have no part.
+        for page in pages:
+            if f"<!-- generated: {part} -->" in page.read_text(encoding="utf-8"):
+                fill(page, part, parameters(scheme["parameters"]))
 
 
 def parameters(listed: list[dict[str, Any]]) -> str:

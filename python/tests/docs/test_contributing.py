@@ -160,7 +160,7 @@ def add_transport(tree: Path) -> None:
 
 def add_monitor(tree: Path) -> None:
     """A file, the two lines that make it known, and one of the registry with what it says."""
-    keys, key, code, used, line = blocks("monitor.md")
+    keys, key, code, used, line, _ = blocks("monitor.md")
     home = tree / "crates/scenario/src/measure"
     insert(home / "monitors.rs", "params! {\n    /// The monitors", f"{keys}\n")
     insert(home / "monitors.rs", "        /// Ports whose lines' idle", key)
@@ -180,7 +180,7 @@ def test_what_is_added_is_what_its_recipe_says_and_nothing_else() -> None:
         shutil.copytree(ROOT / folder, tree / folder)
     for file in ("Cargo.toml", "Cargo.lock"):
         shutil.copy2(ROOT / file, tree / file)
-    (column,) = blocks("column.md")
+    *_, column = blocks("monitor.md")
     before = ("mod parking_lot;\n", "        /// switches in a row,")
     add_kind(tree, "topology.md", "topology", "pair.rs", before)
     before = ("mod seconds;\n", "        /// flows from a CSV file.")

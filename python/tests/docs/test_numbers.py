@@ -35,13 +35,3 @@ def test_the_table_of_cqrd_is_what_its_command_prints(averages: dict[str, str]) 
     names = [cell.strip(" `") for cell in head[1].split("|")]
     values = [cell.strip() for cell in here[1].split("|")]
     assert dict(zip(names, values, strict=True)) == averages
-
-
-@pytest.mark.parametrize("scheme", ["oq", "hcf"])
-def test_the_text_of_a_scheme_is_what_its_command_prints(
-    averages: dict[str, str], scheme: str
-) -> None:
-    text = " ".join((SCHEMES / f"{scheme}.md").read_text().split())
-    said = re.search(r"finish after ([\d.]+ µs) on average, as (`[^`]+`) prints", text)
-    assert said is not None
-    assert said.groups() == (averages[scheme], COMMAND)
