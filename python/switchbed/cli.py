@@ -62,10 +62,11 @@ JOBS = click.option(
 )
 
 
+# Modules of these commands import much, which all other commands then need not wait for.
 LATER = {
     "asic": (
         "exchange:asic",
-        "Switch chips: their packet memory, as switches that ship with them give",
+        "Show switch chips and their packet memory.",
     ),
     "calibrate": (
         "calibration.command:calibrate",
@@ -135,6 +136,7 @@ def cli(context: click.Context, version: bool, as_json: bool) -> None:
         context.exit()
     if as_json:
         raise click.UsageError("--json stands after a command, or beside --version")
+    # Help is longer than a screen, so it goes through the pager where there is a terminal.
     if context.invoked_subcommand is None:
         terminal.page(context.get_help() + "\n")
 
@@ -225,7 +227,7 @@ STORE = click.option(
 @SETS
 @STORE
 @click.option("--name", help="The sweep's name. Default: the file's.")
-@click.option("--seeds", type=options.Whole(1), help="So many seeds, from the file's first on.")
+@click.option("--seeds", type=options.Whole(1), help="Number of seeds, from the file's first on.")
 @click.option(
     "--precision", type=options.Percent(), help="Add seeds until --metric is that precise: 5%."
 )
@@ -233,14 +235,16 @@ STORE = click.option(
     "--metric", default="fct.all.mean_us", show_default=True, help="A figure of the summary."
 )
 @click.option(
-    "--against", metavar="SCHEME", help="Of --metric's ratio to this scheme's, paired over seeds."
+    "--against",
+    metavar="SCHEME",
+    help="Make --precision about ratios to this scheme, paired by seed.",
 )
 @click.option(
     "--max-seeds",
     type=options.Whole(1, 10**6),
     default=30,
     show_default=True,
-    help="For --precision.",
+    help="Most seeds for --precision.",
 )
 @click.option("--retry", is_flag=True, help="Run again what failed before.")
 @QUIET
@@ -278,8 +282,10 @@ def sweep(
     shell_complete=completion.scenarios,
 )
 @SETS
-@click.option("--rate", metavar="RATE[/RATE]", help="Without FILE: of hosts' links / the fabric's.")
-@click.option("--buffer", metavar="SIZE", help="Without FILE: what a switch's ports share.")
+@click.option(
+    "--rate", metavar="RATE[/RATE]", help="Without FILE: rates of links, hosts' / fabric's."
+)
+@click.option("--buffer", metavar="SIZE", help="Without FILE: memory that ports share.")
 @click.option(
     "--workload",
     "workloads",
@@ -287,49 +293,51 @@ def sweep(
     metavar="NAME[:W]",
     help="Without FILE: flow sizes, and their weight. Default: web-search.",
 )
-@click.option("--load", "loads", metavar="L,L", help="Without FILE. Default: 0.3,0.6,0.8.")
-@click.option("--scheme", metavar="NAME", help="Without FILE. Default: per-queue.")
+@click.option("--load", "loads", metavar="L,L", help="Without FILE: loads. Default: 0.3,0.6,0.8.")
+@click.option("--scheme", metavar="NAME", help="Without FILE: the scheme. Default: per-queue.")
 @click.option(
     "--flows",
     type=options.Whole(1, 10**9),
     metavar="N",
-    help="Without FILE: of a run, besides its incast. Default: 4000.",
+    help="Without FILE: flows of a run, besides its incast. Default: 4000.",
 )
-@click.option("--profile", metavar="NAME", help="Without FILE: of hosts. Default: linux-6.x.")
-@options.output("--out", type=file_argument, metavar="FILE", help="Without FILE: keep it there.")
+@click.option("--profile", metavar="NAME", help="Without FILE: host profile. Default: linux-6.x.")
+@options.output(
+    "--out", type=file_argument, metavar="FILE", help="Without FILE: keep the scenario there."
+)
 @click.option(
     "--param",
     "params",
     multiple=True,
     metavar="KEY[=V,V]",
-    help="What to tune, by these values or a grid around C·RTT. Default: the scheme's threshold.",
+    help="Key to tune, with its values or a grid around C·RTT. Default: the scheme's threshold.",
 )
 @click.option(
     "--objective",
     default="fct.small.p99_us",
     show_default=True,
-    help="What is to be best: small-p99, query, query-p99, job, pauses, headroom, throughput, or a "
-    "figure of the summary that is to be small.",
+    help="Figure to optimise: small-p99, query, query-p99, job, pauses, headroom, throughput, or a "
+    "figure of the summary to minimise.",
 )
 @click.option(
     "--guard",
     "guards",
     multiple=True,
     metavar="BOUND",
-    help="What must hold: drops=0, goodput_bps>=0.99*own. Default: slowdown.large.mean<=1.05*best.",
+    help="Condition: drops=0, goodput_bps>=0.99*own. Default: slowdown.large.mean<=1.05*best.",
 )
 @click.option(
     "--target",
     default="sim",
     show_default=True,
-    help="What shall hold it: sim, tc, sonic, or a chip (`asic list`).",
+    help="System that is to hold the setting: sim, tc, sonic, or a chip (`asic list`).",
 )
 @click.option(
     "--weight",
     "weights",
     multiple=True,
     metavar="SCENE:W",
-    help="A scene's weight, as load=0.8:2: the mean counts then, not the worst regret.",
+    help="Weight of a scene: load=0.8:2. The mean counts then, not the worst regret.",
 )
 @click.option(
     "--budget",
@@ -337,10 +345,12 @@ def sweep(
     default=30.0,
     show_default=True,
     metavar="MIN",
-    help="Minutes of a core for runs that the store has not.",
+    help="Most minutes of a core for runs that the store lacks.",
 )
 @click.option(
-    "--delta", type=options.Percent(), help="What counts as equal: 5% of a tail, 1% of a mean."
+    "--delta",
+    type=options.Percent(),
+    help="Difference that counts as equal: 5% of a tail, 1% of a mean.",
 )
 @click.option(
     "--seeds",
@@ -349,7 +359,7 @@ def sweep(
     show_default=True,
     help="Most seeds of the race.",
 )
-@click.option("--rtt", metavar="TIME", help="The empty network's. Default: measured by a probe.")
+@click.option("--rtt", metavar="TIME", help="Round trip in the empty network. Default: measured.")
 @options.output(
     "--fragment",
     type=file_argument,
@@ -359,7 +369,7 @@ def sweep(
 @STORE
 @click.option("--name", help="The sweep's name. Default: tune- and the file's.")
 @options.output(
-    "--picture", type=file_argument, metavar="FILE", help="Draw it: .pdf, .png or .svg."
+    "--picture", type=file_argument, metavar="FILE", help="Draw the result: .pdf, .png or .svg."
 )
 @options.JSON
 @QUIET
@@ -385,11 +395,11 @@ def tune(
     engine: "Engine",
     **outline: Any,
 ) -> int:
-    """Say which setting of FILE's scheme to take: a race over paired seeds of a grid, of published
-    settings and of the file's own, over all workloads of its [compare].
+    """Advise a setting of FILE's scheme. A grid, published settings and the file's own race over
+    paired seeds, under all workloads of the file's [compare].
 
-    FILE is as for `switchbed run`; without one, --rate, --rtt, --buffer (or a chip as --target) and
-    --workload say what there is. Runs are kept as a sweep's: the same command goes on."""
+    FILE is as for `switchbed run`. Without FILE, --rate, --rtt, --buffer (or a chip as --target)
+    and --workload describe the network. Runs are kept as a sweep's: the same command continues."""
     from switchbed.tuning import command
     from switchbed.tuning.tune import Question
 
@@ -446,6 +456,7 @@ def table(
     from switchbed import comparing
     from switchbed.series import curves, runs
 
+    # None leaves the ends to the metric: series begin at the warm-up's end.
     window = plots.seconds("--from", since), plots.seconds("--until", until)
     asked = curves.Asked(metric, against=against, window=window)
     with files.believing(paths):
@@ -505,6 +516,7 @@ def schemes(names: tuple[str, ...], json_to: str | None) -> None:
     classes = sorted(plugged.FOUND.classes.items())
     if names:
         classes = [(name, of) for name, of in classes if name in names]
+    # A class of an installed package hides nothing: its name cannot be that of a built-in scheme.
     built_in = [name for name in names if name not in dict(classes)]
     every = library.schemes()
     found = library.named(built_in, every) if names else every
@@ -556,6 +568,7 @@ def new(kind: str, name: str | None, out: Path | None, source: Path | None) -> N
     KIND is star (the default), leaf-spine, incast or dumbbell."""
     if kind != SCHEME:
         if name is not None or source is not None:
+            # Both arguments are a scheme's alone, though click parses them for every kind.
             raise Mistake(f"switchbed new {kind}: a scenario has no NAME and no --source")
         library.write_new(kind, out)
         return
@@ -568,7 +581,7 @@ def new(kind: str, name: str | None, out: Path | None, source: Path | None) -> N
 
 @cli.command()
 @click.argument("folder", type=file_argument, metavar="DIR")
-@click.option("--dev", is_flag=True, help="Build fast what runs slower, for trying it out.")
+@click.option("--dev", is_flag=True, help="Build in less time; the scheme runs slower.")
 @click.option("--source", type=file_argument, metavar="TREE", help="Switchbed's source tree.")
 def build(folder: Path, dev: bool, source: Path | None) -> None:
     """Build the crate in DIR, which `new scheme` wrote, into a wheel in DIR/dist. Installed, it
@@ -581,7 +594,11 @@ def build(folder: Path, dev: bool, source: Path | None) -> None:
 @cli.command()
 @click.argument("name", metavar="SCHEME")
 @click.option(
-    "--sequences", type=options.Whole(1), default=20, show_default=True, help="Of each case."
+    "--sequences",
+    type=options.Whole(1),
+    default=20,
+    show_default=True,
+    help="Sequences of each case.",
 )
 @click.option("--seed", type=options.Whole(0, 2**63 - 1), default=1, show_default=True)
 @options.JSON
@@ -600,7 +617,7 @@ def conformance(name: str, sequences: int, seed: int, json_to: str | None) -> in
 
 @cli.group()
 def host() -> None:
-    """Host profiles: what a scenario's hosts do where it does not say."""
+    """Show host profiles, which give the defaults of a scenario's hosts."""
 
 
 @host.command("list")
@@ -714,7 +731,9 @@ def check(
             found.append({"file": str(path), "ok": False, "mistake": str(mistake)})
             complain(str(mistake))
             continue
+        # One run at a time: `check` says what a run takes, and `run` multiplies by its jobs.
         need = room.Need.of(plans, 1)
+        # Runs of a comparison mostly have the same remarks; a dict keeps their order.
         said = list(dict.fromkeys(line for plan in plans for line in plan.cautions))
         if unmade:
             said.append(
@@ -729,10 +748,6 @@ def check(
                 "memory_bytes": need.bytes,
                 "busiest_links": (busiest := printing.busiest_links(plans)),
                 "repetitions": (repeated := printing.repetitions(plans)),
-                "fct": (
-                    "fct:fct",
-                    "Write the flow completion times of the result directory DIR in the form",
-                ),
                 "headroom": (groups := printing.headrooms(plans)),
                 "warnings": said,
             }
@@ -750,14 +765,15 @@ def check(
             say(f"{path}: ok, {len(plans)} run{'s' * (len(plans) != 1)}{takes}")
     if json_to is not None:
         options.write_json(found, json_to)
+    # Every file is checked before the exit code tells whether one was refused.
     return 0 if all(each["ok"] for each in found) else BAD_INPUT
 
 
 @scenario.command()
 @click.argument("paths", nargs=-1, required=True, type=file_argument, metavar="FILE...")
 def migrate(paths: tuple[Path, ...]) -> None:
-    """Let each FILE name the host profile of before there were profiles, so that it gives what it
-    gave; all else in it stays."""
+    """Name the host profile switchbed-0.1 in each FILE that names none, so that its results stay
+    the same. All else in the file stays."""
     from switchbed import profiles
 
     for path in paths:
@@ -808,6 +824,7 @@ def show_traffic(file: Path, sets: tuple[str, ...], entry: int | None) -> None:
     if entry is not None and entry >= count:
         raise Mistake(f"--entry {entry}: {file} has {count} [[traffic]], numbered from 0")
     places = range(count) if entry is None else [entry]
+    # Without --entry the first entry that is a program of operations is printed.
     found = next(filter(None, map(plan.goal, places)), None)
     if found is None:
         which = "traffic" if entry is None else f"traffic.{entry}"

@@ -41,7 +41,7 @@ def import_() -> None:
 
 @click.group(cls=extended.Nested)
 def asic() -> None:
-    """Switch chips: their packet memory, as switches that ship with them give it out."""
+    """Show switch chips and their packet memory."""
 
 
 @asic.command("list")
@@ -88,10 +88,12 @@ def show_chip(name: str, json_to: str | None) -> None:
 )
 @click.option("--pipeline", default="0ns", metavar="TIME", help="From threshold to pause frame.")
 @click.option(
-    "--classes", default=2, show_default=True, type=options.Whole(1, 8), help="Lossless ones."
+    "--classes", default=2, show_default=True, type=options.Whole(1, 8), help="Lossless classes."
 )
-@click.option("--ports", type=options.Whole(1, 4096), help="How many. Default: the chip's, or 1.")
-@click.option("--pool", metavar="SIZE", help="All headroom together. Default: the chip's.")
+@click.option(
+    "--ports", type=options.Whole(1, 4096), help="Number of ports. Default: the chip's, or 1."
+)
+@click.option("--pool", metavar="SIZE", help="Headroom of all groups. Default: the chip's.")
 @click.option("--rule", type=click.Choice(["ieee", "nvidia"]), default="ieee", show_default=True)
 @click.option(
     "--lookup", type=PATH, metavar="FILE", help="A switch's pg_profile_lookup.ini, to stand beside."
@@ -136,16 +138,19 @@ def headroom(
         sizes["--mtu"],
         min(sizes.values()),
         times["--peer-response"],
+        # Without an option the peer's response stays None, the standard's; the pipeline is 0.
         times["--pipeline"] or 0,
     )
     count = ports or (int(chip["ports"]) if chip is not None else 1)
     memory = rooms.pool_of(chip, measured("--pool", pool, quantity.size))
+    # Without --cable one link of 40 m is summed up.
     lengths = [rooms.metres(text) for text in cables or ("40m",)]
     links = [replace(link, metres=each) for each in lengths]
     found = [
         rooms.described(each, rooms.need(rule, each, chip), memory, classes, count)
         for each in links
     ]
+    # A cell of one byte rounds nothing.
     cell = int(chip["cell_bytes"]) if chip is not None else 1
     rows = [rooms.compared(row, link, cell) for row in rooms.lookup(lookup)] if lookup else []
     if json_to is not None:
@@ -159,6 +164,7 @@ def headroom(
 
 def _picoseconds(text: object) -> int:
     found = round(quantity.time(text) * 1e12)
+    # 10 ms in picoseconds: longer than any pause that the standard allows for.
     if found > 10**10:
         raise Mistake("at most 10 ms")
     return found
@@ -167,8 +173,10 @@ def _picoseconds(text: object) -> int:
 @export.command("sonic")
 @click.argument("file", type=PATH, metavar="FILE", shell_complete=completion.scenarios)
 @click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Replace a value.")
-@options.output("--out", type=PATH, metavar="FILE", help="Where to. Default: standard output.")
-@click.option("--port", "ports", multiple=True, metavar="NAME", help="Which ports it is for.")
+@options.output("--out", type=PATH, metavar="FILE", help="File to write. Default: standard output.")
+@click.option(
+    "--port", "ports", multiple=True, metavar="NAME", help="Ports that the fragment is for."
+)
 @click.option(
     "--device",
     type=PATH,
@@ -184,7 +192,11 @@ def _picoseconds(text: object) -> int:
     help="Take scheme=per-queue-min for mq-ecn, say, or leave the buffers: buffer=device.",
 )
 @click.option("--ramp", metavar="SIZE", help="Let a threshold's WRED end so much above it.")
-@click.option("--vendor", type=click.Choice(["nvidia"]), help="Whose chip, where it matters.")
+@click.option(
+    "--vendor",
+    type=click.Choice(["nvidia"]),
+    help="Maker of the chip, where verdicts depend on it.",
+)
 def export_sonic(
     file: Path,
     sets: Sequence[str],
@@ -199,10 +211,11 @@ def export_sonic(
 ) -> int:
     """Write FILE as a fragment of SONiC's config_db.json: queues, schedulers, WRED, buffers.
 
-    Each key's finding is said: exact, approximated or refused."""
+    Each key gets a verdict: exact, approximated, left out or refused."""
     from switchbed.sonic import fragment
     from switchbed.sonic.draft import Choices
 
+    # Checked before the work, so that a refused place costs no time.
     findings = out and out.with_suffix(".findings.json")
     if findings:
         files.free(findings, "--out")
@@ -266,11 +279,15 @@ def import_sonic(
     with tempfile.TemporaryDirectory() as folder:
         for path, text in others.items():
             (Path(folder) / path.name).write_text(text, "utf-8")
+        # The scenario is checked beside its files of links, before anything is written to its
+        # place.
         runs(found.text, file, folder)
     for finding in found.findings.all:
         say(finding, err=True)
     for path, text in others.items():
         options.write(text, str(path))
+    # The scenario comes after the files that it names: an interrupted import leaves none that lacks
+    # them.
     options.write(found.text, str(to))
     found.device.write(devices.beside(to))
     beside = " and ".join(path.name for path in (devices.beside(to), *others))
@@ -280,7 +297,7 @@ def import_sonic(
 @export.command("tc")
 @click.argument("file", type=PATH, metavar="FILE", shell_complete=completion.scenarios)
 @click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Replace a value.")
-@options.output("--out", type=PATH, metavar="FILE", help="Where to. Default: standard output.")
+@options.output("--out", type=PATH, metavar="FILE", help="File to write. Default: standard output.")
 @click.option("--port", default="eth0", show_default=True, metavar="NAME", help="The device.")
 @click.option("--rate", metavar="RATE", help="Shape the device to this, a little below its line's.")
 @click.option("--partial", is_flag=True, help="Write what can be, though something is refused.")
@@ -312,6 +329,7 @@ def export_tc(
     if said.refusals and not partial:
         say(NOTHING, err=True)
         return BAD_INPUT
+    # The title becomes a shell comment, where a line break would begin a command.
     title = given.name if given.name.isprintable() else "a scenario"
     text = exporting.script(lines, title, choices)
     options.write(text, str(out) if out is not None else options.STDOUT)
@@ -396,6 +414,7 @@ def import_tc(file: Path, out: Path | None, rate: str | None, by_class: bool) ->
     text, said = importing.load(
         shown, str(file), measured("--rate", rate, quantity.rate), by_class=by_class
     )
+    # A scenario that `run` refuses is reported as the import's mistake, and no file is written.
     runs(text, file)
     said.all = list(dict.fromkeys(said.all))  # of one band it is said, for all
     to = out or Path(f"{file.stem}.toml")

@@ -109,7 +109,9 @@ def kind(draw: "Callable[..., Figure]") -> None:
     @ONLY
     @OVER
     @click.option("--width", metavar="LENGTH", help="Of the figure, as a column: 3.3in, 84mm.")
-    @click.option("--height", metavar="LENGTH", help="Likewise. Default: in proportion.")
+    @click.option(
+        "--height", metavar="LENGTH", help="Height of the figure. Default: in proportion."
+    )
     @click.option(
         "--style", metavar="STYLE", help="A style of matplotlib's: a name, or an .mplstyle file."
     )
