@@ -29,11 +29,13 @@ class Directory:
 
     def __init__(self, path: Path, *, force: bool, form: tables.Format, is_sweep: bool) -> None:
         """Refuses a path that cannot or must not be written, before anything runs."""
+        # Refused before the runs, which may take hours.
         check(path, force=force)
         self._path = path
         self._force = force
         self._form = form
         self._is_sweep = is_sweep
+        # Beside its place: a rename within a file system is one step.
         self._draft = path.parent / f".{path.name}.{os.getpid()}.partial"
         self._lock: int | None = None
         self._made = False
@@ -78,6 +80,7 @@ class Directory:
             for unfinished in self._draft.glob(".*"):
                 remove(unfinished)
             self._finish(sweep, wall_s, jobs, threads)
+            # Again: something may have been put there while the runs took their time.
             check(self._path, force=self._force)
             self._replace()
 
@@ -99,6 +102,7 @@ class Directory:
         write_json(self._draft / MACHINE, machine() | took)
 
     def _replace(self) -> None:
+        # Moved aside first, as a directory that is not empty cannot be renamed over.
         old = self._draft.with_suffix(".old")
         if self._path.exists():
             self._path.rename(old)
@@ -108,6 +112,8 @@ class Directory:
             if old.exists():
                 old.rename(self._path)
             raise
+        # The new result is in place; what cannot be removed stays under a name that `remove_stale`
+        # knows.
         shutil.rmtree(old, ignore_errors=True)
 
     def _writing(self) -> AbstractContextManager[None]:
@@ -140,6 +146,7 @@ def write_run(
     for name, pcapng, _ in results.captures:
         traces = place / "captures"
         traces.mkdir(exist_ok=True)
+        # A colon is not allowed in names on Windows.
         (traces / f"{name.replace(':', '-')}.pcapng").write_bytes(pcapng)
     files = (path for path in place.rglob("*") if path.is_file() and path.name != SIGN)
     own = [str(path.relative_to(place)) for path in files]
@@ -165,6 +172,7 @@ def _keep_sources(place: Path, scenario: dict[str, Any]) -> dict[str, str | None
 
 def remove(folder: Path) -> None:
     """Removes a folder, be it that a thread which was given up still writes there."""
+    # A writer may add a file between the listing and the removal.
     for _ in range(3):
         shutil.rmtree(folder, ignore_errors=True)
         if not folder.exists():
@@ -207,6 +215,7 @@ def lives(pid: int) -> bool:
     if sys.platform == "win32":  # which does not tell, and takes signal 0 for Ctrl-C
         return True
     try:
+        # Signal 0 is delivered to nobody and only asks.
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):
         return False
@@ -255,6 +264,7 @@ def flat(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
 
 def columns(settings: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Settings that one column can hold: where not all values of a key are numbers, text."""
+    # `type`, not `isinstance`: a column of booleans and numbers would turn `true` into 1.
     keys = {key for key in settings[0] if all(type(s[key]) in (int, float) for s in settings)}
     return [
         {
@@ -318,6 +328,7 @@ def _written(path: Path) -> set[str]:
     listed, runs = manifest.get("files"), manifest.get("runs")
     own = {name for name in listed if isinstance(name, str)} if isinstance(listed, list) else set()
     for run in runs if isinstance(runs, dict) else ():
+        # A damaged manifest may name a folder elsewhere, whose files would then count as ours.
         if (path / run).parent == path:
             own |= {f"{run}/{name}" for name in _written(path / run)}
     return own | {str(parent) for name in own for parent in Path(name).parents}
@@ -335,6 +346,7 @@ def _entries(path: Path) -> set[str]:
 def folder(outcome: Outcome) -> str:
     """A run's folder in a sweep: its place, then its settings as far as a path allows."""
     words = (f"{key}={value}" for key, value in outcome.settings.items())
+    # The index in front keeps names apart where the rest is cut at 120 characters.
     return re.sub(r"[^\w=.,+-]+", "_", f"{outcome.index:04}-" + ",".join(words))[:120]
 
 

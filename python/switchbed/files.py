@@ -81,6 +81,7 @@ def _is_ours(path: Path) -> bool:
         with path.open("rb") as file:
             head = file.read(SEEN)
             file.seek(-min(SEEN, path.stat().st_size), os.SEEK_END)
+            # Formats keep such a mark near their beginning or near their end.
             ends = head + file.read()
     except OSError:
         return False
@@ -94,6 +95,7 @@ def _is_root() -> bool:
 
 def _is_stream(path: Path) -> bool:
     """`/dev/stderr`, a pipe: written to as it is."""
+    # `/dev/stdout` may be redirected into a regular file, which is written to and not replaced.
     named = path.is_absolute() and path.parts[1:2] in (("dev",), ("proc",))
     return named or (path.exists() and not path.is_file() and not path.is_dir())
 
@@ -122,6 +124,8 @@ def whole(path: Path, option: str = "") -> Iterator[Path]:
 def _put(draft: Path, place: Path) -> None:
     """Gives the draft its name, but for one that somebody has taken meanwhile."""
     try:
+        # A link fails if the name exists, in one step; a rename would replace what another process
+        # wrote since `free`.
         os.link(draft, place)
     except FileExistsError:
         raise
@@ -159,9 +163,11 @@ def read_table(path: Path, types: "dict[str, pl.DataType] | None" = None) -> "pl
     try:
         check(path)
         if path.suffix == ".csv":
+            # A name with brackets or stars is a name, never a pattern.
             return pl.read_csv(path, schema_overrides=types, glob=False)
         if path.suffix == ".json":
             rows = pl.read_json(path, schema_overrides=types)
+            # An empty list in JSON has no columns of its own.
             return rows if rows.columns else pl.DataFrame(schema=types)
         return pl.read_parquet(path, hive_partitioning=False, glob=False)
     except OSError as error:
@@ -212,6 +218,7 @@ def _reason(error: BaseException) -> tuple[int, str]:
     """Return the error's number and words, unwrapped where Polars has wrapped it."""
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno, os.strerror(error.errno)
+    # Polars passes Rust's text of the error, with the number at its end.
     number = re.search(r"\(os error (\d+)\)", str(error))
     if number is not None:
         return int(number[1]), os.strerror(int(number[1]))

@@ -73,6 +73,7 @@ def write(source: Source, out: Path) -> None:
     text = json.dumps(data(source), indent=2, sort_keys=True) + "\n"
     raw = text.encode()
     with files.whole(out, "--out") as draft:
+        # A time stamp of 0: the same run gives the same bytes.
         draft.write_bytes(gzip.compress(raw, mtime=0) if out.suffix == ".gz" else raw)
 
 
@@ -84,10 +85,12 @@ def data(source: Source) -> dict[str, Any]:
             f'measure.flow_series, such as {{ every = "100ms" }}'
         )
     times = source.goodput["time_s"].unique().sort().to_list()
+    # Times are the ends of intervals, so a lone one is as long as its interval.
     step = times[0] if len(times) == 1 else times[1] - times[0]
     named, test = _named(source)
     series = {name: _of(source.goodput, rows, times) for name, rows in named.items()}
     pings = source.pings.drop_nulls("rtt_s").sort("time_s").select("time_s", "rtt_s").rows()
+    # flent's raw values have seconds since 1970, its x values seconds since the start.
     epoch = source.made.timestamp()
     raw = {
         name: [
@@ -100,6 +103,7 @@ def data(source: Source) -> dict[str, Any]:
     meta: dict[str, Any] = {name: {"UNITS": "Mbits/s"} for name in series}
     results = dict(series)
     for way in ("download", "upload"):
+        # flent's plots draw the sum and the mean of each direction, if they are there.
         own = [values for name, values in series.items() if name.startswith(f"TCP {way}")]
         if own:
             sums = [_sum(each) for each in zip(*own, strict=True)]
@@ -169,6 +173,7 @@ def _named(source: Source) -> tuple[dict[str, list[int]], str]:
     test = {(True, False): "tcp_ndown", (False, True): "tcp_nup"}
     both = "rrul_be_nflows"
     name = test.get((bool(ways["download"]), bool(ways["upload"])), both)
+    # The test rrul_be_nflows has the class in the names of its series, the other two have not.
     middle = " BE" if name == both else ""
     found = {
         f"TCP {way}{middle}::{nth}": [row]
@@ -182,6 +187,7 @@ def _client(ends: Sequence[tuple[int, int]], scenario: dict[str, Any]) -> int | 
     """Return the host at an end of every flow; of two, the one that probes. `None`: every flow is a
     download."""
     common = set.intersection(*(set(each) for each in ends))
+    # Both ends are common where all flows join the same two hosts.
     if len(common) > 1:
         probing = {
             source["from"] for source in scenario["traffic"] if source["kind"] == "probe"
@@ -197,6 +203,7 @@ def _mean_by_step(
     found: list[list[float]] = [[] for _ in times]
     begin = times[0] - step
     for at, rtt in pings:
+        # Probes before the first interval or after the last are left out.
         nth = int((at - begin) / step)
         if 0 <= nth < len(found):
             found[nth].append(rtt * 1e3)

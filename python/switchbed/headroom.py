@@ -62,6 +62,7 @@ class Need:
 
 def ieee(link: Link, cell: int = 1) -> Need:
     """The sum that `switch.pfc` has: docs/pfc.md."""
+    # Picoseconds, one way.
     delay = link.metres * NS_PER_METRE * 1000
     packets = (link.mtu, min(link.shortest, link.mtu))
     text = _native.headroom(link.bps, delay, link.pipeline_ps, link.response_ps, packets, cell)
@@ -72,6 +73,7 @@ def ieee(link: Link, cell: int = 1) -> Need:
 def nvidia(link: Link, cell: int, small: float = 1.0) -> Need:
     """The rule of sonic-swss's buffer_headroom_mellanox.lua, where `small` of the lossless packets
     are of 64 bytes."""
+    # Large packets fill their cells; only the part of small ones takes more memory than bytes.
     occupancy = 1 - small + small * _spread(cell)
     # The script counts the cable by the speed in Mbps times 10^9, in units of 1024 bytes.
     cable = 2 * link.metres * (link.bps / 1e6) * 1e9 / LIGHT / (8 * 1024)
@@ -90,9 +92,11 @@ def nvidia(link: Link, cell: int, small: float = 1.0) -> Need:
 def nvidia_shipped(link: Link, cell: int) -> Need:
     """The rule of the script that made the tables of Nvidia's switches: 486 of 493 rows of
     sonic-buildimage 086b03bd to the byte. Cells of 192 bytes are Spectrum 4's."""
+    # Spectrum 4 and later have larger cells, and a pause response by the standard's quanta.
     newer = cell >= 192
     occupancy = _spread(cell)
     response = ieee(link).terms["response"] if newer else 3.8 * 1024
+    # Newer switches take 120 ns at line rate more.
     tile = link.bps * 120e-9 / 8 if newer else 0.0
     return _in_kib(
         {
@@ -107,6 +111,8 @@ def nvidia_shipped(link: Link, cell: int) -> Need:
 
 def _spread(cell: int) -> float:
     """How many bytes of cells a byte of the shortest packets takes."""
+    # A large cell holds one shortest packet; for smaller cells the worst packet is a byte longer
+    # than one cell.
     return cell / SHORTEST if cell > 2 * SHORTEST else 2 * cell / (1 + cell)
 
 
@@ -131,7 +137,9 @@ class Pool:
     def groups(self, each: int, groups: int) -> int:
         """How many of so many groups it holds at once: a partition's own have a partition."""
         part = self.bytes // self.parts
+        # Groups of a partition, rounded up: the fullest partition decides.
         mine = -(-groups // self.parts)
+        # A group without need never fills a partition.
         return min(groups, self.parts * min(mine, part // each if each else mine))
 
 
@@ -241,6 +249,7 @@ def lookup(path: Path) -> list[Row]:
         fields = line.split()
         if not fields or fields[0].startswith("#"):
             continue
+        # Speed, size, xon and xoff are whole numbers; the cable is read apart, as it has a unit.
         numbers = [foreign.whole(each) for each in (fields[0], *fields[2:5])]
         length = fields[1].removesuffix("m") if len(fields) > 1 else ""
         far = foreign.whole(length)
@@ -281,6 +290,8 @@ def compared(row: Row, link: Link, cell: int) -> dict[str, Any]:
         },
         "that of the script that made Nvidia's tables": nvidia_shipped(here, cell).taken,
     }
+    # The file does not say which rule made a row, so the nearest one is named, and how far off it
+    # is.
     name = min(variants, key=lambda each: abs(variants[each] - row.xoff))
     off = variants[name] / row.xoff - 1 if row.xoff else math.inf
     near = abs(off) <= 0.1

@@ -73,6 +73,7 @@ class Result:
         """
 
         def read(name: str) -> "pl.DataFrame | None":
+            # All other tables stay those of the files or of the run in memory.
             return flows if name == "flows" else self._read(name)
 
         made = type(self)(outcome, self.scenario, read, program=self.program, folder=self._folder)
@@ -118,6 +119,8 @@ class Result:
             raise Mistake(f"{place}: holds several runs: give one of its folders")
         with _told(place):
             _check(place, manifest)
+        # Tables are read later, on demand: a sweep opens thousands of results for their summaries
+        # alone.
         summary = read_summary(place)
         columns = manifest["tables"]
 
@@ -126,6 +129,7 @@ class Result:
                 return tables.read(place / name, columns[name]) if name in columns else None
 
         scheme = manifest["scenario"]["scheme"]["name"]
+        # Index and wall time are not in a result directory; 0 stands for both.
         outcome = Outcome(0, settings or manifest["settings"], scheme, summary, 0.0)
         program = f"{manifest['version']} (build {manifest['build']})"
         return cls(outcome, manifest["scenario"], read, program=program, folder=place)
@@ -144,6 +148,8 @@ class Result:
     def __reduce__(self) -> tuple[Any, ...]:
         """With its tables, so that it can go to any process or machine."""
         frames = {name: self._table(name) for name in tables.NAMES}
+        # Tables that the scenario does not ask for have no columns, and need no place in the
+        # pickle.
         frames = {name: frame for name, frame in frames.items() if frame.columns}
         return type(self).of_frames, (self.outcome, self.scenario, frames, self.program)
 
@@ -160,6 +166,7 @@ class Result:
         )
 
     def __hash__(self) -> int:
+        # Equal runs have equal labels and seeds; comparing tables is left to `__eq__`.
         return hash((self.label, self.seed))
 
     @property
@@ -202,6 +209,7 @@ class Result:
         values = self.scenario[section]
         tables = values if isinstance(values, list) else [values]
         try:
+            # A set: `[[host]]` entries that agree count as one value.
             first, *others = {size_bytes(table[key]) for table in tables}
         except Mistake as error:
             raise ValueError(f"{section}.{key}: {error}") from error
@@ -388,6 +396,7 @@ class Result:
         import pandas as pd
 
         frame = self._table(_known(name))
+        # Not by Polars' to_pandas(), which needs pyarrow.
         return pd.DataFrame({column.name: column.to_numpy() for column in frame})
 
     def __repr__(self) -> str:
@@ -470,6 +479,7 @@ class Comparison:
             for (size_class, statistic), change in self.changes.items()
         )
         same = self.scheme == self.base
+        # Two settings of one scheme have the same label, which would say nothing.
         names = ("the first", "the second") if same else (self.scheme, self.base)
         head = f"FCT of {names[0]} against {names[1]}"
         return "\n".join(filter(None, (head, *lines, self.looked)))
@@ -512,6 +522,7 @@ def compare(a: Result | Iterable[Result], b: Result | Iterable[Result]) -> Compa
         values = [
             (above, below)
             for run, base in pairs
+            # A class without finished flows has no FCT, and a ratio to 0 has no logarithm.
             if (above := comparing.fct(run.outcome, size_class, statistic))
             and (below := comparing.fct(base.outcome, size_class, statistic))
         ]
@@ -525,6 +536,7 @@ def compare(a: Result | Iterable[Result], b: Result | Iterable[Result]) -> Compa
 def _runs(given: Result | Iterable[Result]) -> dict[int, Result]:
     runs: Sequence[Result] = [given] if isinstance(given, Result) else list(given)
     found = {run.seed: run for run in runs}
+    # A dict keeps the last run of a seed, so fewer entries than runs means that two share one.
     if len(found) < len(runs):
         raise Mistake("two runs have the same seed: give the runs of one setting, a seed each")
     return found
@@ -546,6 +558,7 @@ def read_summary(place: Path) -> dict[str, Any]:
     with _told(place):
         text = files.read_text(path)
         try:
+            # Rust checks the fields and types, since it also writes them.
             check_summary(text)
         except Mistake as error:
             raise Mistake(f"{path}: is damaged: {error}") from error
@@ -563,6 +576,7 @@ def _check(place: Path, manifest: dict[str, Any]) -> None:
     for name, kind in KINDS.items():
         value: Any = manifest
         for part in name.split("."):
+            # A damaged manifest may have anything at each level of the dotted name.
             value = value.get(part) if isinstance(value, dict) else None
         if not isinstance(value, kind):
             raise Mistake(f"{path}: is damaged: its {name} is missing or of another type")
@@ -598,6 +612,7 @@ def _told(place: Path) -> Iterator[None]:
         from switchbed.store import is_store
 
         again = "run it again"
+        # A store has runs in `runs/KEY`; sweeping again makes only the removed one.
         if is_store(place.parent.parent):
             again = f"remove {place} and sweep again"
         raise Mistake(f"{error}; {again}") from error

@@ -35,6 +35,7 @@ class Choice:
 
     def has(self, begin: float, end: float) -> bool:
         """Whether something between these times is seen in the window."""
+        # Anything that overlaps the window counts, slices that begin before it too.
         return begin <= self.until_s and end >= self.since_s
 
 
@@ -48,14 +49,18 @@ def write(run: Result, path: Path, choice: Choice) -> int:
     with files.whole(path, "--out") as draft, draft.open("w", encoding="utf-8") as file:
         file.write('{"displayTimeUnit":"ns","traceEvents":[\n')
         for event in events(run, choice):
+            # JSON allows no comma behind the last element, so each event but the first has one
+            # before it.
             file.write(",\n" * (count > 0) + json.dumps(event, separators=(",", ":")))
             count += 1
+            # Counted while writing: the number is known only once tables were filtered and thinned.
             if count > choice.most:
                 raise Mistake(
                     f"{run}: has more than {choice.most} events: choose by --from, --until and "
                     "--every, or allow more by --most"
                 )
         file.write("\n]}\n")
+        # The names of the groups are events too.
         if count <= len(PROCESSES):
             raise Mistake(f"{run}: nothing happens in this window")
     return count
@@ -86,6 +91,7 @@ def _ranks(frame: "pl.DataFrame", choice: Choice) -> Iterator[Event]:
         }
         told = {key: row[key] for key in ("operation", "repetition", "row", "after")}
         if row["kind"] == "receive":
+            # An instant: a message's arrival has no length of its own.
             yield of | {"ph": "i", "s": "t", "ts": row["end_s"] * US, "args": told}
         else:
             yield from _slice(of, f"o{nth}", (row["start_s"], row["end_s"]), told)
@@ -94,6 +100,7 @@ def _ranks(frame: "pl.DataFrame", choice: Choice) -> Iterator[Event]:
 def _flows(frame: "pl.DataFrame", choice: Choice) -> Iterator[Event]:
     """Flows as slices, a track a sending host."""
     for nth, row in enumerate(frame.iter_rows(named=True)):
+        # A flow without an end has no slice that could be closed.
         if row["fct_s"] is None:
             continue
         end = row["start_s"] + row["fct_s"]
@@ -115,6 +122,7 @@ def _slice(
 ) -> Iterator[Event]:
     """The two ends of a slice beside others of its track."""
     begin, end = times_s
+    # Asynchronous slices, as complete ones ("X") of a track must nest and flows overlap.
     yield of | {"ph": "b", "id": number, "ts": begin * US, "args": dict(told)}
     yield of | {"ph": "e", "id": number, "ts": end * US}
 
@@ -130,6 +138,7 @@ def _queues(frame: "pl.DataFrame", choice: Choice) -> Iterator[Event]:
         pl.col("time_s") <= choice.until_s,
     )
     if choice.every_s:
+        # Bins are aligned with time 0, so all queues are thinned at the same times.
         cell = (pl.col("time_s") / choice.every_s).floor()
         frame = frame.group_by(cell.alias("cell"), "port", "queue", maintain_order=True).agg(
             pl.col("time_s").first(),
@@ -144,6 +153,7 @@ def _queues(frame: "pl.DataFrame", choice: Choice) -> Iterator[Event]:
         if row["threshold_bytes"] is not None:
             lengths["threshold"] = row["threshold_bytes"]
         yield _counter(f"{port} queue {row['queue']}", ts, lengths)
+        # Every queue's row has its port's count, which is written once per change.
         if marked.get(port) != (marks := row["port_marked_packets"]):
             marked[port] = marks
             yield _counter(f"{port} marks", ts, {"packets": marks})
@@ -160,6 +170,8 @@ def _pauses(frame: "pl.DataFrame", choice: Choice) -> Iterator[Event]:
         if not choice.has(row["start_s"], row["end_s"]):
             continue
         known = row["port"] in tracks
+        # Tracks are numbers in the format; the first pause of a port gives it the next one and a
+        # name.
         track = tracks.setdefault(row["port"], len(tracks))
         if not known:
             yield {

@@ -58,6 +58,7 @@ class Counters:
 def read(path: Path, ports: Collection[str] | None) -> Counters:
     """Read a file of either form; `ports` are those of the configuration."""
     text = files.read_text(path)
+    # A `show` command's output never begins with a brace.
     if text.lstrip().startswith(("{", "[")):
         found = _of_json(path, foreign.read(path))
     else:
@@ -85,6 +86,7 @@ def _count(where: str, text: str) -> int | None:
     """A value of a table; `None` where the switch has none."""
     if text == "N/A":
         return None
+    # `show` groups digits by commas.
     value = foreign.whole(text.replace(",", ""))
     if value is None or not 0 <= value < MOST:
         raise Mistake(f"{where}: {foreign.shown(text)} is no counter: a whole number, or N/A")
@@ -122,6 +124,7 @@ def _of_json(path: Path, given: Any) -> dict[str, Values]:
                 number = int(match[1]) if match else number
                 if number is None or not 0 <= number < 100:
                     raise Mistake(f"{where}: {foreign.shown(name)} is no queue: a number, or UC3")
+                # `true` is an int in Python, and no counter.
                 if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < MOST:
                     raise Mistake(
                         f"{where}.{name}: {foreign.shown(value)} is no counter: a whole number"
@@ -150,12 +153,14 @@ class _Text:
                 self.table = None
             elif words[0] in ("Port", "Interface"):
                 self._heading(f"{self.file}:{number}", words)
+            # A line of dashes is the rule under a heading.
             elif not set(line) <= set("- \t"):
                 self._line(f"{self.file}:{number}", line, words)
         return self.found
 
     def _heading(self, where: str, words: list[str]) -> None:
         """The kind of each column; `None`: not read."""
+        # `show pfc counters` prints two tables alike but for the heading's second word.
         direction = {"Rx": "pfc_rx", "Tx": "pfc_tx"}.get(words[1] if len(words) > 1 else "")
         self.table = words[2:] if direction else words[1:]
         kinds = {"PG": "headroom" if self.headroom else "shared", "UC": "queue", "ALL": "queue"}
@@ -166,6 +171,7 @@ class _Text:
             self.kinds.append(COLUMNS.get(column, kind))
         if not self.table or (direction and not any(self.kinds)):
             raise Mistake(f"{where}: a heading without columns: show prints UC0, PG0 or PFC0")
+        # Tables of queue counters have a row for each queue; all others have a column for each.
         by_row = self.table[0] == "TxQ"
         columns = zip(self.kinds, self.table, strict=True)
         self.numbers = [
@@ -190,9 +196,12 @@ class _Text:
                 raise Mistake(
                     f"{where}: a row of {foreign.name(port)} without the heading of its table"
                 )
+            # A title above the heading is all that tells headroom from shared watermarks: both have
+            # columns PG0 to PG7.
             self.headroom = "headroom" in line.lower()
             return
         if len(cells) != len(self.table):
+            # A row of a port is damaged if it has another length; any other line ends the table.
             if known or port.startswith("Ethernet"):
                 raise Mistake(
                     f"{where}: {foreign.name(port)} has {len(cells)} values: its table has "
@@ -205,6 +214,7 @@ class _Text:
         _known(where, port, self.ports)
         if self.table[0] == "TxQ":
             match = QUEUE.fullmatch(cells[0])
+            # Multicast and virtual output queues are known and not compared.
             if match is None and not re.fullmatch(r"(MC|VOQ)[0-9]+", cells[0]):
                 raise Mistake(f"{where}: {foreign.shown(cells[0])} is no queue, as UC3 is")
             numbers = [int(match[1])] * len(cells) if match else None

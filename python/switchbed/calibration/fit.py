@@ -67,16 +67,19 @@ def seen(counters: Counters) -> dict[Key, float]:
 
 def traffic(point: Point, queues: Sequence[int], until_ns: int) -> list[dict[str, Any]]:
     """Background flows at a load, and rounds of senders to one receiver, in these queues."""
+    # Equal parts for the watermarked queues, none for the others; the list's place is the class.
     shares = [(queue in queues) / len(queues) for queue in range(max(queues) + 1)]
     entries: list[dict[str, Any]] = []
     if point.load > 0:
         entries.append(
+            # More flows than any run's time holds: `run.until` ends it.
             {"kind": "poisson", "load": point.load, "flows": 200_000, "sizes": "web-search"}
             | ({"service": "random", "shares": shares} if len(shares) > 1 else {})
         )
     if point.degree > 0:
         receiver = point.degree
         entries.append(
+            # Hosts below the receiver send, so a degree is a receiver's number.
             {"kind": "incast", "from": f"0-{receiver - 1}" if receiver > 1 else 0, "to": receiver}
             | {"sizes": ANSWER, "rounds": 3, "every": f"{until_ns // 4}ns", "classes": [*queues]}
         )
@@ -113,6 +116,8 @@ def held(result: Result) -> dict[Key, float]:
         for kind in ("shared", "headroom"):
             for number, most in zip(groups["class"], groups[f"{kind}_max_bytes"], strict=True):
                 found.setdefault((kind, number), []).append(float(most))
+    # A run's table may lack ports that held nothing, where a switch's table shows 0: medians need
+    # both over all ports.
     ports = int(result.scenario["topology"].get("hosts", 0))
     padded = {
         key: values + [0.0] * (ports - len(values)) for key, values in found.items() if any(values)
@@ -123,6 +128,8 @@ def held(result: Result) -> dict[Key, float]:
 def apart(simulated: Mapping[Key, float], watermarks: Mapping[Key, float]) -> float:
     """Root mean square of the logarithms of simulated over seen."""
     ratios = (
+        # One packet on either side keeps a simulated 0 finite, and differences below a packet
+        # small.
         math.log((simulated.get(key, 0.0) + PACKET) / (value + PACKET))
         for key, value in watermarks.items()
     )
@@ -133,6 +140,7 @@ def fits(
     results: Sequence[Result], points: Sequence[Point], watermarks: Mapping[Key, float]
 ) -> list[Fit]:
     """Every point, the nearest first."""
+    # Results come point by point, all seeds of a point together, as `grid` orders them.
     each = len(results) // len(points)
     found = []
     for place, point in enumerate(points):
@@ -153,6 +161,7 @@ def fits(
 
 def as_good(found: Sequence[Fit]) -> list[Fit]:
     """The points that seeds do not tell from the nearest one."""
+    # A point is as good if its nearest seed is within the farthest seed of the best point.
     worst = max(found[0].distances)
     return [fit for fit in found if min(fit.distances) <= worst]
 

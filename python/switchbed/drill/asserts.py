@@ -63,6 +63,7 @@ COMPARED: dict[type, Callable[[Any, Any], Any]] = {
     ast.GtE: operator.ge,
     ast.In: lambda a, b: a in b,
     ast.NotIn: lambda a, b: a not in b,
+    # Identity of small numbers is an accident of CPython: scripts mean equality.
     ast.Is: operator.eq,
     ast.IsNot: operator.ne,
 }
@@ -80,7 +81,9 @@ LONGEST = 20_000
 """Characters of text, and the largest number of digits, that a value may have."""
 MOST_LINES = 1000
 MOST_SHIFT = 64
+# A format such as `%9999d` or `%*d` makes text of any length from a few characters.
 WIDE = re.compile(r"%[^%a-z]*(?:[0-9]{4}|\*)")
+# Some published scripts have Python 2's print statement.
 OLD_PRINT = re.compile(r"^(\s*)print +(?!\()(.*)$", re.M)
 
 
@@ -115,6 +118,7 @@ class _Block:
             case ast.Assign(targets=[ast.Name(id=name)]):
                 self.of.variables[name] = self.value(node.value)
             case ast.AugAssign(target=ast.Name(id=name)):
+                # `a += b` is evaluated as `a + b`, under the same bounds.
                 whole = ast.BinOp(ast.Name(name), node.op, node.value)
                 self.of.variables[name] = self.value(whole)
             case ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=args, keywords=[])):
@@ -124,6 +128,8 @@ class _Block:
             case ast.If():
                 for part in node.body if self.value(node.test) else node.orelse:
                     self.do(part)
+            # Scripts import modules that only Python itself would need; calls of them are skipped
+            # by name.
             case ast.Pass() | ast.Import() | ast.ImportFrom():
                 pass
             case _:
@@ -136,6 +142,8 @@ class _Block:
     def _assert(self, node: ast.Assert) -> None:
         if self.value(node.test):
             return
+        # The fields that the assertion names are shown with their values; its message only if there
+        # are none.
         names = (part.id for part in ast.walk(node.test) if isinstance(part, ast.Name))
         known = [name for name in dict.fromkeys(names) if name in self.info]
         got = ", ".join(f"{name} = {self.info[name]}" for name in known)
@@ -145,6 +153,7 @@ class _Block:
 
     def value(self, node: ast.expr) -> Any:
         """An expression's value."""
+        # Node types without a method are refused, so no part of Python is evaluated by accident.
         handler = getattr(self, f"_{type(node).__name__.lower()}", None)
         if handler is None:
             raise SkippedError(self.line, f"Python's {type(node).__name__.lower()} in code")
@@ -154,6 +163,7 @@ class _Block:
         return node.value
 
     def _name(self, node: ast.Name) -> Any:
+        # A script's own variable hides a field of the same name.
         for names in (self.of.variables, self.info, CONSTANTS):
             if node.id in names:
                 return names[node.id]
@@ -167,6 +177,8 @@ class _Block:
         value: Any = None
         for part in node.values:
             value = self.value(part)
+            # `or` stops at the first true value and `and` at the first false one; both return that
+            # value.
             if bool(value) is isinstance(node.op, ast.Or):
                 break
         return value
@@ -188,6 +200,7 @@ class _Block:
             right = self.value(part)
             if not self._apply(COMPARED[type(op)], left, right):
                 return False
+            # A chain `a < b < c` compares neighbours and evaluates each operand once.
             left = right
         return True
 
@@ -219,6 +232,7 @@ class _Block:
     def _guarded(self, work: Callable[[], Any]) -> Any:
         try:
             value = work()
+            # Products of products grow without end in a few lines of a script.
             if isinstance(value, int) and value.bit_length() > LONGEST:
                 raise ValueError("a number is too large")
             if isinstance(value, str) and len(value) > LONGEST:
@@ -231,6 +245,7 @@ class _Block:
 def _parsed(text: str, line: int) -> tuple[ast.Module, int]:
     """The code's statements, and the line of the first."""
     body = text.lstrip("\n \t\r")
+    # Line numbers in messages are those of the script, so lines stripped in front count.
     line += text[: len(text) - len(body)].count("\n")
     body = OLD_PRINT.sub(r"\1print(\2)", body.rstrip("\\ \n\t\r;"))
     try:

@@ -75,11 +75,13 @@ def _class(file: str, name: str) -> type:
 @functools.cache
 def _module(file: str) -> ModuleType:
     """The file as a module; what stands beside it can be imported."""
+    # First in the path: a module beside the file goes before an installed one of its name.
     sys.path.insert(0, str(Path(file).resolve().parent))
     spec = importlib.util.spec_from_file_location(MODULE, file)
     if spec is None or spec.loader is None:
         raise Mistake(f"{file}: is no Python file: its name must end with .py")
     module = importlib.util.module_from_spec(spec)
+    # Registered before it runs, as dataclasses and pickles look their module up there.
     sys.modules[MODULE] = module
     spec.loader.exec_module(module)
     return module
@@ -90,6 +92,7 @@ def _is_seat(cls: object) -> bool:
 
 
 def _seat(file: str, cls: type) -> str:
+    # A class that derives from two bases would have two seats' hooks of the same object.
     seats = [seat for seat, base in SEATS.items() if issubclass(cls, base)]
     if len(seats) != 1:
         bases = "Marker, Buffer, Scheduler, Classifier or Notifier of switchbed.prototype"
@@ -101,6 +104,7 @@ def _seat(file: str, cls: type) -> str:
 def _hooks_are_named(file: str, cls: type, seat: type) -> None:
     """Refuses a method that is called almost like a hook, which nothing would call."""
     hooks = [name for name in dir(seat) if not name.startswith("_")]
+    # Hooks that the class left as they are: a near name of an overridden one is no slip.
     free = [name for name in hooks if getattr(cls, name) is getattr(seat, name)]
     own = (name for base in cls.__mro__ for name in vars(base) if not issubclass(seat, base))
     for name in own:
@@ -115,6 +119,7 @@ def _hooks_are_named(file: str, cls: type, seat: type) -> None:
 def _names(cls: type) -> tuple[set[str], bool]:
     """The parameters that a class names behind `port`, and whether it takes any other."""
     signature = inspect.signature(cls)
+    # The first parameter is the port.
     kinds = list(signature.parameters.values())[1:]
     named = {p.name for p in kinds if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
     return named, any(p.kind is p.VAR_KEYWORD for p in kinds)
@@ -124,6 +129,7 @@ def _all_taken(classes: Mapping[str, type], params: Mapping[str, Any]) -> None:
     """Refuses a parameter that no class has."""
     names = [_names(cls) for cls in classes.values()]
     known = sorted(set().union(*(named for named, _ in names)))
+    # A class with **params takes every key, so none can be wrong.
     if any(any_other for _, any_other in names):
         return
     for key in params:
@@ -141,6 +147,7 @@ def _no_texts(cls: type, params: Mapping[str, Any]) -> None:
     defaults = inspect.signature(cls).parameters
     for key, value in params.items():
         default = defaults[key].default if key in defaults else None
+        # `bool` is an int in Python, and no quantity.
         number = isinstance(default, int | float) and not isinstance(default, bool)
         if number and isinstance(value, str):
             raise Mistake(
@@ -164,6 +171,8 @@ def _methods(file: str, seat: str, cls: type, params: Mapping[str, Any], port: P
     named, any_other = _names(cls)
     theirs = {key: value for key, value in params.items() if any_other or key in named}
     try:
+        # Binding without a call tells a wrong argument from a TypeError that the class raises
+        # itself.
         inspect.signature(cls).bind(port, **theirs)
     except TypeError as error:
         raise Mistake(
@@ -171,6 +180,7 @@ def _methods(file: str, seat: str, cls: type, params: Mapping[str, Any], port: P
         ) from None
     _no_texts(cls, theirs)
     made = cls(port, **theirs)
+    # Only overridden hooks are called from Rust: the others' defaults cost nothing.
     hooks = {name: getattr(made, name) for name in own}
     for name, hook in hooks.items():
         _takes_what_it_gets(file, cls, base, name, hook)

@@ -69,6 +69,7 @@ class Axis:
     def of(cls, key: str, values: Sequence[Any]) -> Self:
         """Make the axis of a setting with these values."""
         places = Places.of(values)
+        # Loads are fractions in files and percent on every axis.
         if key.rsplit(".", maxsplit=1)[-1] == "load" and not places.names:
             return cls(LOAD, places, 100)
         return cls(runs.words(key) + (f" ({places.unit})" if places.unit else ""), places)
@@ -80,6 +81,7 @@ class Axis:
         if over is None:
             return None
         found = cls.of(over, [line.place(run) for line in drawn for run in line.runs])
+        # A curve needs two places at least.
         return None if len(found.places.xs) < 2 else found
 
     def at(self, value: Any) -> float | str:
@@ -103,9 +105,11 @@ def means(
         found: dict[float | str, list[float | None]] = {}
         for run in line.runs:
             found.setdefault(at(line, run), []).append(measure(run))
+        # Intervals stay in the figure's range: a slowdown over the ideal is never below 1.
         within = comparing.range_of(of, line.runs[0].over)
         means = {x: comparing.over_seeds(values, within) for x, values in found.items()}
         points = [Point(x, mean) for x, mean in means.items() if mean is not None]
+        # The sort is stable: names keep the order of the scenario, numbers are put in theirs.
         points.sort(key=lambda point: 0.0 if isinstance(point.x, str) else point.x)
         curves.append(Curve(line.label, line.look, tuple(points)))
     return curves
@@ -140,11 +144,13 @@ def relative(outcomes: Sequence[Outcome]) -> Relative:
     base, known = ratios[0].to, looks.styles(outcomes)
     panels = []
     for statistic in PANELS:
+        # The base comes first, so that it is first in the legend and below the other lines.
         points: dict[str, list[Point]] = {base: []}
         for ratio in ratios:
             if (ratio.size_class, ratio.statistic) == statistic:
                 points.setdefault(ratio.scheme, []).append(Point(_load(ratio), ratio.change.ratio))
         loads = sorted({point.x for of_scheme in points.values() for point in of_scheme})
+        # The base divided by itself is 1 without an interval.
         points[base] = [Point(load, stats.Interval(1.0, None, None, 1)) for load in loads]
         panels.append(
             [

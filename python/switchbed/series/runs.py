@@ -49,6 +49,7 @@ def read(
     found = [run for path in paths for run in _read(path)]
     for chosen in only:
         key, _, value = chosen.partition("=")
+        # Compared as text: the option's value has no type.
         values = {text(run.settings[key]) for run in found if key in run.settings}
         if value not in values:
             keys = ", ".join(dict.fromkeys(k for run in found for k in run.settings)) or "none"
@@ -107,6 +108,7 @@ def _sweep(path: Path) -> list[Result]:
     import polars as pl
 
     runs = path.absolute().parent.parent / "runs"
+    # A failed run has no folder in the store; `failures` lists it.
     rows = store.read_sweep(path).filter(pl.col("status") == "ok").select("run", "settings")
     return [Result.load(runs / run, dict(json.loads(settings))) for run, settings in rows.rows()]
 
@@ -122,6 +124,7 @@ def setting(run: Result, key: str) -> Any:
 
 def load_key(results: Sequence[Result]) -> str | None:
     """The setting that is a load, where loads are compared."""
+    # Loads of several sources may be swept; the first by name is the axis in every figure.
     keys = {key for run in results for key in run.settings if key.split(".")[-1] == "load"}
     return next(iter(sorted(keys)), None)
 
@@ -131,6 +134,7 @@ def swept(results: Sequence[Result]) -> list[str]:
     found: dict[str, set[str]] = {}
     for run in results:
         for key, value in ({SCHEME: run.label} | others(run)).items():
+            # Values may be tables or lists, which no set holds; JSON makes them text.
             found.setdefault(key, set()).add(json.dumps(value, sort_keys=True))
     return [key for key, values in found.items() if len(values) > 1]
 
@@ -163,13 +167,16 @@ def lines(
     too. A label tells a line from the others of its panel by what differs: scheme and settings, the
     one that is to be seen in `colour` first."""
     varied = [key for key in swept(results) if key not in (over, panel)]
+    # The coloured setting comes first in a label, and once: `dict.fromkeys` drops its second place.
     keys = [colour, *varied] if colour else varied
     groups: dict[tuple[str, str], list[Result]] = {}
     for run in results:
         told = [named(key, setting(run, key)) for key in dict.fromkeys(keys) if key != over]
         where = json.dumps(setting(run, panel)) if panel else ""
         groups.setdefault((where, ", ".join(told) or run.label), []).append(run)
+    # Looks are by label over all panels, so a line looks the same in each.
     every = [(label, found[0].outcome.scheme) for (_, label), found in groups.items()]
+    # A scheme has its own colour in every figure; values of another setting take colours in turn.
     looks = of(every) if colour in (None, SCHEME) else plain_looks(every)
     return [
         Line(

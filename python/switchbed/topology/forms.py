@@ -13,6 +13,7 @@ NVSWITCH = "nvswitch"
 
 def span(ps: int) -> str:
     """A delay as files have it: exact."""
+    # The largest unit in which the delay is a whole number.
     unit, scale = next(each for each in UNITS if ps % each[1] == 0)
     return "0s" if ps == 0 else f"{ps // scale}{unit}"
 
@@ -22,6 +23,7 @@ def table(network: Network) -> str:
     names = [node.name for node in network.nodes]
     lines = ["node,tier", *(f"{node.name},{node.tier or 'host'}" for node in network.nodes)]
     lines.append("from,to,rate,delay,count,mtu")
+    # Only neighbours in the list are joined, since a link's place decides its ports' numbers.
     for link, alike in groupby(network.links):
         count = sum(1 for _ in alike)
         a, b = (names[end] for end in link.ends)
@@ -35,6 +37,7 @@ def table(network: Network) -> str:
 def _numbered(network: Network) -> tuple[list[int], int]:
     """Each node's number, hosts first, then NVSwitches; and how many NVSwitches there are."""
     rank = {None: 0, NVSWITCH: 1}
+    # The sort is stable, so nodes of a kind keep their order.
     order = sorted(range(len(network.nodes)), key=lambda at: rank.get(network.nodes[at].tier, 2))
     number = [0] * len(order)
     for new, at in enumerate(order):
@@ -49,9 +52,11 @@ def _rate(bps: int) -> str:
 
 def _rows(network: Network, head: str, number: list[int]) -> str:
     hosts = len(network.hosts())
+    # HPCC's second line lists the switches; hosts were numbered first.
     lines = [head, " ".join(str(at) for at in range(hosts, len(network.nodes)))]
     for link in network.links:
         a, b = (number[end] for end in link.ends)
+        # The last field is the error rate, which no network here has.
         lines.append(f"{a} {b} {_rate(link.rate_bps)} {span(link.delay_ps)} 0")
     return "\n".join(lines) + "\n"
 
@@ -68,6 +73,7 @@ def simai(network: Network) -> str:
     number, nvswitches = _numbered(network)
     nodes, hosts, links = len(network.nodes), len(network.hosts()), len(network.links)
     first = next((at for at, node in enumerate(network.nodes) if node.tier == NVSWITCH), None)
+    # SimAI has one number of GPUs for all servers: the hosts below the first NVSwitch.
     gpus = 1 if first is None else len(network.at()[first])
     switches = nodes - hosts - nvswitches
     return _rows(network, f"{nodes} {gpus} {nvswitches} {switches} {links} NONE", number)
@@ -85,6 +91,7 @@ class FatTree:
         self.network = network
         self.own = network.at()
         levels = [network.hosts()]
+        # Breadth first from the hosts: a node's level is its least distance from one.
         level = dict.fromkeys(levels[0], 0)
         while levels[-1]:
             above = dict.fromkeys(
@@ -92,6 +99,7 @@ class FatTree:
             )
             level.update(dict.fromkeys(above, len(levels)))
             levels.append(list(above))
+        # The loop ends with an empty level.
         self.levels, self.level = levels[:-1], level
         if len(self.levels) not in (3, 4):
             self._refuse(f"it has {len(self.levels) - 1} tiers of switches, and htsim's 2 or 3")
@@ -103,6 +111,7 @@ class FatTree:
         return [b if a == at else a for a, b in (link.ends for link in self.own[at])]
 
     def _one(self, what: str, found: Iterator[int]) -> int:
+        # htsim's form has one number for a whole tier, so all nodes must agree.
         values = set(found)
         if len(values) != 1:
             some = ", ".join(str(value) for value in sorted(values)[:3])
@@ -126,6 +135,7 @@ class FatTree:
             if abs(a - b) != 1:
                 names = " and ".join(self.network.nodes[end].name for end in link.ends)
                 self._refuse(f"{names} are linked, which are not in tiers one above the other")
+        # Index 0 is the hosts', so that index n is the n-th tier of switches.
         down, up, bundle = [0], [0], [1]
         for n in range(1, top + 1):
             name = f"switches of tier {n - 1}"
@@ -145,12 +155,14 @@ class FatTree:
         for n in range(1, top + 1):
             rate = self._one(f"rates below tier {n - 1}", (k.rate_bps for k in self._links(n)))
             delay = self._one(f"delays below tier {n - 1}", (k.delay_ps for k in self._links(n)))
+            # The form has whole Gbps and whole ns.
             if rate % 10**9 or delay % 10**3 or delay == 0:
                 self._refuse("rates are whole Gbps there, and delays whole ns over 0")
             lines += [f"Tier {n - 1}", f"Downlink_speed_Gbps {rate // 10**9}"]
             lines += [f"Radix_Down {down[n]}"]
             if n < top:
                 above = self._one("rates", (k.rate_bps for k in self._links(n + 1)))
+                # Capacity down over capacity up, which readers check against the links.
                 over = max(down[n] * rate // (up[n] * above), 1)
                 lines += [f"Radix_Up {up[n]}", *([f"Oversubscribed {over}"] if over > 1 else [])]
             if bundle[n] > 1:
@@ -172,6 +184,7 @@ class FatTree:
             tors = {down for agg in aggs for down in self._toward(agg, -1)}
             if any(set(self._toward(other, 1)) != aggs for other in tors):
                 self._refuse("each ToR of a pod must be linked to each aggregation of it")
+            # A pod is found from each of its ToRs; the others are skipped.
             seen |= tors
             sizes.add(sum(len(set(self._toward(other, -1))) for other in tors))
             pods.append(aggs)
@@ -179,6 +192,7 @@ class FatTree:
         if top == 2 and len(pods) > 1:
             self._refuse("it is in parts")
         if top == 3:
+            # A plane is the set of cores that one aggregation of each pod shares.
             planes = {frozenset(self._toward(agg, 1)) for aggs in pods for agg in aggs}
             cores = sum(len(plane) for plane in planes)
             if cores != len(self.levels[3]) or any(len(aggs) != len(planes) for aggs in pods):

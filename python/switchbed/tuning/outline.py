@@ -75,9 +75,13 @@ class Outline:
             memory = asic.named(str(self.chip))["memory_bytes"]
         else:
             memory = quantity.size(self.buffer)
+        # At least one packet: a small memory divided among the senders could come to less.
         size = max(MTU, round(memory / 2 / senders))
+        # Seconds between rounds at which they come to INCAST of the receiver's link.
         every = senders * size * 8 / (INCAST * rate)
         mean = max(map(_mean, self._sizes()))
+        # Seconds that flows of the largest mean size take at the largest load: one number of rounds
+        # serves all scenes.
         lasts = self.flows * mean * 8 / (max(self._loads()) * LEAVES * HOSTS * rate)
         return {
             "kind": "incast",
@@ -108,7 +112,9 @@ class Outline:
         links = [rate, rate]
         if fabric:
             links += [_number("--rate", fabric, quantity.rate)] * 2
+        # A full packet there and one back, stored and forwarded at each hop.
         wire = 2 * sum(8 * MTU / each for each in links)
+        # The rest of the round trip is propagation, in equal parts over all links, both ways.
         delay = (rtt - wire) / (2 * len(links))
         if delay < 0:
             raise Mistake(
@@ -132,6 +138,7 @@ class Outline:
     def _memory(self) -> dict[str, Any]:
         if self.buffer is not None:
             _number("--buffer", self.buffer, quantity.size)
+            # With an α of 1 a lone queue may hold half of the memory.
             return {"policy": "dynamic", "buffer": self.buffer, "pool": self.buffer, "alpha": 1}
         if self.chip is None:
             raise Mistake("--buffer: what the switch's ports share must be given, or --target CHIP")
@@ -140,6 +147,8 @@ class Outline:
     def _scheme(self) -> dict[str, Any]:
         step = {"kmin": STEP, "kmax": STEP, "pmax": 1.0, "weight": 1, "spacing": "geometric"}
         of_it = library.definition(self.scheme)
+        # A ramp whose ends coincide is the step, so `red` begins with the same threshold as `per-
+        # queue`.
         if of_it["wred"] == "ramp":
             return {"name": self.scheme, "params": step}
         needed = {p["name"]: p["takes"] for p in of_it["parameters"] if p["required"]}
@@ -149,6 +158,7 @@ class Outline:
                 f"--scheme {self.scheme}: needs {', '.join(needed)}: write a file (--out FILE of "
                 "another scheme makes one to change)"
             )
+        # A threshold in time is a round trip, one in bytes DCTCP's step.
         values = {name: self.rtt if needed[name].startswith("a time") else STEP for name in sized}
         return {"name": self.scheme, "params": values}
 
