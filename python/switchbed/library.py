@@ -75,6 +75,7 @@ def schemes() -> list[dict[str, Any]]:
 
 def named(names: Sequence[str], schemes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The schemes of these names, in their order."""
+    # A near name turns a slip into a hint.
     known = {scheme["name"]: scheme for scheme in schemes}
     for name in names:
         if name not in known:
@@ -210,6 +211,7 @@ class Given:
         folder = Path() if self.path is None else self.path.parent
         if self.text is None:
             return _native.plans(self.name, sets, seed)
+        # Each override has the words by which a mistake names it.
         overrides = [(each, f"--set {each}") for each in sets]
         if seed is not None:
             overrides.append((f"seed={seed}", f"--seed {seed}"))
@@ -224,8 +226,11 @@ def given(file: str | os.PathLike[str]) -> Given:
         return Given("standard input", text=_standard_input())
     if name.startswith("@"):
         path = shipped(name)
+        # A shipped scenario is read here, so that messages name it by its @NAME and not by its
+        # path.
         return Given(name, path, files.read_text(path))
     path = Path(name)
+    # A bare name of a shipped scenario most likely lacks its @.
     if path.suffix in ("", ".toml") and not path.exists() and path.stem in names():
         raise Mistake(f"{name}: there is no such file; @{path.stem} comes with switchbed")
     return Given(name, path)
@@ -241,6 +246,7 @@ def is_scenario(name: str) -> bool:
     import tomllib
 
     try:
+        # Every scenario has traffic, and no host profile has.
         return "traffic" in tomllib.loads(files.read_text(path))
     except tomllib.TOMLDecodeError:
         return False
@@ -268,6 +274,7 @@ def own(file: str | os.PathLike[str]) -> Path:
 
 def _standard_input() -> str:
     try:
+        # Bytes, decoded as UTF-8: the locale's encoding may be another.
         return sys.stdin.buffer.read().decode()
     except UnicodeDecodeError:
         raise Mistake("standard input: cannot read the scenario: it is no UTF-8 text") from None

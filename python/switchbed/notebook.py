@@ -28,6 +28,7 @@ def result(run: "Result") -> str:
     settings = ", ".join(f"{key} {value}" for key, value in run.settings.items())
     head = [run.label, settings, f"seed {run.seed}"]
     parts = [f"<div><b>{_text(' · '.join(filter(None, head)))}</b></div>"]
+    # Runs of endless flows have no FCTs: a queue over time is drawn in their place.
     classes = {name: row for name, row in summary["fct"].items() if row["n"]}
     if classes:
         cells = [
@@ -51,6 +52,7 @@ def runs(name: str, outcomes: Sequence[Outcome], failed: int) -> str:
     columns = printing.measured(rows)
     known = looks.styles(outcomes)
     means = [mean.estimate if (mean := row.mean("all", "mean_us")) else None for row in rows]
+    # Bars are relative to the longest mean; without any FCT the column is left out.
     longest = max((mean for mean in means if mean is not None), default=None)
     cells = [
         [
@@ -77,6 +79,7 @@ def comparison(found: "Comparison") -> str:
     ratios = [change.ratio for change in found.changes.values()]
     ends = [end for ratio in ratios for end in (ratio.low, ratio.high, ratio.estimate)]
     far = max((abs(math.log(end)) for end in ends if _finite(end)), default=0.0)
+    # Ratios that are all near 1 get a scale of 5 %, so that noise does not fill the chart.
     far = max(far, math.log(1.05))
     cells = [
         [_text(f"{size_class} {statistic.removesuffix('_us')}"), _text(change)]
@@ -99,6 +102,8 @@ def _cdf(run: "Result") -> str:
         if name in found:
             points = list(zip(found[name].values, found[name].shares, strict=True))
             last = len(points) - 1
+            # Even places of the sorted values, both ends included; a set, as short lists repeat
+            # places.
             places = sorted({round(i * last / (MOST - 1)) for i in range(MOST)})
             lines.append((name, colour, [points[i] for i in places]))
     return _chart(lines, "FCT", "share of flows", log=True) if lines else ""
@@ -108,6 +113,7 @@ def _queue(run: "Result") -> str:
     """The longest queue over time."""
     from switchbed.series import queues, runs
 
+    # One run is one line, whatever its settings.
     (line,) = runs.lines([run])
     port = queues.of_port(line, run, queues.busiest(run))
     points = [(ms * 1e3, kb) for ms, kb in zip(port.times_ms, port.together.kb, strict=True)]
@@ -119,10 +125,12 @@ Line = tuple[str, str, Sequence[tuple[float, float]]]
 
 
 def _chart(lines: Sequence[Line], xlabel: str, ylabel: str, *, log: bool) -> str:
+    # A logarithm has no place for 0.
     xs = [x for _, _, points in lines for x, _ in points if x > 0 or not log]
     ys = [y for _, _, points in lines for _, y in points]
     scale = math.log10 if log else float
     low, high = scale(min(xs)), scale(max(xs))
+    # Shares end at 1 even where the last class is not complete.
     top = max(1.0, *ys) if ylabel.startswith("share") else max(*ys, 1e-9)
 
     def place(x: float, y: float) -> tuple[float, float]:
@@ -135,6 +143,7 @@ def _chart(lines: Sequence[Line], xlabel: str, ylabel: str, *, log: bool) -> str
     for x in _ticks(low, high, log=log):
         at, _ = place(x, 0)
         parts.append(_rule(at, TOP, at, HEIGHT - BOTTOM))
+        # A centred label at the right end would leave the picture.
         edge = "end" if at > WIDTH - RIGHT - 12 else "middle"
         parts.append(_label(at, HEIGHT - BOTTOM + 12, printing.duration(x), edge))
     for y in _ticks(0, top, log=False):
@@ -146,6 +155,7 @@ def _chart(lines: Sequence[Line], xlabel: str, ylabel: str, *, log: bool) -> str
         parts.append(
             f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.6"/>'
         )
+        # Names stand one above the other at the lower right, where distributions leave room.
         parts.append(_label(WIDTH - RIGHT - 2, HEIGHT - BOTTOM - 6 - 12 * i, name, "end", colour))
     middle = (LEFT + WIDTH - RIGHT) / 2
     parts.append(_label(middle, HEIGHT - 6, xlabel, "middle"))
@@ -165,6 +175,7 @@ def _ticks(low: float, high: float, *, log: bool) -> Iterable[float]:
         step = _step(high - low)
         return [step * n for n in range(math.ceil(low / step), math.floor(high / step) + 1)]
     tens = [10.0**n for n in range(math.ceil(low), math.floor(high) + 1)]
+    # Values within one decade have both ends as ticks.
     return tens if len(tens) > 1 else [10**low, 10**high]
 
 
@@ -190,6 +201,7 @@ def _bar(mean: float | None, longest: float, look: looks.Style | None) -> str:
     if mean is None:
         return ""
     colour = look.colour if look else looks.BLUE
+    # Black is not seen on a dark page.
     if colour == looks.BLACK:
         colour = "currentColor"
     wide = BAR_PX * mean / (longest or 1.0)
@@ -204,6 +216,7 @@ def _finite(end: float | None) -> TypeGuard[float]:
 
 def _interval(ratio: stats.Interval, far: float) -> str:
     def place(end: float | None) -> float:
+        # Logarithms: a half and a double are as far from the middle.
         share = math.log(end) / far if _finite(end) else 0.0
         return BAR_PX / 2 * (1 + 0.95 * share)
 

@@ -37,7 +37,9 @@ def shares(result: Result) -> Figures:
     changes = CHANGES_S.get(_figure(result), ())
     settled = goodput.filter(pl.col("time_s") > SETTLES_S)
     for change in changes:
+        # Half a second after each change rates are still on their way to the new shares.
         settled = settled.filter(~pl.col("time_s").is_between(change, change + SETTLES_S))
+    # A class without flows under way has no share to be off from.
     active = settled.filter(pl.col("fair_bps") > 0)
     ratio = active["goodput_bps"] / active["fair_bps"]
     count = max(len(ratio), 1)
@@ -55,8 +57,10 @@ def shares(result: Result) -> Figures:
     series = result.series
     if len(series):
         found |= _queue(series, changes)
+    # Every fiftieth millisecond: enough for a picture, and few enough to commit.
     thin = goodput.filter((pl.col("time_s") * 100).round() % 5 == 0)
     rows = thin.select("time_s", "class", "goodput_bps").rows()
+    # Quantiles in place of samples: the distribution of figure 8 in 201 numbers.
     found["ratios"] = [round(number(ratio.quantile(i / 200)), 4) for i in range(201)]
     found["curve"] = [(round(float(t), 3), int(c), round(float(b) / 1e6)) for t, c, b in rows]
     return fct(result) | found
@@ -66,6 +70,8 @@ def _tens(goodput: Any) -> Any:
     """Samples of 10 ms, which figures 6 to 11 show, from finer ones."""
     import polars as pl
 
+    # A sample's time is the end of its interval, so one at 20 ms belongs to the bin that ends
+    # there.
     end = ((goodput["time_s"] * 100 - 1e-6).ceil() / 100).alias("time_s")
     rates = pl.col("goodput_bps", "fair_bps").mean()
     by = goodput.with_columns(end).group_by("time_s", "class", maintain_order=True)
@@ -79,6 +85,7 @@ def _fine(goodput: Any, changes: tuple[float, ...]) -> Figures:
     import polars as pl
 
     times = goodput["time_s"].unique().sort()
+    # Samples of 10 ms are too coarse for 50 ms of convergence.
     if len(times) < 2 or number(times[1] - times[0]) > 5e-3:
         return {}
     off = (pl.col("goodput_bps") / pl.col("fair_bps") - 1).abs()
@@ -90,6 +97,7 @@ def _fine(goodput: Any, changes: tuple[float, ...]) -> Figures:
     within = number(after.select((off <= WITHIN).mean()).item())
     found: Figures = {"fine_within_25": 100 * within}
     for begin, end in pairwise([*changes, number(times.max())]):
+        # A nanosecond more than the change: times in seconds are rounded.
         part = worst.filter((pl.col("time_s") > begin + 1e-9) & (pl.col("time_s") <= end + 1e-9))
         found[f"converged_{begin:g}_ms"] = 1e3 * _converged(part.rows(), begin, end)
     return found
@@ -112,7 +120,10 @@ def _queue(series: Any, changes: tuple[float, ...]) -> Figures:
     """The queue's mean and its standard deviation in KB, both over the times between changes (the
     latter as the root of the mean variance), and every fiftieth millisecond for drawing."""
     spans = [
+        # Variance is taken within spans: a queue that follows a change of rates does not count as
+        # noise.
         series.filter(series["time_s"].is_between(begin + SETTLES_S, end))["bytes"]
+        # Each span begins half a second late; 1e9 s stands for the end of any run.
         for begin, end in pairwise([0.0, *changes, 1e9])
     ]
     spans = [span for span in spans if len(span) > 1]
@@ -168,6 +179,7 @@ def bins(result: Result) -> Figures:
         )
         found[f"from_{low}_kb.mean_us"] = 1e6 * mean(part["fct_s"]) if len(part) else 0.0
         found[f"from_{low}_kb.n"] = len(part)
+    # Classes 0 to 3 are the four long flows.
     goodput = result.goodput.filter(pl.col("time_s") > SETTLES_S).filter(pl.col("class") < 4)
     by_class = goodput.group_by("class", maintain_order=True)
     means = [mean(values["goodput_bps"]) for _, values in by_class]
@@ -185,6 +197,7 @@ def table1(rows: Rows) -> Points:
     for low, high in BINS:
         metric = f"from_{low}_kb.mean_us"
         base = theirs.by_seed(metric)
+        # The last bin's bound is a number beyond every flow.
         name = f"{low} KB and more" if high > 1e9 else f"{low} to {high} KB"
         found[name] = {
             s: 100 * (1 - v / base[s]) for s, v in ours.by_seed(metric).items() if base[s]

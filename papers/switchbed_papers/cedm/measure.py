@@ -31,10 +31,12 @@ def queue(result: Result) -> Figures:
     """The summary's figures, how far the lowest queue after the warm-up is below the threshold (and
     that in a span of 2 ms, in the median), and a window of the series for drawing."""
     series = result.series
+    # Slow start is over by half of the run.
     half_s = float(result.summary()["simulated_s"]) / 2
     settled = series.filter(series["time_s"] >= half_s)
     lowest = number(settled["bytes"].min())
     window = settled.head(400)
+    # The lowest queue of a long run falls with its length; the median over spans does not.
     in_2_ms = number(extremes(series, half_s, 2e-3)["least"].median())
     return fct(result) | {
         "lowest_kb": lowest / 1e3,
@@ -50,6 +52,7 @@ def loss(result: Result) -> Figures:
     carries."""
     transport = result.scenario["transport"]
     payload, header = (size(transport[key]) for key in ("mss", "header"))
+    # A full line carries this much payload: headers are no loss.
     full = LINE_BPS * payload / (payload + header)
     lost = full - float(result.summary()["goodput_bps"])
     return fct(result) | {"loss_gbps": lost / 1e9}
@@ -69,6 +72,7 @@ def extremes(series: "pl.DataFrame", begin_s: float, span_s: float) -> "pl.DataF
     no span: the sample at the end of a run would be one without an amplitude."""
     import polars as pl
 
+    # A thousandth of a span more, since times in seconds are rounded down.
     spans = math.floor((number(series["time_s"].max()) - begin_s) / span_s + 1e-3)
     index = ((pl.col("time_s") - begin_s) / span_s).floor()
     of = series.with_columns(index.alias("span")).filter(pl.col("span").is_between(0, spans - 1))
@@ -87,13 +91,16 @@ def lemmas(result: Result) -> Figures:
     changes = result.table("changes").sort("time_s", maintain_order=True)
     ports = {name[0]: of for name, of in changes.group_by("port", maintain_order=True)}
     names = ("lemma1", "half1", "lemma2", "half2")
+    # One ACK of two packets cannot be told from one of one by a queue's length.
     if int(result.scenario["transport"]["ack_every"]) != 1:
         return fct(result) | {f"{name}_pkt": None for name in names}
     senders = [_out(ports[f"host{i}"], ports[f"switch:{i}"]) for i in range(2)]
+    # Moved back by the way from the hosts, so that it is seen beside what the senders had out.
     queue = ports["switch:2"].with_columns(time_s=ports["switch:2"]["time_s"] - WAY_S)
     found: dict[str, list[float]] = {name: [] for name in names}
     for index, most, least in extremes(queue, ROUNDS_FROM_S, ROUND_S).rows():
         here = [sender[index] for sender in senders if index in sender]
+        # A round in which a sender was silent has no window of it.
         if len(here) < len(senders):
             continue
         windows, bursts = zip(*here, strict=True)
@@ -109,11 +116,13 @@ def _out(card: "pl.DataFrame", back: "pl.DataFrame") -> dict[float, tuple[int, i
     """A sender's window and burst in each round, from its card's queue and from that of the port
     towards it, which only ACKs cross."""
     sent = handed_over(card, PACKET_BYTES)
+    # An ACK leaves the switch's port one way before the sender has it.
     acks = [(at + WAY_S, packets) for at, packets in handed_over(back).items()]
     out, seen = 0, 0
     found: dict[float, tuple[int, int]] = {}
     for at, burst in sent.items():
         out += burst
+        # All ACKs that had come by then made room before this burst.
         while seen < len(acks) and acks[seen][0] <= at:
             out -= acks[seen][1]
             seen += 1
@@ -135,6 +144,7 @@ def segments(result: Result) -> Figures:
     if acks := len(sizes["host1"]):
         found["packets_an_ack"] = sum(sizes["host0"]) / acks
     host, transport = result.scenario["host"], result.scenario["transport"]
+    # The files of table 2 have the window in packets.
     window = int(str(transport["receive_window"]).removesuffix("pkt"))
     largest = size(host["lso_max"]) // size(transport["mss"])
     share = math.ceil(window * float(host["lso_beta"]))
@@ -164,6 +174,7 @@ def handed_over(changes: "pl.DataFrame", least_bytes: int = 1) -> dict[float, in
     rows = zip(changes["time_s"], changes["bytes"], strict=True)
     counts: dict[float, int] = {}
     for (_, before), (at, after) in pairwise(rows):
+        # Less growth than `least_bytes` is an ACK's, or a departure.
         if after >= before + least_bytes:
             counts[at] = counts.get(at, 0) + 1
     return counts
@@ -237,6 +248,7 @@ def _inside(rows: Rows, kind: str, least: float, bounds: Callable[[float], cedm.
     runs = rows.where({"transport.kind": kind, "host.lso": True})
     for threshold in runs.values(THRESHOLD):
         pkt = size(threshold) / PACKET_BYTES
+        # A threshold that is the corollary's own may differ from it in the last digit.
         if pkt < least - 1e-9:
             continue
         ends = bounds(pkt)

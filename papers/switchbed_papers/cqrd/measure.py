@@ -21,6 +21,7 @@ def met(result: Result) -> Figures:
     """The summary's figures, those of flows by what they met of giant ones, and the shares."""
     found = fct(result)
     summary = result.summary()
+    # Null without `measure.giant`, as in the experiments that do not ask.
     by_met = summary["fct_by_met"] or {}
     for name, classes in by_met.items():
         for size_class, values in classes.items():
@@ -31,6 +32,7 @@ def met(result: Result) -> Figures:
         giants = (result.flows["size_bytes"] > GIANT_BYTES).sum()
         found["giant_percent"] = 100 * float(giants) / len(result.flows)
         flows = result.flows.drop_nulls("fct_s")
+        # Together: the summary has flows that met giants at the output and on the path apart.
         kept = flows["met"].is_in(MET) & (flows["size_bytes"] <= SMALL_BYTES)
         fcts_us = [1e6 * value for value in flows.filter(kept)["fct_s"]]
         if fcts_us:
@@ -46,6 +48,7 @@ def goodputs(result: Result) -> Figures:
     giant."""
     found = met(result)
     flows = result.flows.drop_nulls("fct_s")
+    # Bytes over seconds, in Mbps.
     flows = flows.with_columns(mbps=8e-6 * flows["size_bytes"] / flows["fct_s"])
     chosen = {"": flows}
     if "met" in flows.columns:
@@ -110,6 +113,7 @@ def fig11_narrower(rows: Rows) -> Points:
     found: Points = {}
     for base in ("oq", "hcf"):
         heavy, extreme = (_below(rows.where({"load": load}), base, SMALL) for load in (0.4, 0.7))
+        # Seed by seed, since both loads have flows of the same sizes.
         found[base] = {seed: v - heavy[seed] for seed, v in extreme.items() if seed in heavy}
     return found
 
@@ -135,6 +139,7 @@ def fig13_more(rows: Rows) -> Points:
         below = {}
         runs = rows.where({"scenario": "fig13", "load": load})
         fractions = runs.values("deploy.1.fraction")
+        # One cluster of switches, and all of them.
         few, every = min(fractions), max(fractions)
         for fraction in (few, every):
             here = runs.where({"deploy.1.fraction": fraction})
@@ -169,6 +174,7 @@ def _memory(rows: Rows, memories: tuple[str, ...], metric: str) -> Points:
     found: Points = {}
     for load in rows.values("load"):
         runs = rows.where({"load": load})
+        # Every memory is compared with 400 KB an output.
         most = runs.where({"switch.buffer": "400KB"}).by_seed(metric)
         for memory in memories:
             ours = runs.where({"switch.buffer": memory}).by_seed(metric)
@@ -179,6 +185,7 @@ def _memory(rows: Rows, memories: tuple[str, ...], metric: str) -> Points:
 def fig15_tcp(rows: Rows) -> Points:
     """Small flows' average under OQ with DCTCP over that with TCP."""
     tcp = rows.where({"scenario": "fig15-tcp"})
+    # The gain that the paper's text gives; other values are other readings.
     dctcp = rows.where({"scenario": "fig15", "scheme": "oq", "transport.g": 0.00625})
     found: Points = {}
     for load in rows.values("load"):

@@ -61,6 +61,7 @@ class Ask:
 
     def over_cells(self, found: Found) -> stats.Change:
         """The geometric mean over the cells, with its interval."""
+        # Ratios against 1: the paired interval is then that of their geometric mean.
         return stats.paired(self.ratios(found), [1.0] * len(found))
 
     def verdict(self, ratio: stats.Interval) -> str:
@@ -69,10 +70,12 @@ class Ask:
         if low is None or high is None:
             return "not shown"
         if self.lower:
+            # Half of the paper's least gain, as a ratio, parts "survives" from "survives, smaller".
             least = 1 if self.band is None else (1 + self.band[1]) / 2
             if high < 1:
                 return "survives" if ratio.estimate <= least else "survives, smaller"
             return "reversed" if low > 1 else "not shown"
+        # For times that the paper has alike, lower ones are no failure of the claim.
         if high < 1 or (high <= self.most and (self.band is not None or low >= 1 - ALIKE)):
             return "survives"
         return "does not" if low > (1 if self.band is None else self.most) else "not shown"
@@ -109,6 +112,7 @@ def _ask(
 ) -> Ask:
     if isinstance(change, str):
         return Ask(of, base, measure, None, change == "lower", paper, place)
+    # The file has changes in percent: -61 to -28 is a ratio of 0.39 to 0.72.
     low, high = (1 + percent / 100 for percent in change)
     return Ask(of, base, measure, (low, high), low < 1, paper, place)
 
@@ -141,6 +145,7 @@ def _answers(found: Found) -> str:
             verdict = ask.verdict(change.ratio)
             cells = f"{less} of {len(found)}"
             rows.append([title, MEASURES[ask.measure], says, here, cells, verdict])
+            # The question stands in its first row alone.
             title = ""
     return table(heads, rows)
 
@@ -183,6 +188,7 @@ def _panel(axes: "Axes", question: Question, found: Found) -> None:
     axes.set_xscale("log")
     axes.axvline(1, color=style.BLACK, linewidth=0.8)
     for row, ask in enumerate(question.asks):
+        # A direction without numbers is drawn to the picture's end.
         low, high = ask.band or ((LEAST, 1.0) if ask.lower else (1 - ALIKE, 1 + ALIKE))
         axes.barh(row, high - low, left=low, height=0.7, color="#dddddd", label="the paper's range")
         ratios = ask.ratios(found)
@@ -214,6 +220,7 @@ def _panel(axes: "Axes", question: Question, found: Found) -> None:
             label="mean of the cells, 95 %",
         )
     axes.set_yticks(range(len(question.asks)), [MEASURES[ask.measure] for ask in question.asks])
+    # From top to bottom, as the table has them.
     axes.set_ylim(len(question.asks) - 0.5, -0.5)
     axes.set_xlim(LEAST, MOST)
     ticks = {

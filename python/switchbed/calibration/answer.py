@@ -50,6 +50,7 @@ class Answer:
             )
         say("  load  degree  typical factor between simulated and seen")
         for each in self.found[:SHOWN]:
+            # Distances are of logarithms, so their exponential is a factor.
             factor = math.exp(each.distance)
             say(f"  {each.point.load:4g}  {each.point.degree:6}  {factor:.3g}")
         for line in self.against:
@@ -68,6 +69,7 @@ def _base(config: Path, ports: Sequence[str], folder: str) -> tuple[Scenario, li
     found = importing.load(given, str(config), ports)
     for name, text in found.files.items():
         (Path(folder) / name).write_text(text, "utf-8")
+    # Beside its file of links, which the scenario names without a folder.
     file = Path(folder) / "imported.toml"
     file.write_text(found.text, "utf-8")
     return Scenario.from_file(file), list(given.get("PORT", {}))
@@ -84,6 +86,7 @@ def _list(option: str, text: str, low: float, high: float) -> list[float]:
         if not low <= value <= high:
             raise Mistake(f"{option} {foreign.name(text)}: from {low:g} to {high:g} each")
         values.append(value)
+    # A value that is typed twice would run twice.
     return list(dict.fromkeys(values))
 
 
@@ -94,6 +97,7 @@ def _points(loads: str, degrees: str) -> list[Point]:
     points = [
         Point(load, int(degree)) for load in _list("--loads", loads, 0, 0.99) for degree in whole
     ]
+    # Without load and incast there is no traffic to simulate.
     points = [point for point in points if point.load or point.degree]
     if not points:
         raise Mistake("--loads, --degrees: no traffic is left: a load or a degree over 0 is needed")
@@ -105,6 +109,7 @@ def _together(paths: Sequence[Path], ports: list[str] | None) -> Counters:
     found: dict[str, Any] = {}
     for path in paths:
         for kind, values in read(path, ports).by_kind.items():
+            # Two snapshots of a kind are of different times and cannot be joined.
             if values and found.get(kind):
                 raise Mistake(f"{path}: an earlier file has {kind} already: one snapshot is needed")
             found[kind] = values or found.get(kind, {})
@@ -133,6 +138,7 @@ def answer(
         counters = _together(paths, names)
         watermarks = fit.seen(counters)
         resolved = base.resolved
+        # Watermarks of groups say which classes came in, where those of queues were not taken.
         queues = counters.numbers("queue") or counters.numbers("shared", "headroom")
         if not queues:
             raise Mistake(f"{paths[0]}: every watermark is 0: there is nothing to fit")
@@ -146,6 +152,8 @@ def answer(
         runs = fit.grid(base, points, queues, seeds, until_ns).run_all(jobs)
         found = fit.fits(runs, points, watermarks)
         most: dict[fit.Key, float] = {}
+        # Each queue is filled alone: together they would share the memory, and a lone one may hold
+        # more.
         for queue in queues:
             most |= limits.filled(base, queue)
         against = limits.contradictions(counters, resolved, most)

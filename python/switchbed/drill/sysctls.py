@@ -85,8 +85,10 @@ class Settings:
 
     def run(self, text: str, line: int) -> None:
         """Reads a command."""
+        # A backslash at a line's end joins it with the next.
         text = PRODUCT.sub(_product, re.sub(r"\\\n", " ", text))
         for part in re.split(r"\n|;|&&", text):
+            # A `#` within a word begins no comment.
             if command := re.sub(r"(^|\s)#.*", "", part).strip():
                 self._one(command, line)
 
@@ -94,9 +96,11 @@ class Settings:
         try:
             words = shlex.split(text)
         except ValueError:
+            # Quotes that do not close: the words are enough to find out what the command would set.
             words = text.split()
         if not words:
             return
+        # Commands may be called by their path.
         name = words[0].rsplit("/", 1)[-1]
         if name == "defaults.sh":
             self._defaults(words[0], line)
@@ -105,6 +109,7 @@ class Settings:
                 key, is_set, value = word.partition("=")
                 if is_set:
                     self._assign(key, value.strip(), line)
+        # `echo 0 > /proc/sys/net/ipv4/tcp_sack` is how older scripts set values.
         elif name == "echo" and ">" in words:
             self._assign(words[-1], " ".join(words[1 : words.index(">")]).strip(), line)
         elif name == "tc":
@@ -120,15 +125,20 @@ class Settings:
         """Applies `defaults.sh`: the file's own text if it is there, else packetdrill's."""
         path = self.folder / name
         if self.folder != Path() and path.is_file() and path.stat().st_size < LARGEST:
+            # A defaults.sh that names itself would be read for ever: within one, the name means
+            # packetdrill's.
             folder, self.folder = self.folder, Path()
             self.run(path.read_text(errors="replace"), line)
             self.folder = folder
         else:
+            # Values of packetdrill's own file: no slow start after idle, no ECN, a receive buffer
+            # of scale 8.
             self.idle_restart, self.ecn, self.wscale = False, 0, 8
 
     def _queue(self, words: list[str], line: int) -> None:
         if "fq" in words:
             self.pacing = True
+        # A short queue or netem changes what leaves the host, which the model sends as it is.
         elif "limit" in words or "netem" in words:
             raise SkippedError(line, "losses or delays in the host's own queue")
         else:
@@ -136,6 +146,7 @@ class Settings:
 
     @staticmethod
     def _is_route(words: list[str]) -> bool:
+        # Options such as -6 stand between `ip` and its object.
         plain = [word for word in words[1:] if not word.startswith("-")]
         is_route = bool(plain) and plain[0] in ("route", "ro", "r")
         return is_route and len(plain) > 1 and plain[1] in ROUTES
@@ -173,6 +184,7 @@ class Settings:
             self.ignored.append(f"{path}={value}")
             return
         key, number = found[1], _whole(value)
+        # A route's value goes before the host's, whichever is set last.
         if key in self.of_route:
             self.ignored.append(f"{key}={value}")
             return
@@ -211,6 +223,7 @@ class Settings:
         ):
             setattr(self, flags[key], on)
         elif key == "tcp_recovery":
+            # Bit 0 is RACK; the others change details of it.
             self.rack = bool(number & 1)
         elif key in (
             numbers := {
@@ -236,6 +249,8 @@ class Settings:
             self.hystart = value != "0"
         elif (key, value) == ("hystart_detect", "0"):
             self.hystart = False
+        # Constants of the kernel's module that the model has; another value would be another
+        # control.
         elif (key, value) not in {
             ("hystart_detect", "3"),
             ("hystart_low_window", "16"),
@@ -271,4 +286,5 @@ def _shift(value: str) -> int | None:
     most = _whole(value.rsplit(maxsplit=1)[-1]) if value.split() else None
     if most is None:
         return None
+    # The least shift by which the buffer fits into 16 bits; 14 is the most that RFC 7323 allows.
     return max(0, min(14, most.bit_length() - 1 - 15))
