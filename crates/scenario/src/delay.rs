@@ -82,6 +82,7 @@ params! {
 impl Spread {
     /// A host's delay in a run of this seed, at most [`MAX_WAY`].
     fn draw(&self, seed: u64, host: HostId) -> Span {
+        // A stream for each host: a host that is added leaves the others' delays alone.
         let mut stream = Stream::new(seed, "host delay", u64::from(host.0));
         let ps = |span: Span| span.as_ps() as f64;
         let drawn = match self {
@@ -94,6 +95,8 @@ impl Spread {
             Spread::LogNormal(LogNormal { mean, sigma }) => ps(*mean) * stream.log_normal(*sigma),
             Spread::Choice(choice) => ps(choice.at(stream.unit())),
         };
+        // Half a picosecond rounds to the nearest; a tail is cut at the longest delay that is
+        // allowed.
         Span::from_ps((drawn + 0.5).max(0.0) as u64).min(MAX_WAY)
     }
 
@@ -141,6 +144,7 @@ impl Choice {
         let weight = |nth: usize| self.weights.as_ref().map_or(1.0, |weights| weights[nth]);
         let all: f64 = (0..self.values.len()).map(weight).sum();
         let mut left = part * all;
+        // The last value with a weight is taken where rounding leaves a remainder.
         let mut last = Span::ZERO;
         for (nth, value) in self.values.iter().enumerate().filter(|(nth, _)| weight(*nth) > 0.0) {
             last = *value;

@@ -70,6 +70,7 @@ impl Stacks {
 
     /// Keys of `[host]` of a stack by number.
     pub fn host(&self, stack: u8) -> &Host {
+        // Stack 0 is the usual one, so an entry's place is one less than its number.
         let nth = usize::from(stack).checked_sub(1);
         nth.and_then(|nth| self.others.get(nth)).map_or(&self.usual, |stack| &stack.host)
     }
@@ -219,6 +220,7 @@ impl Transport {
         let mut both = Transport {
             mss: self.mss.min(peer.mss),
             header: self.header.min(peer.header),
+            // The receiver says how it acknowledges and how much it takes.
             receive_window: peer.receive_window,
             initial_receive_window: peer.initial_receive_window,
             ack_every: peer.ack_every,
@@ -236,6 +238,7 @@ impl Transport {
             ..self.clone()
         };
         if !sack {
+            // RACK and tail loss probes work by SACK blocks.
             both.loss_detection = transport::LossDetection::Dupthresh;
             both.tail_loss_probe = false;
         }

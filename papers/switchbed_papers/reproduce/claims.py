@@ -85,6 +85,7 @@ class Claim:
     @property
     def prints(self) -> bool:
         """Whether the paper prints the value or the bounds; others are ours, for its words."""
+        # Quotes of a place may hold numbers of sections, and thousands have commas.
         words = PLACE.sub("", self.paper).replace(",", "")
         printed = [float(each) for each in NUMBER.findall(words)]
         bounds = [end for end in (self.target.low, self.target.high) if math.isfinite(end)]
@@ -108,6 +109,7 @@ class Paper:
         """A function of `measure.py` or `draw.py` in its folder."""
         file = self.folder / f"{of}.py"
         if of not in self._modules and file.exists():
+            # Papers' modules have the same file names, so each gets a module name with the paper's.
             spec = importlib.util.spec_from_file_location(f"switchbed_{self.name}_{of}", file)
             assert spec is not None
             assert spec.loader is not None
@@ -171,12 +173,14 @@ class _Reader:
         }
         other = values.get("other", {})
         scales["other"] = Scale(
+            # Later overrides win: `other` narrows the full scale.
             sets=(*scales["full"].sets, *other.get("sets", ())),
             seeds=int(other.get("seeds", scales["full"].seeds)),
             note=str(other.get("note", "")),
         )
         search = values.get("search", {})
         scales["search"] = Scale(
+            # The search takes the quick scale's points unless it names some.
             sets=tuple(search.get("sets", scales["quick"].sets)),
             seeds=int(search.get("seeds", 2)),
             note=str(search.get("note", scales["quick"].note)),
@@ -211,12 +215,14 @@ class _Reader:
         at = f'claim."{name}"'
         measure = self._need(at, values, "measure")
         if "value" in values:
+            # One value is a range of that value alone.
             low = high = float(values["value"])
         else:
             low = float(values.get("low", -INFINITE))
             high = float(values.get("high", INFINITE))
             if "low" not in values and "high" not in values:
                 raise self.mistake(at, "needs value, or low and high, or one of them")
+        # Without an effect a ratio is 1 and a difference 0; a bare value has no such number.
         null = values.get("null", {"ratio": 1.0, "value": None}.get(measure.get("kind"), 0.0))
         return Claim(
             id=name,

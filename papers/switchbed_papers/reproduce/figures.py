@@ -44,6 +44,7 @@ def apart(labels: Iterable[tuple[str, str]]) -> dict[str, style.Style]:
     none of the schemes has."""
     looks = style.of(labels)
     taken = {look.colour for look in looks.values()}
+    # Taken colours are those of other schemes: a variant must not look like one of them.
     free = [colour for colour in style.IN_TURN if colour not in taken]
     used: set[str] = set()
     for label, look in looks.items():
@@ -59,6 +60,7 @@ def cumulative(
     """The share of values that are at most so large, a line a group: of all values, sorted, or of
     evenly spaced quantiles. A look is a colour and dashes."""
     for (label, values), (colour, dashes) in zip(groups.items(), looks, strict=False):
+        # From 0 at the least value to 1 at the greatest.
         share = [i / (len(values) - 1) for i in range(len(values))]
         axes.plot(values, share, dashes, color=colour, label=label)
     axes.grid(alpha=0.3)
@@ -92,6 +94,7 @@ def bars(
     """A group of bars for each name: of each series its colour and a value a name."""
     width = 0.8 / len(series)
     for index, (label, (colour, values)) in enumerate(series.items()):
+        # The group's middle is at the name's tick.
         places = [at + width * (index - (len(series) - 1) / 2) for at in range(len(names))]
         reach = list(zip(*(reach for _, reach in values), strict=True))
         heights = [value for value, _ in values]
@@ -117,6 +120,7 @@ def said(claims: Iterable[Claim], schemes: Sequence[str], metric: str) -> Iterat
         of, base = asked.get("of"), asked.get("base")
         if base != schemes[0] or of not in schemes:
             continue
+        # "29 % larger" may mean a ratio of 1.29, or that the other is 29 % smaller.
         larger = asked.get("reading") == "larger"
 
         def ratio(percent: float, kind: object = kind, larger: bool = larger) -> float:
@@ -126,8 +130,10 @@ def said(claims: Iterable[Claim], schemes: Sequence[str], metric: str) -> Iterat
 
         target, at = claim.target, asked.get("at")
         ends = sorted(ratio(end) for end in (target.low, target.high) if math.isfinite(end))
+        # A claim of no difference would draw a line at 1, which the figure has.
         if not ends or (ends[0], ends[-1]) == (1.0, 1.0):
             continue
+        # `at` is a point, a list of points, or a word such as "every".
         loads = [at] if isinstance(at, Mapping) else at if isinstance(at, list) else []
         yield Said(
             str(of), ends[0], ends[-1], tuple(float(p["load"]) for p in loads if "load" in p)
@@ -174,6 +180,7 @@ def fct_over_load(rows: Rows, title: str, file: Path) -> None:
     schemes = rows.values("scheme")
     looks = apart((row.settings["scheme"], row.scheme) for row in rows)
     loads = rows.values("load")
+    # Marks at a single load would lie over each other.
     gap = 1.0 if len(loads) == 1 else 0.0
     for axes, (metric, heading) in zip(figure.subplots(2, 2).flat, PANELS.items(), strict=True):
         axes.set_title(heading, fontsize="medium")
@@ -208,6 +215,7 @@ def fct_over_load(rows: Rows, title: str, file: Path) -> None:
         axes.set_xlabel("load (%)")
         if len(loads) == 1:
             axes.set_xticks([100 * loads[0]])
+    # One legend for all panels: a dict keeps each label once.
     found = [axes.get_legend_handles_labels() for axes in figure.axes]
     named = {
         label: h for handles, labels in found for h, label in zip(handles, labels, strict=True)

@@ -90,6 +90,7 @@ class Range:
 
     def at(self, seed: int) -> str:
         """A seed's value: spread evenly over the logarithms, however many seeds there are."""
+        # A sequence of low discrepancy: five seeds cover the range as evenly as fifty do.
         turns = (seed * GOLDEN) % 1.0
         return f"{round(self.low_ps * (self.high_ps / self.low_ps) ** turns)}ps"
 
@@ -150,10 +151,12 @@ class Setup:
         own = self.folder / (reading if other else self.profile)
         found: dict[str, Any] = {PROFILE: str(own) if own.suffix == ".toml" else own.name}
         for each in self.settings:
+            # Another host profile replaces defaults alone: settings that the paper prints stay.
             if not other or each.by != "default":
                 found |= each.values
         for setting in self.open:
             values = setting.grid[point[setting.name]]
+            # Open settings of hosts are the other profile's to say; those of switches stay.
             found |= {k: v for k, v in values.items() if not other or not of_hosts(k)}
         return found
 
@@ -169,6 +172,7 @@ class Setup:
         """The runs of a scenario under a reading."""
         scenario = bare(tomllib.loads(file.read_text(encoding="utf-8")), varies)
         ours = {each.key: each.at(seed) for each in self.ranges} | self.values(reading, point)
+        # A key that the experiment sets or compares is not set by the set-up.
         given = {text.partition("=")[0].removeprefix("compare.") for text in sets}
         given |= flat(scenario.get("compare", {})).keys()
         given |= {key for key in flat(scenario) if of_hosts(key)}
@@ -179,6 +183,7 @@ class Setup:
     def digest(self, reading: str) -> str:
         """All that the set-up settles under a reading; rows of this set-up carry the same."""
         values = self.values(reading)
+        # A profile counts by its text and not by its path, which differs from machine to machine.
         values[PROFILE] = Path(str(values[PROFILE])).name + self.source(reading)
         ranges = [(each.key, each.low_ps, each.high_ps) for each in self.ranges]
         text = json.dumps([values, ranges], sort_keys=True)
@@ -269,6 +274,7 @@ class _Reader:
             needed = {"profile", "first"}
             lists = ("settings", "states")
             self._keys(at, given, needed, {*lists, *get_args(Class), "excludes"})
+            # The kind's own keys are the evidence for its profile.
             by = {key: each for key, each in given.items() if key not in (*needed, *lists)}
             both = {
                 name: tuple(
@@ -338,6 +344,7 @@ class _Reader:
         if not file.exists():
             return {}
         found: dict[str, str] = json.loads(file.read_text(encoding="utf-8"))["joint"]
+        # A search over other settings says nothing of today's.
         if found.keys() != opened.keys():
             raise Mistake(
                 f"{file}: joint: chose {', '.join(found)}, but {self.file.name} leaves "

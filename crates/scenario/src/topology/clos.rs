@@ -115,6 +115,7 @@ impl Shape for Clos {
                 hosts.push(up);
                 ports.push(down);
             }
+            // Aggregations are numbered behind all edges, pod by pod.
             let first = edges + edge / self.edges_per_pod * self.aggregations_per_pod;
             let above = first..first + self.aggregations_per_pod;
             ports.extend(above.map(|to| across(edge, to, aggregation)));
@@ -131,6 +132,7 @@ impl Shape for Clos {
         }
         for c in 0..self.cores {
             let (from, j) = (edges + aggregations + c, c / plane);
+            // A core of plane j has one link to each pod, to that pod's j-th aggregation.
             let aggregation = |pod| edges + pod * self.aggregations_per_pod + j;
             let ports = (0..self.pods).map(|pod| across(from, aggregation(pod), core));
             switches.push((format!("core{c}"), ports.collect()));
@@ -173,6 +175,8 @@ impl UpDown {
             let pod = edge / self.edges_per_pod;
             match pod == (number - self.edges) / self.aggregations_per_pod {
                 true => (edge - pod * self.edges_per_pod, 1, 1),
+                // The edge has chosen among the aggregations, so a pinned path's rest names the
+                // core.
                 false => (self.edges_per_pod, self.plane, self.aggregations_per_pod),
             }
         } else {

@@ -106,10 +106,12 @@ impl Homes {
         let mut first: Vec<u32> = Vec::new();
         for (place, cable) in (0..).zip(cables) {
             let Node::Host(host) = cable.from else { continue };
+            // Cables come host by host, so a new host's first cable is at the next place.
             if first.len() == host.index() {
                 first.push(place);
             }
         }
+        // One more entry, so that the last host's cables end somewhere.
         first.push(cables.len() as u32);
         let count = |host: usize| first[host + 1] - first[host];
         let hosts = (0..first.len() - 1).filter(|&host| count(host) > 1);
@@ -186,6 +188,7 @@ impl Graph {
             Tier { name: group.name.to_string(), switches }
         };
         let mut tiers: Vec<Tier> = groups.iter().map(tier).collect();
+        // A group may have no switches, as the spines of a fabric of one leaf.
         tiers.retain(|tier| !tier.switches.is_empty());
         let host_names = (0..access.len()).map(|host| format!("host{host}")).collect();
         Graph::named((host_names, tiers), access, switches, route)
@@ -206,6 +209,7 @@ impl Graph {
             first.push(LinkId::at(links));
             links += ports.len();
         }
+        // Choosers are numbered behind the switches, and `first` is by that number.
         first.extend(homes.several.iter().map(|&host| LinkId::at(homes.span(host).start)));
         let named = |(nth, (name, _)): (usize, &(String, _))| (name.clone(), SwitchId::at(nth));
         let by_name = switches.iter().enumerate().map(named).collect();
@@ -254,6 +258,7 @@ impl Graph {
 
     /// Where a host's packets are first chosen for: at the switch behind its only link, or at the host.
     pub fn start(&self, host: HostId) -> (Option<LinkId>, SwitchId) {
+        // A host with several links is asked itself, before any of its links is taken.
         if let Some(chooser) = self.chooser(host) {
             return (None, chooser);
         }
@@ -314,6 +319,7 @@ impl Graph {
     pub fn delay_hosts(&mut self, delays: &Delays) {
         let ports = self.switches.iter_mut().flat_map(|(_, cables)| cables);
         for cable in self.access.iter_mut().chain(ports) {
+            // Both directions have the host at one end, so its delay counts once each way.
             for end in [cable.from, cable.to] {
                 if let Node::Host(host) = end {
                     cable.delay += delays.of(host);
@@ -355,6 +361,7 @@ impl Graph {
     pub fn back(&self, link: LinkId) -> Option<LinkId> {
         let Cable { from, to, .. } = *self.access.get(link.index())?;
         let (Node::Host(host), Node::Switch(switch)) = (from, to) else { return None };
+        // Parallel links to one switch pair in order; links to other switches do not count.
         let mut own = self.homes.span(host).filter(|&link| self.access[link].to == to);
         let nth = own.position(|other| other == link.index())?;
         let ports = self.switches[switch.index()].1.iter().enumerate();
@@ -414,6 +421,7 @@ impl Graph {
     /// The switch and port that a link is behind, which is no host's.
     pub fn port_of(&self, link: LinkId) -> (SwitchId, PortId) {
         let switches = &self.first[..self.switches.len()];
+        // The last switch whose first link is not behind this one.
         let switch = switches.partition_point(|&first| first <= link) - 1;
         (SwitchId::at(switch), PortId(link.0 - self.first[switch].0))
     }
@@ -463,6 +471,7 @@ pub fn hashed(key: u32, salt: SwitchId, n: u32) -> u32 {
     let mut h = (key ^ salt.0.wrapping_mul(0x9e37_79b9)).wrapping_mul(0x85eb_ca6b);
     h = (h ^ (h >> 15)).wrapping_mul(0xc2b2_ae35);
     h ^= h >> 16;
+    // The high half of the product: even shares without a division.
     ((h as u64 * n as u64) >> 32) as u32
 }
 

@@ -72,6 +72,7 @@ impl<T> Slab<T> {
         Slab { values: Vec::new(), free: Vec::new() }
     }
     pub(super) fn put(&mut self, value: T) -> u32 {
+        // The number that became free last: its value is most likely still in the cache.
         let number = self.free.pop().unwrap_or_else(|| {
             self.values.push(None);
             self.values.len() as u32 - 1
@@ -105,6 +106,7 @@ impl Fabric {
     /// Shard `me`, without nodes yet.
     pub(crate) fn new(me: ShardId, shared: Arc<Shared>) -> Fabric {
         let kinds = shared.settings.kinds();
+        // One transport's sums are those of the whole run, which ports count anyway.
         let met = (kinds > 1).then(|| vec![Met::default(); kinds].into());
         Fabric {
             me,
@@ -140,6 +142,7 @@ impl Fabric {
         let lines: Vec<_> = links.iter().map(|(link, _)| (link.rate, link.rank)).collect();
         self.hosts.push(Host::new(id, &lines, &self.shared.settings, &mut self.log));
         if let Some(chooser) = chooser {
+            // Keyed by the chooser's number, so a host's draws are its own as a switch's are.
             let router = routing::of(&self.shared.routing, seed, chooser, lines.len() as u32);
             self.homes.push(Home {
                 node: self.hosts.len() - 1,
@@ -151,6 +154,7 @@ impl Fabric {
             });
         }
         for (link, memory) in links {
+            // Each card has a memory of its own: hosts have no packets in common.
             self.memories.push(memory.behind([&*link.port]));
             self.add_link(link, seed);
             let (Some(link), Some(cold)) = (self.links.last_mut(), self.cold_links.last_mut())
@@ -177,9 +181,11 @@ impl Fabric {
     ) {
         let first = LocalLink::at(self.links.len());
         let ports = links.len() as u32;
+        // The memory loses its policy where a port's scheme has a buffer of its own.
         let memory = memory.behind(links.iter().map(|link| &*link.port));
         let mut switch = Switch::new(id, first, ports, memory);
         for link in links {
+            // One port that reads the memory of the switch is enough to leave the plain way.
             switch.reads_pool |= link.port.needs().pool;
             let rate = link.rate;
             self.add_link(link, seed);
@@ -216,6 +222,8 @@ impl Fabric {
         let channel = Channel { delay, node, switch: switch.into(), rank, shard, ingress };
         self.links.push(Link { driver: Driver::new(port), channel });
         self.cold_links.push(ColdLink {
+            // Keyed by the link's rank, which follows from its ends: another link elsewhere shifts
+            // no draw.
             rng: OnDemand::new(seed, "ports", rank.0),
             watch: None,
             losses: None,
@@ -311,6 +319,7 @@ impl Fabric {
 
     /// A flow is to start: the event that has it do so.
     pub(crate) fn add_start(&mut self, flow: FlowStart) -> Event {
+        // A flow with a request begins at the client, which receives its data.
         let host = if flow.request.is_some() { flow.dst } else { flow.src };
         let (_, node) = self.shared.hosts[host.index()];
         self.log.running += 1;
@@ -330,6 +339,7 @@ impl Fabric {
         let watches = self.cold_links.iter_mut().filter_map(|cold| cold.watch.as_mut());
         watches.for_each(|watch| watch.restart(now));
         let losses = self.cold_links.iter_mut().filter_map(|cold| cold.losses.as_mut());
+        // Counts begin anew and the plan of losses goes on: packets keep their numbers.
         losses.for_each(|losses| losses.lost = 0);
         self.lives.iter_mut().for_each(|live| live.no_route = 0);
         self.log.early = Default::default();
@@ -428,6 +438,7 @@ impl Fabric {
 
     /// The host of a link which is no switch's, and the link's place there.
     pub(super) fn host_of(&self, link: LocalLink) -> (usize, usize) {
+        // The last home at or before the link; `homes` are in the order of their links.
         let before = self.homes.partition_point(|home| home.first <= link);
         let Some(home) = before.checked_sub(1).map(|nth| &self.homes[nth]) else {
             return (link.index(), 0);
@@ -443,6 +454,8 @@ impl Fabric {
     /// The place of a host among those with several links, or its only link.
     #[inline]
     pub(super) fn home_of(&self, node: usize) -> Result<usize, LocalLink> {
+        // Each node behind a home has one link, so links and nodes run in step from the home's end
+        // on.
         let before = self.homes.partition_point(|home| home.node <= node);
         let Some(nth) = before.checked_sub(1) else { return Err(LocalLink::at(node)) };
         let home = &self.homes[nth];
@@ -483,6 +496,7 @@ impl Fabric {
         let home = &mut homes[home];
         let (first, span) = (home.first, home.first.index()..home.first.index() + home.links);
         let host = &mut hosts[home.node];
+        // The line lends one memory at a time; those of the other links wait beside it.
         let (memory, others) = match &mut memories[span.clone()] {
             [memory, others @ ..] => (memory, others),
             [] => unreachable!("a host has links"),
@@ -554,6 +568,7 @@ impl Fabric {
             0 => {
                 let cargo = self.packets.arena.cargo(SlotId::at(event.what()));
                 let rank = transit::link(cargo);
+                // The rank decides where two draws are equal, so the order is total.
                 (self.shared.ties.order(event.at, rank).into(), rank.0.into())
             }
             1 => self.notices.get(index(event.what())).map_or((0, 0), Notice::order),
@@ -632,6 +647,7 @@ impl World for Fabric {
         end: Time,
         out: &mut Outbox<Parcel>,
     ) -> Time {
+        // Rare enough to look first: sorting every visit's events would cost more.
         if events.windows(2).any(|pair| pair[0].at == pair[1].at) {
             self.break_ties(events);
         }
@@ -705,6 +721,7 @@ impl Fabric {
             }
             _ => {}
         }
+        // A guess of the port: a wrong one costs a cache line and changes nothing.
         let out = transit::guess(self.packets.arena.cargo(slot));
         let Some(link) = self.links.get(node.link(out).index()) else { return };
         match stage {
