@@ -93,7 +93,7 @@ fn schemes() -> String {
 /// Adds a name for a class in a Python file, which scenario files may then name as a scheme.
 #[pyfunction]
 fn name_class(name: &str, file: &str, class: &str) -> PyResult<()> {
-    scenario::scheme::python::name_class(name, file, class).map_err(Mistake::new_err)
+    scenario::scheme::named::name_class(name, file, class).map_err(Mistake::new_err)
 }
 
 /// Every policy of a switch's memory as JSON.

@@ -1,7 +1,7 @@
 //! `[[failures]]`: links that fail, drawn by the seed. Each becomes events of its link.
 
-use super::link::{Held, LinkChange, times};
-use super::{Change, Event};
+use super::change::{Change, Event, Held, LinkChange};
+use super::link::times;
 use crate::Run;
 use crate::topology::graph::{Graph, Node};
 use crate::topology::links;

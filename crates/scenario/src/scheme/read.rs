@@ -5,7 +5,8 @@ mod python;
 
 use super::elsewhere;
 use crate::SchemeChoice;
-use crate::scheme::python::{PYTHON, is_open, named as named_classes, of_name};
+use crate::scheme::named::{named as named_classes, of_name};
+use crate::scheme::python::{PYTHON, is_open};
 use crate::scheme::{SECTION, SchemeInfo, Value, Values, find, schemes};
 use switchbed_config::key;
 use switchbed_config::mistake::{Mistake, Origin, list_of};

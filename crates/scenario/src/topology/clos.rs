@@ -6,8 +6,8 @@
 //! pinned path p goes by its pod's aggregation p mod A, of A in a pod, and that one's core p / A.
 
 use super::choice::Set;
-use super::graph::{Graph, Hop, Route, access, across, spread};
-use super::{Shape, SwitchGroup};
+use super::graph::{Graph, Hop, Route, SwitchGroup, access, across, spread};
+use super::shape::Shape;
 use std::sync::Arc;
 use switchbed_config::param::{ParamKind, Unfit, count};
 use switchbed_config::params;

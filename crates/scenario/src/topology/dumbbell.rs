@@ -1,8 +1,9 @@
 //! Two switches joined by one link, which is port 0 of both; hosts in order on the ports
 //! from 1.
 
-use super::graph::{Graph, Hop, Route, access, across};
-use super::{SOME, Shape, SwitchGroup};
+use super::bounds::SOME;
+use super::graph::{Graph, Hop, Route, SwitchGroup, access, across};
+use super::shape::Shape;
 use std::sync::Arc;
 use switchbed_config::params;
 use switchbed_units::ids::{HostId, PortId, SwitchId};

@@ -2,8 +2,8 @@
 //! k/2 edge and k/2 aggregation switches, (k/2)² cores, k/2 hosts on each edge.
 
 use super::clos::{Clos, Tiers};
-use super::graph::Graph;
-use super::{Shape, SwitchGroup};
+use super::graph::{Graph, SwitchGroup};
+use super::shape::Shape;
 use switchbed_config::param::Unfit;
 use switchbed_config::params;
 use switchbed_units::{Rate, Span};

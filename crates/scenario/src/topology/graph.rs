@@ -1,9 +1,8 @@
 //! The network as a graph of directed links, and the way through it.
 
-use super::SwitchGroup;
-use super::Topology;
 use super::choice::{Choice, Set};
 use crate::delay::Delays;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
@@ -18,6 +17,27 @@ pub enum Node {
     Host(HostId),
     /// A switch.
     Switch(SwitchId),
+}
+
+/// Switches of a kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SwitchGroup {
+    /// Name of the switches, or its beginning.
+    pub name: Cow<'static, str>,
+    /// How many there are, named `name` and a number from 0; `None`: one, named `name`.
+    pub count: Option<u32>,
+    /// Ports of each.
+    pub ports: u32,
+}
+
+impl SwitchGroup {
+    pub(super) fn one(name: &'static str, ports: u32) -> Self {
+        SwitchGroup { name: name.into(), count: None, ports }
+    }
+
+    pub(super) fn many(name: &'static str, count: u32, ports: u32) -> Self {
+        SwitchGroup { name: name.into(), count: Some(count), ports }
+    }
 }
 
 /// One direction of a cable: the sending node's port and the way to the other end.
@@ -307,14 +327,6 @@ impl Graph {
         &self.switches[switch.index()].0
     }
 
-    /// The graph of a topology; `host_delay` is added to both directions of every
-    /// host's cable.
-    pub fn new(topology: &Topology, host_delay: Span) -> Graph {
-        let mut graph = topology.graph();
-        graph.delay_hosts(&Delays::All(host_delay));
-        graph
-    }
-
     /// Adds each host's delay to both directions of its cable.
     pub fn delay_hosts(&mut self, delays: &Delays) {
         let ports = self.switches.iter_mut().flat_map(|(_, cables)| cables);
@@ -477,7 +489,7 @@ pub fn hashed(key: u32, salt: SwitchId, n: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Dumbbell, LeafSpine};
+    use super::super::{Dumbbell, LeafSpine, Topology};
     use super::*;
 
     fn leaf_spine() -> Graph {

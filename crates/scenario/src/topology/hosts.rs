@@ -1,6 +1,6 @@
 //! Keys that name hosts: `"all"`, `3`, `"0-7"`, `[0, 1, "4-6"]`, a host's name.
 
-use super::MAX_HOSTS;
+use super::bounds::MAX_HOSTS;
 use super::graph::Graph;
 use crate::numbers::Numbered;
 use switchbed_config::mistake::Mistake;

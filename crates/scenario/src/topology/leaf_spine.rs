@@ -1,9 +1,10 @@
 //! Leaf–spine: leaves are switches 0…, spines follow. A leaf's ports: its hosts, then the
 //! spines. A spine's ports: the leaves. ECMP over the spines.
 
+use super::bounds::SOME;
 use super::choice::Set;
-use super::graph::{Graph, Hop, Route, access, across, spread};
-use super::{SOME, Shape, SwitchGroup};
+use super::graph::{Graph, Hop, Route, SwitchGroup, access, across, spread};
+use super::shape::Shape;
 use std::hint::select_unpredictable;
 use std::sync::Arc;
 use switchbed_config::params;

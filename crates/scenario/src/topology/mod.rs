@@ -18,26 +18,29 @@ mod parking_lot;
 pub mod ports;
 pub mod rates;
 mod ring;
+mod shape;
 mod star;
 pub mod tables;
 pub mod ways;
 pub mod weighted;
+use crate::delay::Delays;
+pub use bounds::{MAX_HOSTS, MAX_PORTS, MAX_SWITCH_PORTS, MAX_WAY};
 pub use clos::{Clos, Tiers};
 pub use dumbbell::Dumbbell;
 pub use fat_tree::FatTree;
 pub use file::FromFile;
 use graph::Graph;
+pub use graph::SwitchGroup;
 pub use leaf_spine::LeafSpine;
 pub use parking_lot::ParkingLot;
-use rates::HostRates;
 pub use ring::{Ring, Way};
+pub use shape::Shape;
 pub use star::Star;
-use std::borrow::Cow;
 use switchbed_config::kinds;
 use switchbed_config::mistake::Mistake;
-use switchbed_config::param::{ParamKind, Params, SectionSpec, Unfit, count};
+use switchbed_config::param::{Params, SectionSpec, Unfit};
 use switchbed_config::section::Section;
-use switchbed_units::{Bytes, Rate, Span};
+use switchbed_units::{Bytes, Span};
 
 kinds! {
     /// The shape of the network. Hosts are numbered from 0 in the order given here.
@@ -73,75 +76,15 @@ pub const SECTION: SectionSpec = SectionSpec {
     keys: Topology::TABLE,
 };
 
-/// Description of a kind of topology.
-pub trait Shape {
-    /// The number of hosts.
-    fn hosts(&self) -> u32;
-
-    /// Rate and propagation of a host's link.
-    fn access(&self) -> (Rate, Span);
-
-    /// The number of hosts' links.
-    fn host_links(&self) -> u64 {
-        self.hosts().into()
-    }
-
-    /// The rates of hosts' links, each host's together.
-    fn host_rates(&self) -> HostRates {
-        HostRates::Same(self.access().0)
-    }
-
-    /// The propagation between the first switch and the last of the longest way.
-    fn across(&self) -> Span;
-
-    /// The kinds of switch, in the order that numbers the switches.
-    fn switch_groups(&self) -> Vec<SwitchGroup>;
-
-    /// The key that is to blame where it is too large, or too small.
-    fn size(&self) -> &'static str;
-
-    /// Refuses values that do not go together.
-    fn check(&self) -> Result<(), Unfit> {
-        Ok(())
-    }
-
-    /// Builds the cables and routes, with the switches named as [`Shape::switch_groups`] has them.
-    fn graph(&self) -> Graph;
-}
-
-/// Switches of a kind.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SwitchGroup {
-    /// Name of the switches, or its beginning.
-    pub name: Cow<'static, str>,
-    /// How many there are, named `name` and a number from 0; `None`: one, named `name`.
-    pub count: Option<u32>,
-    /// Ports of each.
-    pub ports: u32,
-}
-
-impl SwitchGroup {
-    fn one(name: &'static str, ports: u32) -> Self {
-        SwitchGroup { name: name.into(), count: None, ports }
-    }
-
-    fn many(name: &'static str, count: u32, ports: u32) -> Self {
-        SwitchGroup { name: name.into(), count: Some(count), ports }
+impl Graph {
+    /// The graph of a topology; `host_delay` is added to both directions of every
+    /// host's cable.
+    pub fn new(topology: &Topology, host_delay: Span) -> Graph {
+        let mut graph = topology.graph();
+        graph.delay_hosts(&Delays::All(host_delay));
+        graph
     }
 }
-
-/// Most ports of a network, hosts' own among them: gigabytes, and two and a half times the largest
-/// fat-tree that is run.
-pub const MAX_PORTS: u64 = (1 << 20) - 1;
-/// Most ports of a switch: a packet notes in 16 bits by which it came in. No number of switches
-/// may be greater, either, so that no product of two overflows.
-pub const MAX_SWITCH_PORTS: u64 = (1 << 16) - 1;
-/// Most hosts of a topology: each has a port, and its switch has one for it.
-pub const MAX_HOSTS: u64 = MAX_PORTS / 2;
-/// The longest delay of a link, or of a host, and the longest that a packet's transmission
-/// takes: the simulator's event queue looks 17.6 s ahead.
-pub const MAX_WAY: Span = Span::from_ms(5_000);
-const SOME: ParamKind = count(1, MAX_SWITCH_PORTS);
 
 impl Topology {
     /// The propagation of the longest way between two hosts.

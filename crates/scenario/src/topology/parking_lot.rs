@@ -1,8 +1,9 @@
 //! A parking lot: switches in a row, as many hosts on each. A switch's port to the next one comes
 //! first, then the one to the switch before, then its hosts'.
 
-use super::graph::{Graph, Hop, Route, access, across};
-use super::{MAX_SWITCH_PORTS, SOME, Shape, SwitchGroup};
+use super::bounds::{MAX_SWITCH_PORTS, SOME};
+use super::graph::{Graph, Hop, Route, SwitchGroup, access, across};
+use super::shape::Shape;
 use std::sync::Arc;
 use switchbed_config::params;
 use switchbed_units::ids::{HostId, PortId, SwitchId};

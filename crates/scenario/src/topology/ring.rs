@@ -2,8 +2,9 @@
 //! the one to the switch before, then its hosts'. Ways that follow each other around it make a circle of
 //! waits, so it is where lossless classes can deadlock.
 
-use super::graph::{Graph, Hop, Route, access, across};
-use super::{MAX_SWITCH_PORTS, SOME, Shape, SwitchGroup};
+use super::bounds::{MAX_SWITCH_PORTS, SOME};
+use super::graph::{Graph, Hop, Route, SwitchGroup, access, across};
+use super::shape::Shape;
 use std::sync::Arc;
 use switchbed_config::{params, words};
 use switchbed_units::ids::{HostId, PortId, SwitchId};

@@ -1,7 +1,8 @@
 //! Hosts on one switch; host h on port h.
 
-use super::graph::{Graph, Hop, Route, access};
-use super::{MAX_SWITCH_PORTS, Shape, SwitchGroup};
+use super::bounds::MAX_SWITCH_PORTS;
+use super::graph::{Graph, Hop, Route, SwitchGroup, access};
+use super::shape::Shape;
 use std::sync::Arc;
 use switchbed_config::params;
 use switchbed_units::ids::{HostId, PortId, SwitchId};

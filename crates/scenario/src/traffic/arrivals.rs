@@ -10,7 +10,7 @@
 //! step a group: one in all where the service does not depend on the receiver (fig9's 144
 //! hosts and 8 services), never more than there are services.
 
-use super::flows::{Begun, Drawn, Wrong};
+use super::flow::{Begun, Drawn, Wrong};
 use super::keys::OPEN_A_HOST;
 use super::{
     Around, ConnectionUse, Connections, Deal, Demand, Expected, FlowStart, Hosts, Offered,

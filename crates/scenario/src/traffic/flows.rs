@@ -7,114 +7,17 @@
 //! same sizes and receivers in the same rows, start at half the time (but for two that
 //! meet in one picosecond, which go by their senders).
 
+use super::entry::Traffic;
+use super::flow::{Drawn, FlowStart, Hosts, ListError, Wrong};
+use super::offered::Offered;
 use super::program::Program;
-use super::{Connections, ListError, Offered, OneHost, Traffic};
 use crate::Scenario;
 use crate::protocols::Protocols;
-use crate::topology::rates::HostRates;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 use std::fmt;
-use switchbed_units::ids::HostId;
-use switchbed_units::{Bytes, Time};
-
-/// A flow about to start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FlowStart {
-    /// Number among all flows of the run, from 0, in the order of their starts.
-    pub row: u64,
-    /// Index of its source among the scenario's traffic, from 0.
-    pub traffic: u32,
-    /// When its application hands it over.
-    pub start: Time,
-    /// Sending host.
-    pub src: HostId,
-    /// Receiving host.
-    pub dst: HostId,
-    /// Class of its packets (DSCP).
-    pub class: u8,
-    /// Payload; `None`: it sends as long as it runs.
-    pub size: Option<Bytes>,
-    /// Payload of the request for it, which its receiver sends at `start`: the flow is the
-    /// answer; `None`: it comes unasked.
-    pub request: Option<Bytes>,
-    /// When its application stops handing over; `None`: never.
-    pub stop: Option<Time>,
-    /// The connection that carries it.
-    pub connection: ConnectionUse,
-    /// Which of the equal paths it takes, in place of the hash; taken modulo their number.
-    pub path: Option<u32>,
-    /// Row in the flow list that it came from, from 0, the header not counted.
-    pub list_row: Option<u64>,
-}
-
-impl FlowStart {
-    /// An endless flow of class 0 on a connection of its own.
-    pub(super) fn new(start: Time, src: HostId, dst: HostId) -> FlowStart {
-        FlowStart {
-            row: 0,
-            traffic: 0,
-            start,
-            src,
-            dst,
-            class: 0,
-            size: None,
-            request: None,
-            stop: None,
-            connection: ConnectionUse::Fresh,
-            path: None,
-            list_row: None,
-        }
-    }
-}
-
-/// The connection that carries a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ConnectionUse {
-    /// A new one, with its handshake.
-    Fresh,
-    /// A new one that starts established.
-    FreshNoHandshake,
-    /// An idle one of the pair and class, or a new one that stays ([`Connections::Persistent`]).
-    Persistent,
-    /// The pair's connection with this key, opened by its first flow; flows of one key
-    /// follow each other.
-    Keyed(u64),
-    /// The one of a program's connections that has this number through all programs, and this channel.
-    Program {
-        /// Number of the connection.
-        number: u32,
-        /// Channel of the connection, by which its path is drawn.
-        channel: u32,
-    },
-    /// The pair's and class's only one of this kind; flows follow each other.
-    Single,
-}
-
-impl From<Connections> for ConnectionUse {
-    fn from(connections: Connections) -> Self {
-        match connections {
-            Connections::Fresh => ConnectionUse::Fresh,
-            Connections::FreshNoHandshake => ConnectionUse::FreshNoHandshake,
-            Connections::Persistent => ConnectionUse::Persistent,
-            Connections::Single => ConnectionUse::Single,
-        }
-    }
-}
-
-/// Properties of the hosts that traffic needs.
-#[derive(Clone, Debug)]
-pub struct Hosts {
-    /// How many there are; they are numbered from 0.
-    pub count: u32,
-    /// The rates of their links, which loads are fractions of.
-    pub rates: HostRates,
-    /// Payload of a full packet.
-    pub mss: Bytes,
-    /// Headers of a packet on the wire.
-    pub header: Bytes,
-}
+use switchbed_units::Time;
 
 impl Hosts {
     /// The hosts of a scenario; packets are of an entry's flows of class 0.
@@ -122,32 +25,6 @@ impl Hosts {
         let (mss, header) = protocols.get(entry, 0).framing();
         let (count, rates) = (scenario.topology.hosts(), scenario.topology.host_rates());
         Hosts { count, rates, mss, header }
-    }
-
-    /// The hosts that an entry names under `key`, in rising order.
-    pub(super) fn named(&self, key: &str, named: &[u32]) -> Result<Vec<u32>, String> {
-        let mut sorted = named.to_vec();
-        sorted.sort_unstable();
-        if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(format!("host {} is in `{key}` twice; name it once", twice[0]));
-        }
-        match sorted.last() {
-            None => Err(format!("`{key}` names no host; give at least one")),
-            Some(&last) if last >= self.count => Err(format!(
-                "`{key}` names host {last}; the hosts are 0 to {}",
-                self.count.saturating_sub(1)
-            )),
-            Some(_) => Ok(sorted),
-        }
-    }
-
-    /// Checks the senders `from` and the one receiver of an entry.
-    pub(super) fn many_to_one(&self, from: &[u32], OneHost(to): OneHost) -> Result<(), String> {
-        self.named("to", &[to])?;
-        match self.named("from", from)?.binary_search(&to) {
-            Ok(_) => Err(format!("host {to} is both in `from` and `to`; a flow has two ends")),
-            Err(_) => Ok(()),
-        }
     }
 }
 
@@ -189,55 +66,6 @@ impl fmt::Display for TrafficError {
     }
 }
 impl std::error::Error for TrafficError {}
-
-/// Why a source has no flows.
-#[derive(Clone, Debug)]
-pub enum Wrong {
-    /// The entry does not fit these hosts; the text says what would be right.
-    Entry(String),
-    /// The entry's flow list has a mistake.
-    List(ListError),
-}
-
-impl From<String> for Wrong {
-    fn from(what: String) -> Self {
-        Wrong::Entry(what)
-    }
-}
-
-impl From<&str> for Wrong {
-    fn from(what: &str) -> Self {
-        Wrong::Entry(what.to_owned())
-    }
-}
-
-/// A source's flows, one by one.
-pub trait Drawn: Iterator<Item = FlowStart> + fmt::Debug + Send {
-    /// Why they ended before the last.
-    fn failure(&self) -> Option<&ListError> {
-        None
-    }
-}
-
-impl Drawn for std::vec::IntoIter<FlowStart> {}
-
-/// A source that is about to send.
-#[derive(Debug)]
-pub struct Begun {
-    /// Flows in the order of their starts.
-    pub flows: Box<dyn Drawn>,
-    /// How many they are, or are to be expected.
-    pub total: u64,
-    /// Load that it offers, if it has one.
-    pub offered: Option<Offered>,
-}
-
-impl Begun {
-    /// Makes `total` flows without a load.
-    pub fn new(flows: impl Drawn + 'static, total: u64) -> Begun {
-        Begun { flows: Box::new(flows), total, offered: None }
-    }
-}
 
 /// All flows of a scenario, in the order of their starts; ties by the entry's place in
 /// the scenario, then by sender (a list's by row). Lazy: of the flows yet

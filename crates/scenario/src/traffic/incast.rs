@@ -1,6 +1,6 @@
 //! Incast: many senders at once to one receiver, round after round.
 
-use super::flows::{Begun, Drawn, Wrong};
+use super::flow::{Begun, Drawn, Wrong};
 use super::keys::{check_classes, check_flows_each};
 use super::{Around, Carried, ConnectionUse, Demand, Expected, FlowStart, HostSet, Hosts};
 use super::{OneHost, Receivers, Site, Sizes, Source};

@@ -1,6 +1,7 @@
 //! Keys that several kinds of traffic share.
 
-use super::Site;
+use super::site::{MAX_CONNECTIONS, Site};
+use crate::sizes::Sizes;
 use crate::sizes::read::{SIZES, SIZES_BY_SERVICE};
 use crate::switch::Classify;
 use crate::topology::hosts::{HOSTS, ONE_HOST};
@@ -8,10 +9,10 @@ use std::ops::Deref;
 use switchbed_config::param::{Field, Unfit};
 use switchbed_config::param::{ParamKind, Value};
 use switchbed_config::{params, words};
+use switchbed_units::Span;
 use switchbed_units::ids::HostId;
 use switchbed_units::quantity;
 use switchbed_units::random::Stream;
-use switchbed_units::{Bytes, Span};
 
 /// Hosts that a file names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,19 +168,6 @@ impl Field for OneHost {
     fn to_value(&self) -> Option<Value> {
         self.0.to_value()
     }
-}
-
-/// A flow-size distribution.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sizes {
-    /// Name of a built-in table, or of the file.
-    pub name: String,
-    /// Points (bytes, cumulative probability), both rising, the last at 1; linear between.
-    pub points: Vec<(Bytes, f64)>,
-    /// The mean that turns a load into an arrival rate, in bytes.
-    pub mean_bytes: f64,
-    /// Sizes are rounded up to whole multiples of this payload; `None`: to whole bytes.
-    pub round_up_to: Option<Bytes>,
 }
 
 impl Field for Sizes {
@@ -402,7 +390,7 @@ pub(super) fn check_times(
 /// Flows from each of so many senders: at a time no more than there can be connections.
 pub(super) fn check_flows_each(each: u32, senders: usize) -> Result<(), Unfit> {
     let flows = senders as u64 * u64::from(each);
-    let most = super::MAX_CONNECTIONS;
+    let most = MAX_CONNECTIONS;
     match flows <= most as u64 {
         true => Ok(()),
         false => {

@@ -3,41 +3,16 @@
 //! Headers, ACKs, requests and retransmissions come on top; flow lists, probes and flows that never end
 //! offer no known load.
 
-use super::Traffic;
+use super::demand::Demand;
 use super::program::Program;
+use super::source::Source;
 use crate::topology::graph::{Cable, Graph, Node};
 use crate::topology::links;
 use crate::topology::rates::HostRates;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
 use switchbed_units::Rate;
 use switchbed_units::ids::{HostId, LinkId, PortId, SwitchId};
-
-/// A source's demand: host `i` sends `x_i · y_j` bits of payload a second to each host `j` but itself.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Demand {
-    /// Senders `i`, each with its `x_i`.
-    pub from: Vec<(u32, f64)>,
-    /// Receivers `j`, each with its `y_j`.
-    pub to: Vec<(u32, f64)>,
-}
-
-impl Demand {
-    /// Every sender offers its `each_bps`, spread evenly over the receivers but itself.
-    pub(super) fn spread(from: &[u32], to: &[u32], each_bps: impl Fn(u32) -> f64) -> Demand {
-        let mut sorted = to.to_vec();
-        sorted.sort_unstable();
-        let others = |host: &u32| to.len() - usize::from(sorted.binary_search(host).is_ok());
-        let share = |host: &u32| (*host, each_bps(*host) / others(host).max(1) as f64);
-        let one = |&host: &u32| (host, 1.0);
-        let (small, large) = (from.iter().map(share), to.iter().map(one));
-        Demand { from: small.collect(), to: large.collect() }
-    }
-
-    /// The same the other way round: what senders ask for comes to them.
-    pub(super) fn reversed(self) -> Demand {
-        Demand { from: self.to, to: self.from }
-    }
-}
 
 /// A link and what it is offered.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,7 +44,10 @@ impl<'g> Links<'g> {
     }
 
     /// The load that these sources offer each link together, by [`LinkId`]: hosts' links first.
-    pub fn loads<'a>(&self, traffic: impl IntoIterator<Item = &'a Traffic>) -> Vec<f64> {
+    pub fn loads<'a, S>(&self, traffic: impl IntoIterator<Item = &'a S>) -> Vec<f64>
+    where
+        S: Deref<Target = dyn Source> + 'a,
+    {
         let ports = self.graph.switches.iter().flat_map(|(_, ports)| ports);
         let rates: Vec<Rate> = self.graph.access.iter().chain(ports).map(|c| c.rate).collect();
         let mut bps = vec![0.0; rates.len()];
@@ -335,7 +313,7 @@ mod tests {
     use crate::topology::Topology;
     use crate::topology::graph::Hop;
     use crate::topology::{Clos, Dumbbell, LeafSpine, ParkingLot, Ring, Star, Tiers, Way};
-    use crate::{Load, Poisson, Service};
+    use crate::{Load, Poisson, Service, Traffic};
     use switchbed_units::Span;
 
     const RATE: Rate = Rate::from_gbps(10);

@@ -23,15 +23,16 @@ mod reader;
 mod triggers;
 mod waits;
 
-use super::flows::{Begun, Drawn, Wrong};
+use super::flow::{Begun, Drawn, Wrong};
 use super::keys::OPEN_A_HOST;
 use super::program::Program;
-use super::{Around, Carried, ConnectionUse, Expected, FlowStart, Hosts, Site, Source, seconds};
+use super::{
+    Around, Carried, ConnectionUse, Expected, FlowStart, Hosts, ListError, Site, Source, seconds,
+};
 use crate::file::FILE;
 pub use foreign::ListFormat;
 use matrix::Matrix;
 use reader::Reader;
-use std::fmt;
 use std::io;
 use std::path::Path;
 use switchbed_config::param::Unfit;
@@ -57,31 +58,6 @@ params! {
         /// How flows use connections.
         carried: Carried;
     }
-}
-
-/// Totals of the flow lists.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Listed {
-    /// Flows in all.
-    pub flows: u64,
-    /// Bytes of all that have a size.
-    pub bytes: u64,
-    /// The most that start at one instant.
-    pub together: u64,
-    /// When the last one starts, in seconds.
-    pub last_s: f64,
-    /// Messages of schedules, the operations that neither send nor receive these, and the connections that they use.
-    pub messages: u64,
-    /// See `messages`.
-    pub operations: u64,
-    /// See `messages`.
-    pub connections: u64,
-    /// Messages of schedules that are under way at most.
-    pub at_once: u64,
-    /// Bytes of schedules' tables.
-    pub held: u64,
-    /// Operations of the rank of a schedule that has most.
-    pub longest: u64,
 }
 
 impl List {
@@ -218,33 +194,6 @@ impl Source for List {
         self.carried.connections.persist()
     }
 }
-
-/// Mistake in a flow list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ListError {
-    /// The file as it was named.
-    pub file: String,
-    /// The line, from 1; `None`: the file as a whole.
-    pub line: Option<u64>,
-    /// The column's name, if one is at fault.
-    pub column: Option<String>,
-    /// Description of what is wrong and what would be right.
-    pub what: String,
-}
-
-impl fmt::Display for ListError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.file)?;
-        if let Some(line) = self.line {
-            write!(f, ":{line}")?;
-        }
-        if let Some(column) = &self.column {
-            write!(f, ": column {column}")?;
-        }
-        write!(f, ": {}", self.what)
-    }
-}
-impl std::error::Error for ListError {}
 
 /// The flows of a list by their starts, ties by their rows (so that a list written from a
 /// run numbers its flows as the run did).

@@ -2,7 +2,7 @@
 //! each by its load.
 
 use super::arrivals::{Arrivals, Clock, Load};
-use super::flows::{Begun, Wrong};
+use super::flow::{Begun, Wrong};
 use super::{Around, Carried, Demand, Expected, HostSet, Hosts, Service, Site, Source};
 use crate::topology::rates::HostRates;
 use switchbed_config::param::Unfit;

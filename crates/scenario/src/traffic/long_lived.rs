@@ -1,6 +1,6 @@
 //! Flows that send as long as they run.
 
-use super::flows::{Begun, Wrong};
+use super::flow::{Begun, Wrong};
 use super::keys::{check_classes, check_flows_each, check_times};
 use super::{Around, Expected, FlowStart, HostSet, Hosts, OneHost, Site, Source};
 use switchbed_config::param::Unfit;

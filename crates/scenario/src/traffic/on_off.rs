@@ -1,7 +1,7 @@
 //! Sources that hand over a burst, are silent, and so on; a flow is a burst, and a source's follow each
 //! other on one connection.
 
-use super::flows::{Begun, Drawn, Wrong};
+use super::flow::{Begun, Drawn, Wrong};
 use super::keys::{check_classes, check_times};
 use super::{
     Around, ConnectionUse, Demand, Expected, FlowStart, HostSet, Hosts, OneHost, Site, Source,

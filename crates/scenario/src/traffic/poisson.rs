@@ -1,7 +1,7 @@
 //! Flows that arrive at every sending host as a Poisson process.
 
 use super::arrivals::{Arrivals, Clock, Load};
-use super::flows::{Begun, Wrong};
+use super::flow::{Begun, Wrong};
 use super::{Around, Carried, Demand, Expected, HostSet, Hosts, Service, Site, Source};
 use crate::topology::rates::HostRates;
 use switchbed_config::param::Unfit;

@@ -1,7 +1,7 @@
 //! Small packets at even intervals that come back at once, as `ping`'s; no flows. The simulator's hosts
 //! send them (`sim/node/host/probes.rs`).
 
-use super::flows::{Begun, Wrong};
+use super::flow::{Begun, Wrong};
 use super::keys::check_classes;
 use super::{Around, Expected, HostSet, Hosts, OneHost, Site, Source};
 use switchbed_config::param::Unfit;

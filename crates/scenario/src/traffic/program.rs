@@ -13,98 +13,12 @@ mod operations;
 
 pub use draft::{Draft, Envelope, Name, Step};
 use messages::Messages;
+pub use messages::{ANY, Message, Pattern};
 use operations::Operations;
+pub use operations::{Operation, Work};
 use std::fmt;
 use switchbed_units::ids::HostId;
-use switchbed_units::{Bytes, Span, Time};
-
-/// Work of an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work {
-    /// A message, by its number (see [`Program::message`]), with the processor that [`Program::overhead`] occupies;
-    /// done with the ACK of its last byte.
-    Send(u32, u8),
-    /// A message, with the same; done when its last byte is here, and the overhead is over.
-    Receive(u8),
-    /// Duration on a processor, where operations run one after the other.
-    Calculate(Span, u32),
-}
-
-impl Work {
-    /// Whether it is a receive.
-    #[inline]
-    pub fn receives(self) -> bool {
-        matches!(self, Work::Receive(_))
-    }
-
-    /// The processor that it occupies, and for how long, where each message takes this overhead.
-    #[inline]
-    pub fn occupies(self, overhead: Span) -> (u32, Span) {
-        match self {
-            Work::Send(_, cpu) | Work::Receive(cpu) => (cpu.into(), overhead),
-            Work::Calculate(span, cpu) => (cpu, span),
-        }
-    }
-}
-
-/// An operation of a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Operation {
-    /// Work of the operation.
-    pub work: Work,
-    /// How many operations it waits for, of those that it follows.
-    pub waits_for: u32,
-    /// The end of those that wait for it in [`Program::followers`]; they begin where those of the operation before
-    /// end.
-    until: u32,
-}
-
-/// A message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Message {
-    /// The operation that sends it, and the rank of that.
-    pub sent_by: u32,
-    /// See `sent_by`.
-    pub from: u32,
-    /// Tag, by which a receive of any source chooses it; 0 in a program without such a receive.
-    pub tag: u32,
-    /// The rank it goes to, and the operation there that receives it; [`ANY`]: the first that it fits as it arrives.
-    pub to: u32,
-    /// See `to`.
-    pub received_by: u32,
-    /// Payload.
-    pub bytes: Bytes,
-    /// Number of its connection among the program's, and the channel that this is of.
-    pub connection: u32,
-    /// See `connection`.
-    pub channel: u32,
-    /// Class of its packets.
-    pub class: u8,
-    /// Which of the equal paths it takes, in place of the hash.
-    pub path: Option<u32>,
-    /// Number in the order of writing.
-    pub row: u32,
-}
-
-/// Stands for an operation that is not known before the run.
-pub const ANY: u32 = u32::MAX;
-
-/// Messages that a receive takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pattern {
-    /// Sending rank; `None`: any.
-    pub from: Option<u32>,
-    /// Tag; `None`: any.
-    pub tag: Option<u32>,
-}
-
-impl Pattern {
-    /// Whether it takes a message.
-    pub fn takes(&self, message: &Message) -> bool {
-        self.from.is_none_or(|from| from == message.from)
-            && self.tag.is_none_or(|tag| tag == message.tag)
-    }
-}
+use switchbed_units::{Span, Time};
 
 /// Operations of a traffic entry's ranks, each rank on a host of its own. Operations are numbered
 /// through all ranks.

@@ -2,7 +2,7 @@
 //! flow begins with its request and ends with its answer.
 
 use super::arrivals::{Arrivals, Clock, Load};
-use super::flows::{Begun, Wrong};
+use super::flow::{Begun, Wrong};
 use super::{Around, Connections, Deal, Demand, Expected, HostSet, Hosts, Service, Site, Source};
 use crate::topology::rates::HostRates;
 use switchbed_config::param::Unfit;

@@ -1,6 +1,6 @@
 //! Fields of lines that blanks separate, with their places.
 
-use super::Wrong;
+use super::described::Wrong;
 use switchbed_config::text::shown;
 
 /// A field of a line.

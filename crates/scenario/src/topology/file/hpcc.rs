@@ -9,8 +9,8 @@
 //! Node 7 is called `host7`, `switch7` or `nvswitch7`. A switch's tier is its distance from the nearest host: `tier1`,
 //! `tier2`, …; NVSwitches are the tier `nvswitch`.
 
+use super::described::{Described, Link, Node, Wrong};
 use super::fields::{self, Word};
-use super::{Described, Link, Node, Wrong};
 use switchbed_units::{Rate, quantity};
 
 /// Nodes and links of a file are fewer.

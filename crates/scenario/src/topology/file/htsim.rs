@@ -23,8 +23,8 @@
 //! `agg0`, `core0`. A link's delay is its `Downlink_Latency_ns` and half the `Switch_Latency_ns` of either end's switch, so
 //! that the latency between hosts is htsim's. `Queue_Up` and `Queue_Down` are no part of a topology.
 
+use super::described::{Described, Link, Node, Wrong};
 use super::fields::{self, Word};
-use super::{Described, Link, Node, Wrong};
 use switchbed_units::{Rate, Span};
 
 /// Numbers of a file are below.

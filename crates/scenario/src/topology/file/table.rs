@@ -18,7 +18,7 @@
 //! `host` makes a node a host; any other tier makes it a switch. The columns `count` (parallel links, 1 where it is
 //! empty) and `mtu` may be left out, and columns may come in any order.
 
-use super::{Described, Link, Node, Wrong, is_name};
+use super::described::{Described, Link, Node, Wrong, is_name};
 use std::collections::HashMap;
 use switchbed_config::text::shown;
 use switchbed_units::quantity;

@@ -1,6 +1,6 @@
 //! The messages of collectives and what each waits for.
 
-use super::{Algorithm, Collective, Operation};
+use super::keys::{Algorithm, Collective, Operation};
 use crate::traffic::program::{Draft, Envelope, Step};
 use switchbed_units::{Bytes, PS_PER_S, Rate, Span};
 

@@ -4,7 +4,7 @@ mod binary;
 mod labels;
 mod text;
 
-use super::flows::{Begun, Wrong};
+use super::flow::{Begun, Wrong};
 use super::keys::check_class;
 use super::program::{Name, Program};
 use super::{Around, Expected, HostSet, Hosts, ListError, Placement, Site, Source};

@@ -1,6 +1,6 @@
 //! Flow lists in the forms of other simulators: which one a file has, and what they share.
 
-use super::ListError;
+use crate::traffic::ListError;
 use crate::traffic::{ConnectionUse, FlowStart, seconds};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! A flow list's rows, one by one in the file's order.
 
-use super::ListError;
+use crate::traffic::ListError;
 use crate::traffic::{ConnectionUse, FlowStart, Hosts, seconds};
 use csv::StringRecord;
 use std::fs::File;

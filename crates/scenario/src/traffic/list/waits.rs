@@ -1,9 +1,9 @@
 //! Flow lists whose flows wait for others: such a list is a program of its hosts.
 
+use super::List;
 use super::reader::Reader;
-use super::{Hosts, List, ListError};
 use crate::traffic::program::{Draft, Envelope, Program, Step};
-use crate::traffic::{ConnectionUse, FlowStart};
+use crate::traffic::{ConnectionUse, FlowStart, Hosts, ListError};
 use std::collections::HashMap;
 use std::path::Path;
 use switchbed_config::text::shown;

@@ -1,9 +1,55 @@
 //! Messages of a program in columns: a schedule has millions, of which most fields are alike.
 
 use super::column::Column;
-use super::{ANY, Message};
 use std::collections::HashMap;
 use switchbed_units::Bytes;
+
+/// A message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// The operation that sends it, and the rank of that.
+    pub sent_by: u32,
+    /// See `sent_by`.
+    pub from: u32,
+    /// Tag, by which a receive of any source chooses it; 0 in a program without such a receive.
+    pub tag: u32,
+    /// The rank it goes to, and the operation there that receives it; [`ANY`]: the first that it fits as it arrives.
+    pub to: u32,
+    /// See `to`.
+    pub received_by: u32,
+    /// Payload.
+    pub bytes: Bytes,
+    /// Number of its connection among the program's, and the channel that this is of.
+    pub connection: u32,
+    /// See `connection`.
+    pub channel: u32,
+    /// Class of its packets.
+    pub class: u8,
+    /// Which of the equal paths it takes, in place of the hash.
+    pub path: Option<u32>,
+    /// Number in the order of writing.
+    pub row: u32,
+}
+
+/// Stands for an operation that is not known before the run.
+pub const ANY: u32 = u32::MAX;
+
+/// Messages that a receive takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    /// Sending rank; `None`: any.
+    pub from: Option<u32>,
+    /// Tag; `None`: any.
+    pub tag: Option<u32>,
+}
+
+impl Pattern {
+    /// Whether it takes a message.
+    pub fn takes(&self, message: &Message) -> bool {
+        self.from.is_none_or(|from| from == message.from)
+            && self.tag.is_none_or(|tag| tag == message.tag)
+    }
+}
 
 /// Sending rank, receiving rank and channel of a connection.
 type Ends = (u32, u32, u32);

@@ -1,7 +1,47 @@
 //! Operations of a program in 16 bytes each: a schedule has millions.
 
-use super::{Operation, Work};
 use switchbed_units::Span;
+
+/// Work of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// A message, by its number (see [`Program::message`]), with the processor that [`Program::overhead`] occupies;
+    /// done with the ACK of its last byte.
+    Send(u32, u8),
+    /// A message, with the same; done when its last byte is here, and the overhead is over.
+    Receive(u8),
+    /// Duration on a processor, where operations run one after the other.
+    Calculate(Span, u32),
+}
+
+impl Work {
+    /// Whether it is a receive.
+    #[inline]
+    pub fn receives(self) -> bool {
+        matches!(self, Work::Receive(_))
+    }
+
+    /// The processor that it occupies, and for how long, where each message takes this overhead.
+    #[inline]
+    pub fn occupies(self, overhead: Span) -> (u32, Span) {
+        match self {
+            Work::Send(_, cpu) | Work::Receive(cpu) => (cpu.into(), overhead),
+            Work::Calculate(span, cpu) => (cpu, span),
+        }
+    }
+}
+
+/// An operation of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// Work of the operation.
+    pub work: Work,
+    /// How many operations it waits for, of those that it follows.
+    pub waits_for: u32,
+    /// The end of those that wait for it in [`Program::followers`]; they begin where those of the operation before
+    /// end.
+    pub(super) until: u32,
+}
 
 /// An operation as it is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

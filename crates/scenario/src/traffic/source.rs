@@ -1,0 +1,175 @@
+//! What every kind of traffic says of itself.
+
+use super::demand::Demand;
+use super::flow::{Begun, Hosts, Wrong};
+use super::program::Program;
+use super::site::Site;
+use crate::topology::Topology;
+use crate::topology::rates::HostRates;
+use switchbed_config::param::Unfit;
+
+/// Description of a kind of traffic.
+pub trait Source {
+    /// Puts in what follows from the rest of the scenario.
+    ///
+    /// # Errors
+    /// The key that does not fit there.
+    fn complete(&mut self, site: &Site<'_>) -> Result<(), Unfit>;
+
+    /// Makes its flows, in the order of their starts, ties by sender. All randomness is keyed by
+    /// the seed and the source's index among the scenario's.
+    ///
+    /// # Errors
+    /// The mistake, with a value that would be right.
+    fn flows(&self, hosts: Hosts, seed: u64, place: usize) -> Result<Begun, Wrong>;
+
+    /// Makes the program of its hosts: messages that are sent after others have arrived. `flows`
+    /// has those that start at a time. `seed` and `place` as for [`Source::flows`].
+    ///
+    /// # Errors
+    /// The mistake, with a value that would be right.
+    fn program(&self, hosts: &Hosts, seed: u64, place: usize) -> Result<Option<Program>, Wrong> {
+        let _ = (hosts, seed, place);
+        Ok(None)
+    }
+
+    /// Estimates the number and size of its flows, as far as known beforehand.
+    fn expected(&self, around: &Around<'_>) -> Expected;
+
+    /// The payload that it offers for long, by pairs of hosts whose links have these rates; `None`: none that
+    /// is known.
+    fn demand(&self, lines: &HostRates) -> Option<Demand> {
+        let _ = lines;
+        None
+    }
+
+    /// The highest class of its packets.
+    fn classes(&self) -> u16 {
+        0
+    }
+
+    /// Whether packets of a class may be among its own.
+    fn has_class(&self, class: u16) -> bool {
+        class <= self.classes()
+    }
+
+    /// The key that says how much it offers, and the one that says that a link's load over 1 is meant.
+    fn offers(&mut self) -> Option<(&'static str, &mut Option<bool>)> {
+        None
+    }
+
+    /// Whether flows share connections.
+    fn persists(&self) -> bool {
+        false
+    }
+
+    /// Whether it stands for what has been going on for long.
+    fn goes_on(&self) -> bool {
+        false
+    }
+
+    /// Entry whose parts at hosts are done before theirs of this one begin.
+    fn after(&self) -> Option<u32> {
+        None
+    }
+
+    /// Whether an entry can begin after it.
+    fn waits(&self) -> bool {
+        false
+    }
+
+    /// Whether it needs answers, which hosts give over TCP alone.
+    fn asks(&self) -> bool {
+        false
+    }
+
+    /// Whether it alone would keep a run going for ever.
+    fn never_ends(&self) -> bool {
+        false
+    }
+}
+
+/// Totals of the flow lists.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Listed {
+    /// Flows in all.
+    pub flows: u64,
+    /// Bytes of all that have a size.
+    pub bytes: u64,
+    /// The most that start at one instant.
+    pub together: u64,
+    /// When the last one starts, in seconds.
+    pub last_s: f64,
+    /// Messages of schedules, the operations that neither send nor receive these, and the connections that they use.
+    pub messages: u64,
+    /// See `messages`.
+    pub operations: u64,
+    /// See `messages`.
+    pub connections: u64,
+    /// Messages of schedules that are under way at most.
+    pub at_once: u64,
+    /// Bytes of schedules' tables.
+    pub held: u64,
+    /// Operations of the rank of a schedule that has most.
+    pub longest: u64,
+}
+
+/// Parts of the scenario that determine the number of flows.
+#[derive(Clone, Copy, Debug)]
+pub struct Around<'a> {
+    /// Topology with the sending hosts.
+    pub topology: &'a Topology,
+    /// The run's end in seconds; infinite where flows decide.
+    pub until_s: f64,
+    /// The longest round trip of an empty network, in seconds.
+    pub rtt_s: f64,
+    /// Whether connections begin with a handshake.
+    pub handshakes: bool,
+    /// Contents of the scenario's flow lists.
+    pub listed: Listed,
+}
+
+/// Round trips of a connection besides those of its handshake and of more windows than one: of its data,
+/// and until both its ends know that it is over.
+const ROUND_TRIPS: f64 = 1.5;
+/// Bytes of a first window, which each round trip after it doubles.
+const FIRST_WINDOW: f64 = 14_600.0;
+
+impl Around<'_> {
+    /// Flows that are under way at a time since they wait for round trips, where so many of such a mean size start in
+    /// a second.
+    pub(crate) fn round_trips(&self, flows_a_second: f64, mean_bytes: f64) -> f64 {
+        let handshake = if self.handshakes { 1.0 } else { 0.0 };
+        let rounds = ROUND_TRIPS + handshake + libm::log2((mean_bytes / FIRST_WINDOW).max(1.0));
+        flows_a_second * self.rtt_s * rounds
+    }
+}
+
+/// Estimate of a source's flows, rather too high than too low.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Expected {
+    /// Flows in all.
+    pub flows: f64,
+    /// Flows under way at a time.
+    pub open: f64,
+    /// Hosts that these flows go to.
+    pub receivers: f64,
+    /// Flows that start together.
+    pub together: f64,
+    /// Mean size of a flow in bytes, if that is known and finite.
+    pub mean_bytes: Option<f64>,
+    /// Connections, open or kept.
+    pub connections: f64,
+    /// Messages of a program that is drawn up for the run.
+    pub messages: f64,
+    /// Messages of a schedule that is read for the run, and its operations that neither send nor receive these.
+    pub scheduled: (f64, f64),
+    /// Bytes of a schedule's tables, and operations of the rank that has most.
+    pub tables: (f64, f64),
+    /// Messages of a schedule that are under way at most.
+    pub under_way: f64,
+    /// Packets that come back.
+    pub probes: f64,
+    /// Seconds until its last flow starts.
+    pub lasts_s: f64,
+}
