@@ -6,6 +6,7 @@
 
 mod counters;
 pub mod datagram;
+mod outgoing;
 mod ranges;
 pub mod roce;
 pub mod tcp;
@@ -13,6 +14,7 @@ pub mod unordered;
 
 pub(crate) use counters::Tally;
 pub use counters::{Counters, Wait, Waits};
+pub use outgoing::Outgoing;
 
 use crate::packet::{Body, Flags};
 use switchbed_congestion::Model;
@@ -94,21 +96,6 @@ pub enum Opening {
     Established,
     /// Established and used just before the clock started.
     Warm,
-}
-
-/// A packet that a half wants sent.
-#[derive(Clone, Copy, Debug)]
-pub struct Outgoing {
-    /// Content of the packet.
-    pub body: Body,
-    /// Length on the wire in bytes.
-    pub len_bytes: u32,
-    /// Whether it may be marked.
-    pub ecn: Ecn,
-    /// Service class, where it differs from the connection's.
-    pub class: Option<u8>,
-    /// Change of its connection's ECMP key, where packets are sprayed; 0: none.
-    pub entropy: u32,
 }
 
 /// Either half of a connection.

@@ -1,6 +1,6 @@
 //! Settings of unordered delivery.
 
-use super::super::Outgoing;
+use crate::transport::Outgoing;
 use super::fields::Fields;
 use crate::packet::Body;
 use switchbed_congestion::nscc::NsccPath;
