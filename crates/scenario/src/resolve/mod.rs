@@ -128,7 +128,7 @@ pub(crate) fn resolve(
         mtu,
         queues: switch.queues,
     };
-    let traffic = crate::traffic::resolve(origin, root, &site, &under)?;
+    let traffic = crate::traffic::read::resolve(origin, root, &site, &under)?;
     // Of several queue pairs the first: the card is the same for all.
     let of_entries = traffic.iter().filter_map(|entry| entry.transport.as_ref()?.queue_pairs());
     let pairs = roce.iter().chain(of_entries).next();

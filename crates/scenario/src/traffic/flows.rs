@@ -7,7 +7,7 @@
 //! same sizes and receivers in the same rows, start at half the time (but for two that
 //! meet in one picosecond, which go by their senders).
 
-use super::entry::Traffic;
+use super::Traffic;
 use super::flow::{Drawn, FlowStart, Hosts, ListError, Wrong};
 use super::offered::Offered;
 use super::program::Program;

@@ -11,7 +11,6 @@ macro_rules! key {
 mod arrivals;
 mod collective;
 mod demand;
-mod entry;
 mod flow;
 pub mod flows;
 mod goal;
@@ -27,17 +26,16 @@ mod overload;
 mod poisson;
 mod probe;
 pub mod program;
+pub(crate) mod read;
 mod request_response;
 mod seconds;
 mod site;
 mod source;
-use crate::protocol::Under;
+use crate::protocol::Protocol;
 pub use crate::sizes::Sizes;
-use crate::transport::Transport;
 pub use arrivals::Load;
 pub use collective::{Algorithm, Collective, Operation};
 pub use demand::Demand;
-pub use entry::{Entry, SECTION, Traffic};
 pub use flow::{ConnectionUse, FlowStart, Hosts, ListError};
 pub use flows::{Flows, TrafficError};
 pub use goal::Goal;
@@ -56,87 +54,75 @@ pub use probe::Probe;
 pub use request_response::RequestResponse;
 pub use site::{MAX_CONNECTIONS, Site};
 pub use source::{Around, Expected, Listed, Source};
-use switchbed_config::mistake::{Mistake, Origin};
-use switchbed_config::param::Params;
-use switchbed_config::section::Section;
-use switchbed_config::tree::{At, Node, Table};
+use std::ops::{Deref, DerefMut};
+use switchbed_config::param::{Params, SectionSpec};
+use switchbed_config::{kinds, params};
 
-/// Every source of the file.
-pub(crate) fn resolve(
-    origin: &Origin,
-    root: &Table,
-    site: &Site<'_>,
-    transports: &Under,
-) -> Result<Vec<Entry>, Mistake> {
-    let node = root.get("traffic");
-    let at = node.map_or(At::Unwritten, |node| node.at);
-    let sources = node.and_then(Node::as_list).unwrap_or_default();
-    if sources.is_empty() {
-        let message = "is missing: write [[traffic]] with its kind and what it needs";
-        return Err(origin.mistake(at, "traffic", message));
+kinds! {
+    /// A source of flows. A scenario may have several; their flows are numbered in the
+    /// order of their starts, ties by the source's place in the file.
+    pub enum Traffic: Source {
+        /// Kind of traffic.
+        kind;
+        /// flows that arrive at every sender at random.
+        Poisson(Poisson) = "poisson",
+        /// flows that arrive over all senders together, with log-normal gaps.
+        LogNormal(LogNormal) = "log-normal",
+        /// clients ask servers for data at random; a flow begins with its request and ends with
+        /// its answer.
+        RequestResponse(RequestResponse) = "request-response",
+        /// many senders at once to one receiver, round after round.
+        Incast(Incast) = "incast",
+        /// bursts with silences between.
+        OnOff(OnOff) = "on-off",
+        /// flows that send as long as they run.
+        LongLived(LongLived) = "long-lived",
+        /// a collective operation over ranks, as NCCL and MPI have them.
+        Collective(Collective) = "collective",
+        /// operations of ranks that wait for each other, from a file of GOAL's text.
+        Goal(Goal) = "goal",
+        /// small packets that come back at once and tell the round-trip time.
+        Probe(Probe) = "probe",
+        /// flows from a file.
+        List(List) = "list",
     }
-    let open = |i: usize| {
-        let path = match sources.len() {
-            1 => "traffic".to_owned(),
-            _ => format!("traffic.{i}"),
-        };
-        let entry = sources[i].as_table();
-        let probes = entry.and_then(|entry| entry.get(Traffic::KEY)?.as_text()) == Some("probe");
-        let own = entry.and_then(|entry| entry.get(Entry::KEY.transport)).filter(|_| probes);
-        if let Some(node) = own {
-            let why = "does not apply to kind = \"probe\", whose packets have no transport";
-            return Err(origin.mistake(
-                node.at,
-                &format!("{path}.{}", Entry::KEY.transport),
-                why.to_owned(),
-            ));
-        }
-        let keys = if probes { Traffic::TABLE } else { SECTION.keys };
-        Section::open(origin, &path, keys, Some(&sources[i]), Some(site.mtu))
-    };
-    let source = |i: usize| {
-        let section = open(i)?.on(site.graph).on(transports);
-        let mut entry = Entry::from_values(&mut section.values()?);
-        entry.complete(site).map_err(|unfit| section.unfit(unfit))?;
-        section.close(&format!("kind = \"{}\"", entry.word()))?;
-        check(&section, &entry)?;
-        Ok(entry)
-    };
-    let mut found = (0..sources.len()).map(source).collect::<Result<Vec<_>, _>>()?;
-    if found.iter().all(|source| source.never_ends()) {
-        let why = "has probes alone, which never end; write stop = \"1s\", or until in [run]";
-        return Err(origin.mistake(at, "traffic", why));
-    }
-    for (i, entry) in found.iter().enumerate() {
-        let Some(before) = entry.after().map(|before| before as usize) else { continue };
-        if before >= i || !found[before].waits() {
-            let why = format!(
-                "traffic.{before} is no collective or schedule above this entry; entries are numbered from 0"
-            );
-            let section = open(i)?;
-            let at = section.given("after").map_or(section.at, |node| node.at);
-            return Err(origin.mistake(at, &section.key("after"), why));
-        }
-    }
-    overload::check(site, &mut found, open)?;
-    Ok(found)
 }
 
-/// Whether an entry's transport goes with its source.
-fn check(section: &Section<'_>, entry: &Entry) -> Result<(), Mistake> {
-    let (key, warm) = (Entry::KEY.transport, Transport::KEY.warm);
-    let Some(protocol) = &entry.transport else { return Ok(()) };
-    if entry.asks() && !protocol.is_reliable() {
-        let why = format!("\"{}\" brings no answers, which this kind asks for", protocol.kind());
-        let at = section.given(key).map_or(section.at, |node| node.at);
-        return Err(section.origin.mistake(at, &section.key(key), why));
+params! {
+    /// A source of flows, and their transport.
+    pub struct Entry {
+        /// The source.
+        source: Traffic;
+        /// The transport of its flows, at both ends: a kind, or a table of keys, which lie over those of
+        /// [transport] or, where the kind has queue pairs, of [roce]: { kind = "cubic", ecn = false }.
+        /// Default: what these sections say. Not with probes.
+        transport: Option<Protocol>;
     }
-    let written = section.given(key).and_then(|node| node.as_table()?.get(warm));
-    if let Some(node) = written
-        && !entry.persists()
-    {
-        let why = "warms persistent connections: write connections = \"persistent\"".to_owned();
-        return Err(section.origin.mistake(node.at, &section.key(&format!("{key}.{warm}")), why));
-    }
-    Ok(())
 }
+
+impl From<Traffic> for Entry {
+    fn from(source: Traffic) -> Entry {
+        Entry { source, transport: None }
+    }
+}
+
+impl Deref for Entry {
+    type Target = Traffic;
+    fn deref(&self) -> &Traffic {
+        &self.source
+    }
+}
+
+impl DerefMut for Entry {
+    fn deref_mut(&mut self) -> &mut Traffic {
+        &mut self.source
+    }
+}
+
+/// `[[traffic]]`.
+pub const SECTION: SectionSpec = SectionSpec {
+    name: "traffic",
+    repeated: true,
+    doc: "A source of flows. A scenario may have several.",
+    keys: Entry::TABLE,
+};
