@@ -1,4 +1,4 @@
-"""The pictures of the schemes' pages."""
+"""The pictures of the schemes' pages, the demo's, and pages that the site keeps."""
 
 import re
 import tomllib
@@ -9,7 +9,8 @@ import pytest
 from drawn import Drawing, drawing, points
 
 from switchbed import library
-from switchbed_papers import pictures, shares
+from switchbed_papers import pictures, shares, site
+from switchbed_papers.demo import SCENARIO, demo
 
 __all__ = ["drawing"]
 ROOT = Path(__file__).parents[2]
@@ -85,3 +86,31 @@ def test_each_is_shown_on_a_page(name: str) -> None:
 
 def links(page: Path) -> list[str]:
     return re.findall(r"\]\((\S+\.png)\)", page.read_text())
+
+
+def test_the_demo_draws_and_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    demo(SCENARIO, tmp_path / "out", flows=30)
+    printed = capsys.readouterr().out
+    assert "not comparable" in printed
+    assert "0.959" in printed
+    assert (tmp_path / "out/fct-over-load.png").stat().st_size > 10_000
+
+
+def test_two_at_the_same_time_keep_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(site, "KEPT", tmp_path / "kept")
+    made: list[str] = []
+
+    def first(folder: Path) -> None:
+        site._kept(tmp_path / "second", ["page.md"], second, "input")
+        made.append("first")
+        (folder / "page.md").write_text("page")
+
+    def second(folder: Path) -> None:
+        made.append("second")
+        (folder / "page.md").write_text("page")
+
+    for _ in range(2):
+        site._kept(tmp_path / "first", ["page.md"], first, "input")
+        assert (tmp_path / "first/page.md").read_text() == "page"
+    assert made == ["second", "first"]
+    assert len(list((tmp_path / "kept").iterdir())) == 1
