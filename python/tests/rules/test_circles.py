@@ -26,38 +26,66 @@ def leaves(tree: str) -> list[str]:
     return [head + leaf for part in [*parts, part] if part.strip() for leaf in leaves(part)]
 
 
-def uses(text: str) -> list[str]:
-    trees = re.findall(r"^(?:pub(?:\([a-z]+\))? )?use ([^;]+);", text, re.M)
-    return [leaf for tree in trees for leaf in leaves(tree)]
+def uses(text: str) -> list[tuple[bool, str]]:
+    """The paths that a text's `use` lines name, each with whether it hands the name on."""
+    found = re.findall(r"^\s*(pub(?:\([a-z]+\))? )?use ([^;]+);", text, re.M)
+    return [(bool(public), leaf) for public, tree in found for leaf in leaves(tree)]
 
 
 def known(source: Path) -> dict[str, set[str]]:
-    """For each file of a crate, without its tests, the files that it knows."""
+    """The files whose names each file of a crate uses, without tests; handing on is no use."""
     files = {
         file.relative_to(source).with_suffix("").as_posix().removesuffix("/mod"): file
         for file in source.rglob("*.rs")
         if file.name != "lib.rs"
     }
-    exported = {leaf.split("::")[-1]: leaf for leaf in uses((source / "lib.rs").read_text())}
+    texts = {
+        name: re.sub(r"//.*", "", file.read_text().split("#[cfg(test)]")[0])
+        for name, file in {**files, "": source / "lib.rs"}.items()
+    }
 
-    def file_of(path: str) -> str | None:
-        parts = path.split("::")
-        heads = ("/".join(parts[:n]) for n in range(len(parts), 0, -1))
-        return next((head for head in heads if head in files), None)
+    def full(name: str, path: str) -> list[str] | None:
+        """A path from the crate's root, as the file means it; `None`: one of another crate."""
+        here = name.split("/") if name else []
+        first, *rest = re.sub(r" as \w+$", "", path).split("::")
+        match first:
+            case "crate":
+                return rest
+            case "self":
+                return [*here, *rest]
+            case "super":
+                up = 1 + sum(1 for part in rest if part == "super")
+                return [*here[: len(here) - up], *(part for part in rest if part != "super")]
+        return [*here, first, *rest] if "/".join([*here, first]) in files else None
+
+    handed_on = {
+        (name, re.split(r"::| as ", path)[-1]): whole
+        for name, text in texts.items()
+        for public, path in uses(text)
+        if public and (whole := full(name, path))
+    }
+
+    def file_of(parts: list[str], depth: int = 0) -> str | None:
+        """The file in which a name is defined, through those that hand it on."""
+        for n in range(len(parts), -1, -1):
+            head = "/".join(parts[:n])
+            if head in texts and n < len(parts) and depth < 9:
+                whole = handed_on.get((head, parts[n]))
+                if whole and (other := file_of(whole, depth + 1)):
+                    return other
+            if head in files:
+                return head
+        return None
 
     found = {}
-    for name, file in files.items():
-        text = file.read_text().split("#[cfg(test)]")[0]
-        above = name.rpartition("/")[0].replace("/", "::")
-        homes = {"crate": "", "super": above, "self": name.replace("/", "::")}
-        others = set()
-        for path in [*uses(text), *re.findall(r"\b(?:crate|super)::[\w:]+", text)]:
-            root, _, rest = path.partition("::")
-            if root in homes:
-                full = f"{homes[root]}::{rest}".removeprefix("::")
-                other = file_of(full) or file_of(exported.get(full.split("::")[0], ""))
-                others |= {other} - {None, name} if other else set()
-        found[name] = others
+    for name, text in texts.items():
+        paths = [path for public, path in uses(text) if not public]
+        body = re.sub(r"^\s*(?:pub(?:\([a-z]+\))? )?use [^;]+;", "", text, flags=re.M)
+        paths += re.findall(r"(?<![\w:])[a-z_]+::[\w:]*\w", body)
+        wholes = (whole for path in paths if (whole := full(name, path)))
+        others = {other for whole in wholes if (other := file_of(whole))}
+        found[name] = others - {name}
+    del found[""]
     return found
 
 

@@ -1,4 +1,4 @@
-//! What every kind of topology says of itself.
+//! Answers that every kind of topology gives.
 
 use super::graph::{Graph, SwitchGroup};
 use super::rates::HostRates;

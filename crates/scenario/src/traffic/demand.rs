@@ -1,4 +1,4 @@
-//! What a source asks of the pairs of hosts.
+//! Payload that a source asks pairs of hosts to carry.
 
 /// A source's demand: host `i` sends `x_i · y_j` bits of payload a second to each host `j` but itself.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,4 +1,4 @@
-//! What every kind of traffic says of itself.
+//! Answers that every kind of traffic gives.
 
 use super::demand::Demand;
 use super::flow::{Begun, Hosts, Wrong};

@@ -1,4 +1,4 @@
-//! What a topology's file describes: nodes, links between them, and the mistakes that no topology may have.
+//! Nodes and links that a topology's file describes, and the mistakes that no topology may have.
 
 use crate::topology::bounds::{MAX_HOSTS, MAX_WAY};
 use crate::topology::graph::{self, Cable, Graph, Tier};

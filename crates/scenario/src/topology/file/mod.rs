@@ -150,7 +150,7 @@ impl Network {
     }
 }
 
-/// What a file describes, checked.
+/// Reads what a file describes, and checks it.
 fn read(path: &Path, format: Format, mtu: Bytes) -> Result<Described, Wrong> {
     let text = text::read(path)
         .map_err(|error| Wrong::file(format!("cannot read the topology: {error}")))?;
@@ -158,7 +158,7 @@ fn read(path: &Path, format: Format, mtu: Bytes) -> Result<Described, Wrong> {
     described.check(mtu).map(|()| described)
 }
 
-/// What a text of a form describes.
+/// Reads what a text of a form describes.
 fn parse(text: &str, format: Format) -> Result<Described, Wrong> {
     match format {
         Format::Table => table::parse(text),

@@ -1,4 +1,4 @@
-//! What a collective's keys say: its operation, its algorithm, and what does not go together.
+//! Keys of a collective: its operation, its algorithm, and values that do not go together.
 
 use super::matrix;
 use crate::file::FILE;
