@@ -153,6 +153,10 @@ def plain(text: str) -> str:
     return "\n".join(map(clean, text.split("\n"))).replace("$", r"\$")
 
 
+ROW = 0.24
+"""Height of a legend's row in inches."""
+
+
 def legend_below(made: "Figure", columns: int = 4) -> None:
     """One legend for all panels, as wide as the figure at most."""
     found: dict[str, Any] = {}
@@ -164,6 +168,10 @@ def legend_below(made: "Figure", columns: int = 4) -> None:
         widest = 0.65 + 0.085 * max(len(plain(label)) for label in found)
         wide = made.get_figwidth()
         columns = max(1, min(columns, round(wide / 1.6), int(wide / widest)))
+        # A long legend takes its height from below, and not from the panels.
+        rows = -(-len(found) // columns)
+        if _size.get()[1] is None:
+            made.set_figheight(made.get_figheight() + ROW * max(0, rows - 2))
         made.legend(
             list(found.values()),
             list(map(plain, found)),

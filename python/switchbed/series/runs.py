@@ -177,7 +177,9 @@ def lines(
     # Looks are by label over all panels, so a line looks the same in each.
     every = [(label, found[0].outcome.scheme) for (_, label), found in groups.items()]
     # A scheme has its own colour in every figure; values of another setting take colours in turn.
-    looks = of(every) if colour in (None, SCHEME) else plain_looks(every)
+    # Lines of one scheme would all have its colour.
+    one = colour is None and len(dict(every)) > 1 == len({scheme for _, scheme in every})
+    looks = of(every) if colour in (None, SCHEME) and not one else plain_looks(every)
     return [
         Line(
             label,

@@ -229,6 +229,13 @@ def test_lines_are_named_by_what_differs(results: list[sb.Result]) -> None:
     assert [line.label for line in runs.lines(results[:1])] == ["per-queue"]
 
 
+def test_lines_of_one_scheme_differ_in_colour(results: list[sb.Result]) -> None:
+    one = [run for run in results if run.label == "MQ-ECN"]
+    assert len({line.look.colour for line in runs.lines(one)}) == 2
+    (alone,) = runs.lines(one, over="load")
+    assert alone.look == style.STYLES["mq-ecn"]
+
+
 def test_any_setting_is_an_axis_a_colour_or_a_panel(results: list[sb.Result]) -> None:
     drawn = Plots(results)
     over = drawn.fct(value="us", x="scheme", colour="load")
@@ -381,6 +388,19 @@ def test_a_legend_is_no_wider_than_its_figure(letters: int) -> None:
     figure.canvas.draw()
     box = figure.legends[0].get_window_extent()
     assert 0 <= box.x0 < box.x1 <= figure.bbox.width
+
+
+def test_a_long_legend_leaves_the_panel_its_height() -> None:
+    heights = []
+    for lines in (2, 12):
+        figure = style.figure(4.5, 3.4, "")
+        axes = figure.subplots()
+        for nth in range(lines):
+            axes.plot([0, 1], [nth, nth], label=f"algorithm halving-doubling, placement {nth}")
+        style.legend_below(figure)
+        figure.canvas.draw()
+        heights.append(axes.get_window_extent().height)
+    assert heights[1] > 0.9 * heights[0]
 
 
 LINKS = """
