@@ -1,7 +1,7 @@
 """A report of runs as one HTML file that works without a network."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib import resources
@@ -159,8 +159,11 @@ def _ran(results: Sequence[Result], drawn: Sequence[Line]) -> str:
         f"{words(over or '')}s": _few(sorted(at, key=lambda p: order(at[p]))) if over else "",
         "seeds": _few(list(map(str, seeds))),
         "topology": _section_of(scenario["topology"]),
+        "switch": _each(results, _switch),
+        "schemes": _each(results, _scheme),
+        "hosts": _each(results, _profiles),
         "transport": ", ".join(_transports(results[0])),
-        "traffic": ", ".join(source["kind"] for source in scenario["traffic"]),
+        "traffic": _each(results, _sources),
         "Switchbed": ", ".join(sorted({run.program for run in results})),
     }
     rows = (f"<dt>{key}</dt><dd>{escape(value)}</dd>" for key, value in facts.items() if value)
@@ -175,6 +178,44 @@ def _transports(run: Result) -> list[str]:
     tcp, pairs = links.transports(run.scenario)
     kinds = [of.get("kind") or of["control"] for of in (*tcp, *pairs)]
     return list(dict.fromkeys(map(str, kinds))) or [str(run.scenario["transport"]["kind"])]
+
+
+def _each(results: Sequence[Result], described: Callable[[dict[str, Any]], str]) -> str:
+    """A part of the runs' scenarios; where runs differ in it, each form once."""
+    found = list(dict.fromkeys(described(run.scenario) for run in results))
+    return "; ".join(found) if len(found) <= 12 else f"{found[0]}; and {len(found) - 1} others"
+
+
+def _switch(scenario: dict[str, Any]) -> str:
+    """`queues 2, discipline dwrr, buffer 300KB`: what bounds the queues of a port."""
+    keys = ("queues", "discipline", "asic", "policy", "buffer", "pool", "alpha")
+    switch = scenario["switch"]
+    return ", ".join(f"{key} {switch[key]}" for key in keys if key in switch)
+
+
+def _scheme(scenario: dict[str, Any]) -> str:
+    """`per-queue (mark_at enqueue, threshold 60KB)`."""
+    scheme = scenario["scheme"]
+    params = ", ".join(f"{key} {value}" for key, value in scheme.get("params", {}).items())
+    return f"{scheme.get('label') or scheme['name']}" + (f" ({params})" if params else "")
+
+
+def _profiles(scenario: dict[str, Any]) -> str:
+    """The host profiles."""
+    hosts = scenario["host"]
+    each = hosts if isinstance(hosts, list) else [hosts]
+    return ", ".join(dict.fromkeys(str(host["profile"]) for host in each if "profile" in host))
+
+
+def _sources(scenario: dict[str, Any]) -> str:
+    """`poisson (web-search), long-lived`: kinds of traffic with their sizes."""
+    described = []
+    for source in scenario["traffic"]:
+        sizes = source.get("sizes")
+        tables = sizes if isinstance(sizes, list) else [sizes]
+        names = [each["name"] for each in tables if isinstance(each, dict) and "name" in each]
+        described.append(source["kind"] + (f" ({', '.join(names)})" if names else ""))
+    return ", ".join(described)
 
 
 def _few(names: Sequence[str]) -> str:

@@ -249,6 +249,21 @@ def test_the_longest_queue_stays_when_samples_are_thinned(
     assert len(instant.traces[0]["x"]) == 2
 
 
+def test_a_report_says_what_bounds_queues_and_moves_flows(kept: Path) -> None:
+    def facts(name: str) -> dict[str, str]:
+        return dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", (kept / name).read_text()))
+
+    results = runs.read([kept / "compared"])
+    scenario, said = results[0].scenario, facts("report.html")
+    assert f"buffer {scenario['switch']['buffer']}" in said["switch"]
+    thresholds = {run.scenario["scheme"]["params"]["threshold"] for run in results}
+    assert all(f"threshold {each}" in said["schemes"] for each in thresholds)
+    assert said["hosts"] == scenario["host"]["profile"]
+    assert f"{scenario['traffic'][0]['kind']} (30KB)" in said["traffic"]
+    # Each of the values that differ.
+    assert all(f"buffer {each}" in facts("swept.html")["switch"] for each in ("31KB", "300KB"))
+
+
 def test_the_scenario_of_a_report_repeats_the_run(kept: Path) -> None:
     run = runs.read([kept / "compared"])[-1]
     path = kept / "again.toml"
