@@ -17,7 +17,7 @@ myst_heading_anchors = 4
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-napoleon_custom_sections = [("Columns", "params_style")]
+napoleon_custom_sections = [("Columns", "params_style"), ("Fields", "params_style")]
 # Docstrings write `name` for code.
 default_role = "code"
 

@@ -92,7 +92,7 @@ class Fresh:
 class Advice:
     """Result of `tune`: a setting or the reasons for none, with its evidence.
 
-    Attributes:
+    Fields:
         sentence: The advice in one or two sentences.
         advised: The setting to take; `None`: the seeds, or a guard, allow no advice.
         left: Settings that are as good, or that the seeds do not tell apart.
