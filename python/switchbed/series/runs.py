@@ -233,12 +233,19 @@ def load(run: Result) -> float:
     raise Mistake(f"{run}: {why}")
 
 
+def _short(key: str) -> str:
+    """The end of a key that says which it is: `routing` of routing.kind, as every section has a
+    kind."""
+    *before, last = (part for part in key.split(".") if not part.isdigit())
+    return before[-1] if before and last in ("kind", "name") else last
+
+
 def words(key: str) -> str:
     """A setting in words: `initial window` for transport.initial_window."""
-    return key.rsplit(".", maxsplit=1)[-1].replace("_", " ")
+    return _short(key).replace("_", " ")
 
 
 def name(key: str, value: Any) -> str:
     """A setting in a legend: `threshold 20pkt`."""
     shown = value if isinstance(value, str) else json.dumps(value)
-    return f"{key.rsplit('.', maxsplit=1)[-1]} {shown}"
+    return f"{_short(key)} {shown}"

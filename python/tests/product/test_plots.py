@@ -229,6 +229,13 @@ def test_lines_are_named_by_what_differs(results: list[sb.Result]) -> None:
     assert [line.label for line in runs.lines(results[:1])] == ["per-queue"]
 
 
+def test_a_kind_is_called_by_its_section() -> None:
+    assert runs.name("routing.kind", "ecmp") == "routing ecmp"
+    assert runs.words("traffic.0.kind") == "traffic"
+    assert runs.words("transport.initial_window") == "initial window"
+    assert runs.words("seed") == "seed"
+
+
 def test_lines_of_one_scheme_differ_in_colour(results: list[sb.Result]) -> None:
     one = [run for run in results if run.label == "MQ-ECN"]
     assert len({line.look.colour for line in runs.lines(one)}) == 2
@@ -440,7 +447,7 @@ def test_links_are_drawn_by_tier_and_by_how_evenly_they_were_used(tmp_path: Path
     assert one.told == "Jain 0.25, busiest 4 times the mean"
     plots = Plots(found)
     titles = [axes.get_title(loc="left") for axes in plots.links().axes]
-    assert titles == ["kind ecmp", "kind spray"]
+    assert titles == ["routing ecmp", "routing spray"]
     by_tier = [axes.get_title(loc="left") for axes in plots.links(colour="routing.kind").axes]
     assert by_tier == ["host-leaf", "leaf-host", "leaf-spine", "spine-leaf"]
     (_, spine) = plots.paths(colour="routing.kind").axes
