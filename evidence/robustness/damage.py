@@ -3,15 +3,22 @@ and hands it to every command that reads one. Each must do its work, or say in o
 is wrong and exit with 2. `make validate` runs it all, `make test` a part.
 
     python -m evidence.robustness.damage [SEED]
+
+A process for each core reads some 5,700 cases; a reader that takes over a minute is a fault.
 """
 
+import faulthandler
 import json
+import multiprocessing
 import os
 import random
 import shutil
+import signal
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -347,26 +354,89 @@ def mistyped_cases(place: Place, whole: Path, draw: random.Random) -> Iterator[C
                 yield Case(place, file, kind, mistyped(way, other), draw.choice([*place.readers]))
 
 
+LIMIT_S = 60
+"""Time that a reader may take."""
+STUCK_S = 5 * LIMIT_S
+"""Time after which a process that no signal interrupts is ended, which fails the whole."""
+STEP = 500
+"""Cases from one line of progress to the next."""
+
+
+def every(place: Place, whole: Path, seed: int) -> list[Case]:
+    """All cases of a place, in the same order in every process."""
+    return [*cases(place, whole), *mistyped_cases(place, whole, random.Random(seed))]
+
+
+class _LateError(BaseException):
+    """A reader takes too long."""
+
+
+def _late(*_: object) -> None:
+    raise _LateError
+
+
+def in_time(case: Case, whole: Path, folder: Path) -> list[str]:
+    """The faults of a case; one that does not end in time is a fault."""
+    signal.signal(signal.SIGALRM, _late)
+    faulthandler.dump_traceback_later(STUCK_S, exit=True)
+    # Again each second: a reader may swallow the first.
+    signal.setitimer(signal.ITIMER_REAL, LIMIT_S, 1)
+    begun = time.monotonic()
+    try:
+        faults = case.faults(whole, folder)
+    except _LateError:
+        faults = []
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        faulthandler.cancel_dump_traceback_later()
+    late = time.monotonic() - begun > LIMIT_S
+    return [f"took over {LIMIT_S} s"] if late else faults
+
+
+def _part(nth: int, parts: int, root: Path, seed: int, done: Any) -> list[str]:
+    """Every `parts`-th case of all places, from the `nth`; `done` counts those of all processes."""
+    found = []
+    for place in PLACES:
+        whole = root / place.name
+        for case in every(place, whole, seed)[nth::parts]:
+            random.seed(f"{seed} {case}")
+            found += [f"{case}: {why}" for why in in_time(case, whole, root / f"damaged-{nth}")]
+            with done.get_lock():
+                done.value += 1
+                if done.value % STEP == 0:
+                    print(f"{done.value:,} read", file=sys.stderr, flush=True)
+    return found
+
+
+_DONE: list[Any] = []
+
+
+def _begin(done: Any) -> None:
+    _DONE.append(done)
+
+
+def _work(nth: int, parts: int, root: Path, seed: int) -> list[str]:
+    return _part(nth, parts, root, seed, _DONE[0])
+
+
 def main(arguments: list[str]) -> int:
     """All of them; 1 if any reader did what it should not."""
     seed = int(arguments[0]) if arguments else 1
-    random.seed(seed)
-    tried, bad = 0, 0
+    parts = os.cpu_count() or 1
+    # A fork of a process with polars' threads can stand still.
+    context = multiprocessing.get_context("spawn")
+    done = context.Value("q", 0)
     with tempfile.TemporaryDirectory() as temporary:
+        root = Path(temporary)
         for place in PLACES:
-            whole = Path(temporary) / place.name
-            whole.mkdir()
-            place.make(whole)
-            every = [*cases(place, whole), *mistyped_cases(place, whole, random.Random(seed))]
-            for case in every:
-                faults = case.faults(whole, Path(temporary) / "damaged")
-                tried, bad = tried + 1, bad + bool(faults)
-                for fault in faults:
-                    print(f"{case}: {fault}", flush=True)
-    print(
-        f"{tried:,} damaged results and stores read: {bad} with a traceback or no word of the file"
-    )
-    return int(bad > 0)
+            (root / place.name).mkdir()
+            place.make(root / place.name)
+        with ProcessPoolExecutor(parts, context, _begin, (done,)) as pool:
+            work = [pool.submit(_work, nth, parts, root, seed) for nth in range(parts)]
+            faults = [fault for part in work for fault in part.result()]
+    print("\n".join(faults))
+    print(f"{done.value:,} damaged results and stores read: {len(faults)} faults")
+    return int(bool(faults))
 
 
 if __name__ == "__main__":
