@@ -26,7 +26,7 @@ const UNITS: &[(&str, Dimension, u64)] = &[
     ("ps", Dimension::Time, 1),
     ("ns", Dimension::Time, 1_000),
     ("us", Dimension::Time, 1_000_000),
-    // With the micro sign of keyboards, U+00B5.
+    // With the micro sign of keyboards, U+00B5; the Greek letter of `GREEK` looks the same.
     ("µs", Dimension::Time, 1_000_000),
     ("ms", Dimension::Time, 1_000_000_000),
     ("s", Dimension::Time, 1_000_000_000_000),
@@ -46,6 +46,9 @@ const UNITS: &[(&str, Dimension, u64)] = &[
     // A packet's length is the scenario's: 0 stands for it.
     ("pkt", Dimension::Size, 0),
 ];
+
+/// `µs` with U+03BC in place of U+00B5.
+const GREEK: &str = "\u{3bc}s";
 
 impl Dimension {
     fn name(self) -> &'static str {
@@ -90,7 +93,11 @@ impl Dimension {
     }
     /// A regular expression that quantities of this dimension match.
     fn pattern(self) -> String {
-        format!("^[0-9]+(\\.[0-9]+)? ?({})$", self.units().collect::<Vec<_>>().join("|"))
+        let greek = Some(GREEK).filter(|_| self == Dimension::Time);
+        format!(
+            "^[0-9]+(\\.[0-9]+)? ?({})$",
+            self.units().chain(greek).collect::<Vec<_>>().join("|")
+        )
     }
 }
 
@@ -145,6 +152,7 @@ impl Decimal {
 
 /// The unit called `name`, which must measure `wanted`.
 fn unit(name: &str, wanted: Dimension) -> Result<u64, String> {
+    let name = if name == GREEK { "us" } else { name };
     let known = UNITS.iter().find(|unit| unit.0 == name);
     if let Some(&(_, dimension, size)) = known
         && dimension == wanted
@@ -253,6 +261,7 @@ mod tests {
         assert_eq!(time("85.2us"), Ok(Span::from_ps(85_200_000)));
         assert_eq!(time("0.1 s"), Ok(Span::from_ms(100)));
         assert_eq!(time("7.2µs"), Ok(Span::from_ns(7_200)));
+        assert_eq!(time("7.2\u{3bc}s"), time("7.2\u{b5}s"));
         assert_eq!(rate("99.5Gbps"), Ok(Rate::from_mbps(99_500)));
         assert_eq!(size("1.5KB", None), Ok(Bytes::new(1500)));
         assert_eq!(size("2KiB", None), Ok(Bytes::new(2048)));
