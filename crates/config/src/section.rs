@@ -39,6 +39,9 @@ pub struct Section<'a> {
     asked: RefCell<Vec<&'static str>>,
 }
 
+/// Most keys that a message names which have a word in common.
+const LONGER: usize = 3;
+
 impl<'a> Section<'a> {
     /// Opens the section that `node` holds, an empty one if there is none. Refuses
     /// what is no table and keys that are not among `keys`.
@@ -119,7 +122,23 @@ impl<'a> Section<'a> {
     }
 
     fn unknown(&self, name: &str) -> String {
-        if let Some(guess) = near(name, self.keys.iter().map(|param| param.name)) {
+        // Of the kind that is written, where one is.
+        let chosen = |key: &Param| {
+            let written = key.only.is_some_and(|(chooser, _)| {
+                self.table.is_some_and(|table| table.get(chooser).is_some())
+            });
+            !written || self.applies(key)
+        };
+        let own = || self.keys.iter().filter(|&key| chosen(key)).map(|key| key.name);
+        let any = || near(name, self.keys.iter().map(|param| param.name));
+        if let Some(guess) = near(name, own()).or_else(any) {
+            return format!("is unknown: did you mean {guess}?");
+        }
+        // `every` for `series_every` or `goodput_every`.
+        let mut longer: Vec<&str> = own().filter(|key| key.split('_').any(|w| w == name)).collect();
+        longer.dedup();
+        if let Some(last) = longer.pop().filter(|_| longer.len() < LONGER) {
+            let guess = longer.iter().map(|key| format!("{key} or ")).collect::<String>() + last;
             return format!("is unknown: did you mean {guess}?");
         }
         if let Some(home) = (self.origin.home)(name) {
@@ -127,18 +146,11 @@ impl<'a> Section<'a> {
         }
         match self.keys {
             [] => format!("is unknown: {} has no keys", self.path),
-            keys => {
-                // Of the kind that is written, where one is.
-                let chosen = |key: &Param| {
-                    let written = key.only.is_some_and(|(chooser, _)| {
-                        self.table.is_some_and(|table| table.get(chooser).is_some())
-                    });
-                    !written || self.applies(key)
-                };
+            _ => {
                 let mut names: Vec<&str> = Vec::new();
-                for key in keys.iter().filter(|&key| chosen(key)) {
-                    if !names.contains(&key.name) {
-                        names.push(key.name);
+                for key in own() {
+                    if !names.contains(&key) {
+                        names.push(key);
                     }
                 }
                 format!("is unknown: {} takes {}", self.path, list_of(names.into_iter()))

@@ -6,8 +6,7 @@ use crate::{
     deploy, event, host, reaction, roce, routing, run, scheme, stack, switch, topology, traffic,
     transport,
 };
-use switchbed_config::param::Param;
-use switchbed_config::param::SectionSpec;
+use switchbed_config::param::{Param, ParamKind, SectionSpec};
 
 /// In the order in which a reader wants them. Beside these a file has `title` and `[compare]`.
 pub const SECTIONS: &[SectionSpec] = &[
@@ -28,20 +27,40 @@ pub const SECTIONS: &[SectionSpec] = &[
     run::SECTION,
 ];
 
-/// The full name of the key that another section, or a scheme, calls `name`.
+/// Most places of a key that a message names: of more, each is as good as another.
+const HOMES: usize = 3;
+
+/// The full names of the keys that other sections, their tables or schemes call `name`, if they are few.
 pub(crate) fn home(name: &str) -> Option<String> {
     let has = |keys: &[Param]| keys.iter().any(|param| param.name == name);
-    let section = SECTIONS.iter().find(|section| has(section.keys));
-    let scheme = || schemes().find(|scheme| has(scheme.params));
-    let scheme = || scheme().map(|_| format!("scheme.params.{name}"));
-    section.map(|section| format!("{}.{name}", section.name)).or_else(scheme)
+    let sections = SECTIONS.iter().filter(|section| has(section.keys));
+    let mut homes: Vec<String> =
+        sections.map(|section| format!("{}.{name}", section.name)).collect();
+    if homes.is_empty() && schemes().any(|scheme| has(scheme.params)) {
+        homes.push(format!("scheme.params.{name}"));
+    }
+    if homes.is_empty() {
+        let keys = SECTIONS.iter().flat_map(|of| of.keys.iter().map(move |key| (of, key)));
+        let tables = keys.filter(|(_, key)| match key.kind {
+            ParamKind::Table(keys) => has(keys),
+            _ => false,
+        });
+        homes = tables.map(|(of, key)| format!("{}.{}.{name}", of.name, key.name)).collect();
+    }
+    // Kinds share keys: a name can be in a section several times.
+    homes.dedup();
+    let last = homes.pop()?;
+    match homes.len() {
+        0 => Some(last),
+        others if others < HOMES => Some(format!("{} or {last}", homes.join(", "))),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::scheme::schemes;
-    use switchbed_config::param::{Param, ParamKind};
     use switchbed_config::read::read;
     use switchbed_config::tree::{At, parse_value};
     use switchbed_units::Bytes;

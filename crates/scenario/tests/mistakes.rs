@@ -101,7 +101,7 @@ hosts -> hots
 title -> buffer
     1: buffer is unknown: did you mean switch.buffer?
 queues = 2 -> mtu = "9KB"
-    8: switch.mtu is unknown: did you mean host.mtu?
+    8: switch.mtu is unknown: did you mean host.mtu or roce.mtu?
 queues = 2 -> threshold = 3
     8: switch.threshold is unknown: did you mean scheme.params.threshold?
 queues = 2 -> colour = 3
@@ -570,6 +570,14 @@ fn overrides() {
             "compare.load is 0.3: it must be a list of values: write compare.load=[0.3]",
         ),
         ("threshold=30pkt", "threshold is unknown: did you mean scheme.params.threshold?"),
+        ("host.kind=x", "host.kind is unknown: host takes profile, "),
+        ("kind=x", "kind is unknown: a scenario has "),
+        ("switch.headroom=3KB", "switch.headroom is unknown: did you mean switch.pfc.headroom?"),
+        ("host.queues=3", "host.queues is unknown: did you mean "),
+        (
+            "measure.every=1us",
+            "measure.every is unknown: did you mean series_every or goodput_every?",
+        ),
         (
             "scheme.params.threshold=400KB",
             "scheme.params.threshold is \"400KB\": it is over the buffer, 300KB, and so never reached",
