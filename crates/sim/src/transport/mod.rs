@@ -372,6 +372,18 @@ impl Sending {
         }
     }
 
+    /// The line of its host's card is down, or up again.
+    #[cold]
+    pub(crate) fn hold(&mut self, kind: &Kind, held: bool, now: Time) {
+        match (self, kind) {
+            (Sending::Roce(sender), Kind::Roce(config)) => sender.hold(config, held, now),
+            (Sending::Unordered(sender), Kind::Unordered(config)) => {
+                sender.hold(config, held, now);
+            }
+            _ => {}
+        }
+    }
+
     /// Whether it is to take another path from now on; says so once.
     pub(crate) fn moves(&mut self) -> bool {
         match self {

@@ -57,6 +57,30 @@ fn a_queue_pair_that_nobody_answers_gives_up() {
 }
 
 #[test]
+fn a_queue_pair_whose_own_line_is_down_gives_up() {
+    let down = "[[event]]\nat = \"30us\"\nport = \"host0\"\nup = false\n";
+    let up = "[[event]]\nat = \"400ms\"\nport = \"host0\"\nup = true\n";
+    // A message under way, one that finds the line down, and both.
+    for starts in [vec!["0us"], vec!["1ms"], vec!["0us", "1ms"]] {
+        for kind in ["roce", "dcqcn", "timely", "hpcc", "swift", "nscc", "rccc"] {
+            let kind = format!("transport.kind={kind}");
+            let start = format!("traffic.0.start={}", starts[0]);
+            let sets = [&*kind, &*start, "traffic.0.from=[0]"];
+            let again = "[[traffic]]\nkind = \"incast\"\nfrom = [0]\nto = 2\nsizes = \"1MB\"\nclasses = [3]\n\
+                         start = \"1ms\"\n";
+            let more = if starts.len() > 1 { again } else { "" };
+            let (flows, ended_s, _) = run(&[more, down, UNTIL], &sets);
+            assert_eq!(flows.len(), starts.len(), "{sets:?}");
+            assert!(flows.iter().all(|flow| flow.failed.is_some()), "{sets:?}: {flows:?}");
+            assert!((0.46..0.49).contains(&ended_s), "{sets:?} {ended_s}");
+            let (flows, ended_s, _) = run(&[more, down, up, UNTIL], &sets);
+            assert!(flows.iter().all(|flow| flow.end.is_some()), "{sets:?}: {flows:?}");
+            assert!((0.4..0.402).contains(&ended_s), "{sets:?} {ended_s}");
+        }
+    }
+}
+
+#[test]
 fn a_queue_pair_tries_seven_times_at_least() {
     let (flows, ended_s, _) = run(&[SWITCH_DOWN, UNTIL], &["roce.rto=200ms"]);
     assert!(flows.iter().all(|flow| flow.failed.is_some() && flow.timeouts == 8));

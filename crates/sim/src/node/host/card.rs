@@ -180,6 +180,11 @@ impl Card {
         self.free = if up { now } else { Time::NEVER };
     }
 
+    /// Whether the line is down.
+    pub(crate) fn is_down(&self) -> bool {
+        self.free == Time::NEVER
+    }
+
     /// A class may send nothing from a time on until another, as it hears now.
     pub(crate) fn pause(&mut self, class: u8, from: Time, until: Time, now: Time) {
         let pauses = self.pauses.get_or_insert_with(|| {

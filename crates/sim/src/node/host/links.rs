@@ -101,6 +101,24 @@ impl Host {
         }
     }
 
+    /// Whether the lines of all cards are down.
+    pub(super) fn is_cut_off(&self) -> bool {
+        let mut others = self.links.iter().flat_map(|links| &links.cards);
+        self.card.as_ref().is_some_and(|card| card.is_down()) && others.all(Card::is_down)
+    }
+
+    /// Tells queue pairs whether they can send.
+    pub(super) fn hold_senders(&mut self, settings: &Settings, now: Time) {
+        let held = self.is_cut_off();
+        for conn in (0..self.senders.len()).map(ConnId::at) {
+            let half = &mut self.senders[conn];
+            if half.open {
+                half.sending.hold(settings.transport(half.kind), held, now);
+                self.arm_sender(conn);
+            }
+        }
+    }
+
     /// The rate that a connection's packets can leave at: a link's, or all links' where each packet chooses.
     #[inline]
     pub(super) fn line<N: Net>(&self, hop: Hop, kind: u8, cx: &mut Cx<N>, now: Time) -> Rate {

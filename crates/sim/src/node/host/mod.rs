@@ -356,6 +356,7 @@ impl Host {
         if let Some(card) = self.card_of(nth) {
             card.set_up(up, now);
             self.arm_card(now);
+            self.hold_senders(settings, now);
         }
         if up && !self.answering.is_empty() {
             self.arm_card_at(now);
@@ -560,6 +561,9 @@ impl Host {
                     card.join(half.group, conn, now);
                 }
                 self.arm_card(now);
+                if self.is_cut_off() {
+                    self.senders[conn].sending.hold(kind, true, now);
+                }
             }
         } else if kind.shapes() {
             self.pump_shaped(conn, cx, now);

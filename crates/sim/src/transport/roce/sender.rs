@@ -31,6 +31,8 @@ pub struct Sender {
     retries: u32,
     /// Whether it has given up.
     failed: bool,
+    /// The card's line is down: the timer runs though nothing is out.
+    held: bool,
     line: Rate,
     counters: Counters,
     waits: Waits,
@@ -67,6 +69,7 @@ impl Sender {
             progress: Time::ZERO,
             retries: 0,
             failed: false,
+            held: false,
             line,
             counters: Counters::default(),
             waits: Waits::default(),
@@ -315,7 +318,25 @@ impl Sender {
         // IRN's RTO_low (SIGCOMM 2018): with few packets out, no later packet can tell of a loss.
         let few = out <= 3 * u64::from(config.mtu);
         let rto = if few { config.rto_low } else { config.rto };
-        self.deadline = if out == 0 { Time::NEVER } else { now + rto };
+        let waits = out > 0 || self.held && self.unsent() > 0;
+        self.deadline = if waits { now + rto } else { Time::NEVER };
+    }
+
+    /// The card's line is down, or up again. A card with its line down loses what its queue pairs send, so that they
+    /// give up as where the other end's line is down.
+    pub(crate) fn hold(&mut self, config: &Config, held: bool, now: Time) {
+        self.held = held;
+        match held {
+            true if self.deadline == Time::NEVER => {
+                if self.next == self.highest {
+                    (self.progress, self.retries) = (now, 0);
+                }
+                self.restart_timer(config, now);
+            }
+            // The next packet starts it.
+            false if self.next == self.acked => self.deadline = Time::NEVER,
+            _ => {}
+        }
     }
 
     /// Whether it has sent again often enough, and for long enough.

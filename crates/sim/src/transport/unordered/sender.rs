@@ -61,6 +61,8 @@ pub struct Sender {
     progress: Time,
     retries: u32,
     failed: bool,
+    /// The card's line is down: a timer runs out then though nothing is out.
+    held_until: Time,
     rto: Span,
     counters: Counters,
     waits: Waits,
@@ -117,6 +119,7 @@ impl Sender {
             progress: now,
             retries: 0,
             failed: false,
+            held_until: Time::NEVER,
             rto: config.rto,
             counters: Counters::default(),
             waits: Waits::default(),
@@ -481,7 +484,8 @@ impl Sender {
 
     pub(crate) fn next_timeout(&self) -> Option<Time> {
         let oldest = self.departures.front().map(|&(at, _)| at + self.rto);
-        let due = oldest.unwrap_or(Time::NEVER).min(self.request_at).min(self.ask_at);
+        let asks = self.request_at.min(self.ask_at);
+        let due = oldest.unwrap_or(Time::NEVER).min(asks).min(self.held_until);
         (due != Time::NEVER && !self.failed).then_some(due)
     }
 
@@ -510,7 +514,12 @@ impl Sender {
             }
         }
         let asks = self.request_at <= now;
-        if late == 0 && !asks {
+        let held = self.held_until <= now;
+        if held {
+            let waits = !self.resend.is_empty() || self.unsent() > 0;
+            self.held_until = if waits { now + config.rto } else { Time::NEVER };
+        }
+        if late == 0 && !asks && (!held || self.held_until == Time::NEVER) {
             return;
         }
         self.counters.timeouts += 1;
@@ -520,6 +529,7 @@ impl Sender {
         if self.retries >= RETRIES && now.since(self.progress) >= config.give_up {
             (self.failed, self.next) = (true, self.messages.end());
             (self.request_at, self.requests) = (Time::NEVER, false);
+            self.held_until = Time::NEVER;
             return;
         }
         self.speculates = false;
@@ -529,6 +539,21 @@ impl Sender {
         if config.credits && waited || self.due(config).is_none() {
             self.request(config, now);
         }
+    }
+
+    /// The card's line is down, or up again: what it would send is as if lost while it is down.
+    pub(crate) fn hold(&mut self, config: &Config, held: bool, now: Time) {
+        let waits = !self.resend.is_empty() || self.unsent() > 0;
+        self.held_until = match held && waits && !self.failed {
+            true if self.held_until == Time::NEVER => {
+                if self.packets.is_empty() {
+                    (self.progress, self.retries) = (now, 0);
+                }
+                now + config.rto
+            }
+            true => self.held_until,
+            false => Time::NEVER,
+        };
     }
 
     /// Whether a packet is still out since a departure.
