@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from switchbed.plots import style
 from switchbed.plots.fct import curve, reach
 from switchbed.result import Result
-from switchbed.series.comparison import Axis
+from switchbed.series.comparison import Axis, readable
 from switchbed.series.curves import Asked, panels
 
 if TYPE_CHECKING:
@@ -24,11 +24,12 @@ def figure(results: Sequence[Result], asked: Asked, title: str) -> "Figure":
     made = style.figure(4.5 * across if across > 1 else 6, 3.1 * down + 0.6, title)
     grid = list(made.subplots(down, across, squeeze=False).flat)
     for axes, panel in zip(grid, found, strict=False):
-        for i, one in enumerate(panel.curves):
-            curve(axes, one, (i, len(panel.curves)), axis.places)
-        reach(axes, panel.curves)
+        label, curves = readable(panel.title, panel.curves)
+        for i, one in enumerate(curves):
+            curve(axes, one, (i, len(curves)), axis.places)
+        reach(axes, curves)
         axes.set_title(style.plain(panel.heading), fontsize="medium")
-        axes.set_ylabel(style.plain(panel.title))
+        axes.set_ylabel(style.plain(label))
         axes.set_xlabel(style.plain(axis.title))
         _ticks(axes, axis)
         axes.grid(alpha=0.3)

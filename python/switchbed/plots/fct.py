@@ -52,12 +52,13 @@ def _draw(
     across = style.across(2)
     made = style.figure(4.5 * across, 0.5 + 3 * 4 / across, title)
     grid = made.subplots(4 // across, across).flat
-    for axes, heading, curves in zip(grid, PANELS.values(), panels, strict=True):
+    for axes, heading, given in zip(grid, PANELS.values(), panels, strict=True):
+        label, curves = comparison.readable(quantity, given)
         axes.set_title(heading, fontsize="medium")
         others = [one for one in curves if one.name != base]
         for one in curves:
             curve(axes, one, (0, 1) if one.name == base else (others.index(one), len(others)))
-        axes.set_ylabel(style.plain(quantity))
+        axes.set_ylabel(style.plain(label))
         axes.set_xlabel(LOAD)
         _finish(axes, sorted({point.x for one in curves for point in one.points}))
         reach(axes, curves)

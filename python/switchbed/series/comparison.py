@@ -2,7 +2,7 @@
 over the first scheme's."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from switchbed import comparing, stats
@@ -55,6 +55,28 @@ class Curve:
             [0.0 if i.low is None else i.estimate - i.low for i in known],
             [0.0 if i.high is None else i.high - i.estimate for i in known],
         ]
+
+
+MANY_US = 10_000
+"""Microseconds from which on an axis has milliseconds."""
+
+
+def readable(title: str, curves: Sequence[Curve]) -> tuple[str, Sequence[Curve]]:
+    """A panel's title and curves: times of 10 ms and more in ms in place of µs."""
+    unit = next((each for each in ("(us)", "(µs)") if title.endswith(each)), "")
+    most = max((height for one in curves for height in one.estimates), default=0.0)
+    if not unit or most < MANY_US:
+        return title, curves
+    in_ms = [
+        replace(one, points=tuple(Point(at.x, _in_ms(at.value)) for at in one.points))
+        for one in curves
+    ]
+    return f"{title.removesuffix(unit)}(ms)", in_ms
+
+
+def _in_ms(us: stats.Interval) -> stats.Interval:
+    low, high = (None if end is None else end / 1e3 for end in (us.low, us.high))
+    return replace(us, estimate=us.estimate / 1e3, low=low, high=high)
 
 
 @dataclass(frozen=True)

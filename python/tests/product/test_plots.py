@@ -13,11 +13,13 @@ import pytest
 from conftest import SINGLE, SWEEP, Program
 
 import switchbed as sb
+from switchbed import stats
 from switchbed.cli import cli
 from switchbed.plots import cdf, fct, heatmap, output, queue, shares, sizes, style, utilisation
 from switchbed.plots.methods import Plots
 from switchbed.run import Request, execute
 from switchbed.series import links, looks, maps, queues, runs
+from switchbed.series.comparison import Curve, Point
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +104,8 @@ def test_fct_shows_the_mean_over_seeds(results: list[sb.Result]) -> None:
     assert xs == pytest.approx([40, 80])
     seeds = [r for r in results if r.label == "per-queue" and r.settings["load"] == 0.8]
     means = [run.summary()["fct"]["all"]["mean_us"] for run in seeds]
-    assert ys[1] == pytest.approx(sum(means) / 2)
+    assert figure.axes[0].get_ylabel() == "FCT (ms)"
+    assert ys[1] == pytest.approx(sum(means) / 2 / 1e3)
     relative = fct.figure(drawn, "relative", "")
     _, ones = line_of(relative.axes[0], "per-queue")
     assert ones == [1, 1]
@@ -110,7 +113,7 @@ def test_fct_shows_the_mean_over_seeds(results: list[sb.Result]) -> None:
 
 def test_one_scheme_alone_is_drawn_as_it_is(results: list[sb.Result]) -> None:
     alone = [run for run in results if run.label == "per-queue"]
-    assert Plots(alone).fct().axes[0].get_ylabel() == "FCT (us)"
+    assert Plots(alone).fct().axes[0].get_ylabel() == "FCT (ms)"
     apart = [run for run in results if (run.label == "MQ-ECN") == (run.settings["load"] == 0.8)]
     with pytest.raises(sb.Mistake, match="nothing to divide by"):
         Plots(apart).fct()
@@ -227,6 +230,18 @@ def test_lines_are_named_by_what_differs(results: list[sb.Result]) -> None:
         "MQ-ECN, load 0.8",
     ]
     assert [line.label for line in runs.lines(results[:1])] == ["per-queue"]
+
+
+@pytest.mark.parametrize(("us", "label", "drawn"), [(9_000, "us", 9_000), (20_000, "ms", 20)])
+def test_long_times_are_in_milliseconds(us: float, label: str, drawn: float) -> None:
+    points = (Point(30.0, stats.Interval(us, us / 2, us * 2, 3)),)
+    one = Curve("mq-ecn", style.STYLES["mq-ecn"], points)
+    figure = fct._draw([[one]] * 4, "FCT (us)", "")
+    axes = figure.axes[0]
+    assert axes.get_ylabel() == f"FCT ({label})"
+    bars: Any = axes.containers[0]
+    assert list(bars.lines[0].get_ydata()) == [drawn]
+    assert bars.lines[2][0].get_segments()[0][:, 1].tolist() == [drawn / 2, drawn * 2]
 
 
 def test_a_kind_is_called_by_its_section() -> None:
