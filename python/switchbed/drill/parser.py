@@ -30,18 +30,20 @@ BLANK = re.compile(r"(?:\s+|//[^\n]*|#[^\n]*|/\*.*?\*/)+", re.S)
 NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?|\.[0-9]+")
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 INTEGER = re.compile(r"0[xX][0-9a-fA-F]+|-?[0-9]+")
-OPTION = re.compile(r"--([A-Za-z_0-9]+)(?:=([^\s]*))?")
+OPTION = re.compile(r"--([A-Za-z_0-9]+)")
+OPTIONS_VALUE = re.compile(r'(?:[A-Za-z_]\w*=)?(?:"[^"]*"|`[^`]*`|[^\s"`]+)')
 DEFINE = re.compile(r"-D\s*\S+")
-FLAGS = re.compile(r"[SFRPEWUCA]*\.?[0-9]?(?=[\s(])|-(?=\s)")
-SEQUENCE = re.compile(r"([0-9]+):([0-9]+)\(([0-9]+)\)")
+FLAGS = re.compile(r"[SFRPEWUCA]+\s+\.(?=[\s(])|[SFRPEWUCA]*\.?[0-9]?(?=[\s(])|-(?=\s)")
+SEQUENCE = re.compile(r"([0-9]+)\s*:\s*([0-9]+)\s*\(\s*([0-9]+)\s*\)")
 TOO_BIG = re.compile(
     r"icmp\s+(?:unreachable\s+frag_needed|packet_too_big)\s+mtu\s+([0-9]{1,5})"
-    r"\s+\[([0-9]{1,10}):[0-9]{1,10}\([0-9]{1,10}\)\]"
+    r"\s+\[\s*([0-9]{1,10})\s*:\s*[0-9]{1,10}\s*\(\s*[0-9]{1,10}\s*\)\s*\]"
 )
 COOKIE = re.compile(r"[0-9A-Za-z_]+")
 PORTS = re.compile(r"[0-9]+\s*>\s*[0-9]+")
 ERRNO = re.compile(r"E[A-Z0-9]+\b")
-STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+STRING = re.compile(r'"((?:[^"\\]|\\.)*)"', re.S)
+QUOTED = re.compile(r"`((?:[^`\\]|\\.)*)`", re.S)
 MARKS = ("noecn", "ect01", "ect0", "ect1", "ce")
 LONGEST = 1 << 20
 """Characters of a script at most."""
@@ -57,6 +59,7 @@ OTHERS = {
     "ipv4": "encapsulation",
     "ipv6": "encapsulation",
     "gre": "encapsulation",
+    "GREv0": "encapsulation",
     "mpls": "encapsulation",
     "raw": "raw packets",
     "encap": "encapsulation",
@@ -81,6 +84,8 @@ class Reader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
+        self.defined: dict[str, str] = {}
+        """Words that stand for others (`--define=CC="reno"`)."""
         self._counted = (0, 1)
 
     @property
@@ -137,6 +142,15 @@ class Reader:
         found = self.match(WORD)
         return found[0] if found else None
 
+    def command(self) -> str | None:
+        """Reads a command in backquotes."""
+        self.blank()
+        if not self.sees("`"):
+            return None
+        if found := self.match(QUOTED):
+            return found[1]
+        raise self.bad("a command has no '`'")
+
     def until(self, end: str, what: str) -> str:
         """Reads up to `end`."""
         stop = self.text.find(end, self.at)
@@ -177,17 +191,36 @@ def parse(text: str) -> Script:
         reader.blank()
         if reader.at >= len(text):
             break
+        line = reader.line
         if found := reader.match(OPTION):
-            script.options[found[1]] = found[2] or ""
+            _option(reader, script, found[1])
         elif reader.match(DEFINE):
             pass
-        elif reader.sees("`"):
-            line = reader.line
-            reader.at += 1
-            script.commands.append((line, reader.until("`", "a command")))
+        elif (command := reader.command()) is not None:
+            # A command without a time behind all events cleans up, when nothing is played any more.
+            (script.cleanup if script.events else script.commands).append((line, command))
+        elif script.cleanup:
+            raise reader.bad("a command without a time comes before all events or behind them;")
         else:
             script.events.append(_event(reader))
     return script
+
+
+def _option(reader: Reader, script: Script, name: str) -> None:
+    """Reads an option's value, if it has one; a definition is for the rest of the script."""
+    value = ""
+    if reader.take("="):
+        found = reader.match(OPTIONS_VALUE)
+        if not found:
+            raise reader.bad(f"--{name} has no value")
+        value = found[0]
+    if name in ("define", "D"):
+        word, equals, stands = value.partition("=")
+        if not equals or not WORD.fullmatch(word):
+            raise reader.bad(f"--{name} is {value!r}: write --{name}=WORD=value;")
+        reader.defined[word] = stands
+        return
+    script.options[name] = value.strip('"`')
 
 
 def _event(reader: Reader) -> Event:
@@ -200,8 +233,13 @@ def _event(reader: Reader) -> Event:
     line = reader.line
     if reader.take("%{"):
         return Event(line, when, Code(reader.until("}%", "code")))
-    if reader.take("`"):
-        return Event(line, when, Command(reader.until("`", "a command")))
+    if (command := reader.command()) is not None:
+        return Event(line, when, Command(command))
+    if (word := WORD.match(reader.text, reader.at)) and (
+        quoted := QUOTED.fullmatch(reader.defined.get(word[0], ""))
+    ):
+        reader.at = word.end()
+        return Event(line, when, Command(quoted[1]))
     if reader.sees("<") or reader.sees(">"):
         if until is not None:
             when = When(when.clock, when.first, until)
@@ -211,11 +249,19 @@ def _event(reader: Reader) -> Event:
         if inbound and (big := reader.match(TOO_BIG)):
             return Event(line, when, TooBig(int(big[1]), int(big[2])))
         segment = _segment(reader, line)
+        if inbound and segment.any_options:
+            raise BadScriptError(line, "<...>: options of a segment that arrives are needed")
+        if inbound and segment.ecn == "ect01":
+            raise BadScriptError(line, "[ect01]: a segment that arrives has ect0 or ect1")
+        if inbound and when.clock is Clock.ANY:
+            raise BadScriptError(line, "*: a segment that arrives needs a time")
         if inbound and segment.urgent is not None:
             raise SkippedError(line, "urgent data that arrives")
         if segment.fast_open and not inbound:
             raise SkippedError(line, "Fast Open")
         return Event(line, when, Packet(segment, inbound))
+    if when.clock is Clock.ANY:
+        raise BadScriptError(line, "*: a system call needs a time")
     return Event(line, when, _call(reader, until))
 
 
@@ -245,7 +291,7 @@ def _segment(reader: Reader, line: int) -> Segment:
     if not flags:
         raise reader.bad("TCP's flags are needed, as S, P. or .")
     # `C` is CWR in tcpdump's letters, `W` in packetdrill's; a dash stands for none.
-    letters = flags[0].replace("-", "").replace("C", "W")
+    letters = re.sub(r"[\s-]", "", flags[0]).replace("C", "W")
     if letters[-1:].isdigit() or "A" in letters:
         raise SkippedError(line, "accurate ECN")
     place = reader.match(SEQUENCE)
@@ -405,6 +451,8 @@ def _single(reader: Reader, depth: int) -> Value:
         reader.take("...")
         return text
     if word := reader.word():
+        if stands := reader.defined.get(word):
+            return stands[1:-1] if stands[0] == '"' else Word(stands)
         of: tuple[Value, ...] | None = _list(reader, ")", depth) if reader.take("(") else None
         if reader.take("="):
             return {word: _value(reader, depth + 1)}

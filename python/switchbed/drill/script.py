@@ -153,4 +153,6 @@ class Script:
     options: dict[str, str] = field(default_factory=dict)
     commands: list[tuple[int, str]] = field(default_factory=list)
     """Commands before the first event, with their lines."""
+    cleanup: list[tuple[int, str]] = field(default_factory=list)
+    """Commands behind the last event, which change nothing that is played."""
     events: list[Event] = field(default_factory=list)

@@ -214,6 +214,40 @@ def test_the_parts_of_an_event() -> None:
     assert (code.when.clock, code.what) == (Clock.ANY, Code(" assert 1 "))
 
 
+def test_the_grammars_rarer_forms() -> None:
+    # Blanks between tokens, definitions, strings over lines, escapes: all of `lexer.l`.
+    text = (
+        '--tolerance_usecs = 5000 --define=CC="reno" --define=CALL=close\n'
+        "`echo \\`true\\``\n"
+        '0 f("two\nlines", CC, CALL) = 0\n'
+        "+0 < P . 1 : 1001 (1000) ack 1 win 9\n"
+        "+0 > GREv0: . 1:1(0)\n"
+    )
+    with pytest.raises(SkippedError, match="encapsulation"):
+        parser.parse(text)
+    script = parser.parse(text[: text.index("+0 > GREv0")])
+    assert script.options == {"tolerance_usecs": "5000"}
+    assert script.commands == [(2, "echo \\`true\\`")]
+    call, packet = (event.what for event in script.events)
+    assert isinstance(call, Call)
+    assert call.arguments == ("two\nlines", "reno", Word("close"))
+    assert isinstance(packet, Packet)
+    assert (packet.segment.flags, packet.segment.start, packet.segment.length) == ("P.", 1, 1000)
+
+
+def test_a_command_behind_all_events_changes_nothing() -> None:
+    sent = "+0 write(4, ..., 20000) = 20000\n+0 > P. 1:10001(10000) ack 1\n"
+    asked = "+0 %{ assert tcpi_snd_cwnd == 10, tcpi_snd_cwnd }%\n"
+    text = OPEN + sent + asked
+    assert play(text).outcome == "passed"
+    # Restored settings, as scripts' last lines have them.
+    restore = "`sysctl -q net.ipv4.tcp_window_scaling=0; ip route change default initcwnd 3`\n"
+    assert play(text + restore).outcome == "passed"
+    assert play(restore + text).outcome == "departed"
+    wrong = play(OPEN + sent + restore + asked)
+    assert (wrong.outcome, wrong.line) == ("bad", text.count("\n") + 1)
+
+
 def test_settings_come_from_commands_that_are_never_run(tmp_path: Path) -> None:
     settings = Settings(folder=tmp_path)
     marker = tmp_path / "ran"
