@@ -52,7 +52,7 @@ pub(crate) fn check<'a>(
             let hosts = Hosts::of(scenario, &protocols, entry as u32);
             // Sizes may be in packets, and a flow without an end needs an end of the run.
             let ends = scenario.run.until.is_some();
-            let key = (list.clone(), hosts.count, hosts.mss, classes, ends);
+            let key = (list.clone(), hosts.numbers.clone(), hosts.count, hosts.mss, classes, ends);
             // Lists may be long and comparisons many: each is read once.
             if let Some((_, known)) = read.iter().find(|(other, _)| *other == key) {
                 add(listed, *known);

@@ -19,6 +19,12 @@ fn graph(text: &str, format: &str) -> Graph {
     read(text, format).unwrap_or_else(|why| panic!("{why}")).graph()
 }
 
+/// Links and switches of a network.
+fn shown(text: &str) -> String {
+    let graph = graph(text, "auto");
+    format!("{:?}", (graph.access, graph.switches))
+}
+
 /// 16 hosts in two pods; each aggregation has two links to each of its cores.
 const HTSIM: &str = "\
 # two pods
@@ -114,6 +120,81 @@ fn htsims_numbers_make_its_fat_tree() {
     let graph = self::graph(&twice.replacen("Radix_Down 2", "Radix_Down 4", 1), "auto");
     assert_eq!((graph.hosts(), graph.access.len(), graph.tiers[0].switches.len()), (16, 32, 8));
     assert_eq!(graph.access[7].to, Node::Switch(SwitchId(1)));
+}
+
+#[test]
+fn two_tiers_may_say_how_many_links_the_second_would_have_up() {
+    // Versions of csg-htsim refuse two tiers without it.
+    let two = "Nodes 8\nTiers 2\nPodsize 8\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 4\n\
+               Radix_Up 4\nDownlink_Latency_ns 1000\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 2\n\
+               Downlink_Latency_ns 1000\n";
+    let more = format!("{two}Radix_Up 7\nQueue_Up 100\n");
+    assert_eq!(shown(two), shown(&more));
+}
+
+#[test]
+fn no_more_links_are_read_than_hpccs_first_line_says() {
+    let note = "\n0 5 100Gbps 1us 0\n1 5 100Gbps 1us 0\n\nFirst line: total node #, switch node #, link #\n\
+                src0 dst0 rate delay error_rate\n...\n";
+    let text = format!("{HPCC}{note}");
+    assert_eq!(shown(&text), shown(HPCC));
+    let said = read(&text, "auto").expect("read").unread().expect("rows behind");
+    assert!(said.ends_with("t: its first line says 6 links: these are read, and 2 rows behind them are not"));
+    assert_eq!(read(HPCC, "auto").expect("read").unread(), None);
+}
+
+#[test]
+fn hosts_behind_switches_have_the_numbers_of_their_nodes() {
+    // As HPCC's `mix/topology.txt`, whose switch is node 0.
+    let text = "4 1 3\n0\n0 1 40Gbps 0.001ms 0\n0 2 40Gbps 0.001ms 0\n0 3 40Gbps 0.001ms 0\n";
+    assert_eq!(read(text, "auto").expect("read").numbers().as_deref(), Some(&[1, 2, 3][..]));
+    assert_eq!(read(HPCC, "auto").expect("read").numbers(), None);
+    assert_eq!(read(TABLE, "auto").expect("read").numbers(), None);
+}
+
+#[test]
+fn rates_and_delays_may_have_ns3s_units() {
+    let link = |rate: &str, delay: &str| {
+        let text = HPCC.replacen("0 4 100Gbps 1us 0", &format!("0 4 {rate} {delay} 0"), 1);
+        read(&text, "auto").map(|file| {
+            let cable = file.graph().access[0];
+            (cable.rate.as_bps(), cable.delay.as_ps())
+        })
+    };
+    for (rate, bps) in [
+        ("12.5GB/s", 100_000_000_000),
+        ("12.5GBps", 100_000_000_000),
+        ("100Gb/s", 100_000_000_000),
+        ("1e11", 100_000_000_000),
+        ("40000Mb/s", 40_000_000_000),
+        ("1Gib/s", 1 << 30),
+        ("1024KiB/s", 8 << 20),
+        ("800Kbps", 800_000),
+        ("5000000b/s", 5_000_000),
+    ] {
+        assert_eq!(link(rate, "1us"), Ok((bps, 1_000_000)), "{rate}");
+    }
+    for (delay, ps) in [
+        ("0.001ms", 1_000_000),
+        ("1e-06s", 1_000_000),
+        ("1.5e-3ms", 1_500_000),
+        ("0.000002", 2_000_000),
+        ("1000000fs", 1_000),
+        ("5E2ns", 500_000),
+    ] {
+        assert_eq!(link("100Gbps", delay), Ok((100_000_000_000, ps)), "{delay}");
+    }
+    for (rate, delay, told) in [
+        ("1GiGps", "1us", "t:3: column 3: \"1GiGps\": there is no unit"),
+        ("0GB/s", "1us", "t:3: column 3: \"0GB/s\": a rate must be greater than 0"),
+        ("20000GB/s", "1us", "t:3: column 3: \"20000GB/s\": it must be at most"),
+        ("1Gbps", "1e-06m", "t:3: column 4: \"1e-06m\": "),
+        ("1Gbps", "-1us", "t:3: column 4: \"-1us\": it cannot be negative"),
+        ("1Gbps", "1e", "t:3: column 4: \"1e\": "),
+    ] {
+        let why = link(rate, delay).expect_err(told);
+        assert!(why.starts_with(told), "{why} instead of {told}");
+    }
 }
 
 #[test]

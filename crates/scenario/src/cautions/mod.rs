@@ -11,7 +11,7 @@ mod slowed;
 mod thresholds;
 
 use crate::topology::graph::Graph;
-use crate::{Scenario, Traffic};
+use crate::{Scenario, Topology, Traffic};
 
 /// Warnings that `scenario check` prints.
 pub fn all(scenario: &Scenario) -> Vec<String> {
@@ -37,6 +37,9 @@ fn said(scenario: &Scenario, graph: &Graph, marking: Option<String>) -> Vec<Stri
     said.extend(hops::unseen(scenario, graph));
     said.extend(pauses::many(scenario));
     said.extend(slowed::overloaded(scenario, graph));
+    if let Topology::File(file) = &scenario.topology {
+        said.extend(file.unread());
+    }
     said.extend(scenario.traffic.iter().filter_map(|entry| match &entry.source {
         Traffic::List(list) => list.unread(),
         _ => None,

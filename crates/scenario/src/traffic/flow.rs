@@ -4,6 +4,7 @@ use super::keys::{Connections, OneHost};
 use super::offered::Offered;
 use crate::topology::rates::HostRates;
 use std::fmt;
+use std::sync::Arc;
 use switchbed_units::ids::HostId;
 use switchbed_units::{Bytes, Time};
 
@@ -96,6 +97,8 @@ impl From<Connections> for ConnectionUse {
 pub struct Hosts {
     /// How many there are; they are numbered from 0.
     pub count: u32,
+    /// Numbers of their nodes in the topology's file, rising; `None`: the same.
+    pub numbers: Option<Arc<[u32]>>,
     /// The rates of their links, which loads are fractions of.
     pub rates: HostRates,
     /// Payload of a full packet.

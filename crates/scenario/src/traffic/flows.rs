@@ -13,6 +13,7 @@ use super::offered::Offered;
 use super::program::Program;
 use crate::Scenario;
 use crate::protocols::Protocols;
+use crate::topology::Topology;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
@@ -24,7 +25,11 @@ impl Hosts {
     pub fn of(scenario: &Scenario, protocols: &Protocols, entry: u32) -> Self {
         let (mss, header) = protocols.get(entry, 0).framing();
         let (count, rates) = (scenario.topology.hosts(), scenario.topology.host_rates());
-        Hosts { count, rates, mss, header }
+        let numbers = match &scenario.topology {
+            Topology::File(file) => file.numbers(),
+            _ => None,
+        };
+        Hosts { count, numbers, rates, mss, header }
     }
 }
 

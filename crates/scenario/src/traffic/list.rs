@@ -87,7 +87,7 @@ impl List {
         let connection = self.carried.connections.into();
         match self.form() {
             ListFormat::Hpcc => {
-                let flows = hpcc::read(&foreign::text(&self.file)?, hosts.count, connection);
+                let flows = hpcc::read(&foreign::text(&self.file)?, &hosts, connection);
                 self.rows(flows.map_err(|wrong| foreign::error(&self.file, wrong))?, false)
             }
             ListFormat::Htsim => {
@@ -337,6 +337,7 @@ mod tests {
 
     pub(super) const HOSTS: Hosts = Hosts {
         count: 10,
+        numbers: None,
         rates: HostRates::Same(Rate::from_gbps(10)),
         mss: Bytes::new(1460),
         header: Bytes::new(40),

@@ -112,6 +112,7 @@ mod tests {
 
     const HOSTS: Hosts = Hosts {
         count: 9,
+        numbers: None,
         rates: HostRates::Same(Rate::from_gbps(1)),
         mss: Bytes::new(1460),
         header: Bytes::new(40),

@@ -15,6 +15,10 @@ use switchbed_units::{Bytes, PS_PER_S, Rate, Span};
 pub(super) struct Described {
     pub(super) nodes: Vec<Node>,
     pub(super) links: Vec<Link>,
+    /// Nodes have numbers in their file, from 0 in the order of `nodes`.
+    pub(super) numbered: bool,
+    /// Rows of links that are not read, since the file's first line says so.
+    pub(super) unread: u32,
 }
 
 /// A node.
@@ -166,6 +170,14 @@ impl Described {
             }
         }
         Ok(())
+    }
+
+    /// Numbers of the hosts' nodes, where the file numbers its nodes and a switch is before a host.
+    pub(super) fn numbers(&self) -> Option<Arc<[u32]>> {
+        let hosts = (0..).zip(&self.nodes).filter(|(_, node)| node.tier.is_none());
+        let numbers: Vec<u32> = hosts.map(|(number, _)| number).collect();
+        let moved = self.numbered && (0..).zip(&numbers).any(|(host, &number)| host != number);
+        moved.then(|| numbers.into())
     }
 
     /// How many links each node has.

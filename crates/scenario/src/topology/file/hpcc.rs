@@ -1,7 +1,9 @@
 //! The form of HPCC's simulator (alibaba-edu/High-Precision-Congestion-Control, `simulation/scratch/third.cc`), which
 //! ns3-datacenter, ConWeave and others share: `nodes switches links`, the switches' numbers, then for each link
 //! `src dst rate delay error_rate`. Other numbers are hosts'. A rate may be a number alone, in bits a second, as
-//! ns3-datacenter has it. Parallel links stay, of which that simulator keeps the last.
+//! ns3-datacenter has it; ns-3's units of rates and times are read (`12.5GB/s`, `1e-06s`). Parallel links stay, of which
+//! that simulator keeps the last. As there, no more links are read than the first line says: the published
+//! `mix/topology.txt` has others behind them, and a note.
 //!
 //! SimAI's form (aliyun/SimAI, `inputs/topo/gen_Topo_Template.py`) has another first line, `nodes gpus_per_server
 //! nvswitches switches links gpu_type`, and lists the NVSwitches before the switches; the rest is the same.
@@ -11,7 +13,7 @@
 
 use super::described::{Described, Link, Node, Wrong};
 use super::fields::{self, Word};
-use switchbed_units::{Rate, quantity};
+use switchbed_units::{Rate, Span, quantity};
 
 /// Nodes and links of a file are fewer.
 const MOST: u32 = 1 << 20;
@@ -130,23 +132,98 @@ pub(super) fn parse(text: &str, form: Head) -> Result<Described, Wrong> {
         {
             return Err(error.wrong("only links without errors (0) are supported"));
         }
-        let rate = match rate.text.parse::<f64>() {
-            // Plain numbers are bits a second, as ns-3's DataRate reads them; no line has 1e17.
-            Ok(bps) if (1.0..=1e17).contains(&bps) => Rate::from_bps(bps.round() as u64),
-            Ok(_) => return Err(rate.wrong("a rate is a number of bits a second of at least 1")),
-            Err(_) => quantity::rate(rate.text).map_err(|why| rate.wrong(&why))?,
-        };
-        let delay = quantity::time(delay.text).map_err(|why| delay.wrong(&why))?;
+        let rate = data_rate(rate.text).map_err(|why| rate.wrong(&why))?;
+        let delay = ns3_time(delay.text).map_err(|why| delay.wrong(&why))?;
         described.links.push(Link { ends, rate, delay, mtu: None, line });
     }
-    if let Some((line, _)) = lines.next() {
-        return Err(Wrong::line(
-            line,
-            format!("the first line says {links} links, and this is one more"),
-        ));
-    }
+    let is_link = |words: &Vec<Word>| {
+        words.len() >= 4 && words[..2].iter().all(|end| end.text.parse::<u32>().is_ok())
+    };
+    described.unread = lines.filter(|(_, words)| is_link(words)).count() as u32;
+    described.numbered = true;
     described.name_tiers();
     Ok(described)
+}
+
+/// Splits a quantity behind its number.
+fn split(text: &str, of_number: impl Fn(char) -> bool) -> (&str, &str) {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.' && !of_number(c));
+    text.split_at(end.unwrap_or(text.len()))
+}
+
+/// A rate in ns-3's units (`DataRate`): a number alone is bits a second.
+fn data_rate(text: &str) -> Result<Rate, String> {
+    if let Ok(bps) = text.parse::<f64>() {
+        // No line has 1e17.
+        return match (1.0..=1e17).contains(&bps) {
+            true => Ok(Rate::from_bps(bps.round() as u64)),
+            false => Err("a rate is a number of bits a second of at least 1".to_owned()),
+        };
+    }
+    let (number, unit) = split(text, |_| false);
+    let per_second = unit.strip_suffix("ps").or_else(|| unit.strip_suffix("/s"));
+    let of_bits = |unit: &str| match unit.strip_suffix('B') {
+        Some(prefix) => Some((prefix.to_owned(), 8)),
+        None => unit.strip_suffix('b').map(|prefix| (prefix.to_owned(), 1)),
+    };
+    let Some((prefix, bits)) = per_second.and_then(of_bits) else { return quantity::rate(text) };
+    let (unit, times) = match &*prefix {
+        "" => ("bps", 1),
+        "k" | "K" => ("kbps", 1),
+        "M" => ("Mbps", 1),
+        "G" => ("Gbps", 1),
+        "Ki" => ("bps", 1 << 10),
+        "Mi" => ("bps", 1 << 20),
+        "Gi" => ("bps", 1 << 30),
+        _ => return quantity::rate(text),
+    };
+    let rate = quantity::rate(&format!("{number}{unit}"))?.as_bps() * times * bits;
+    match Rate::from_bps(rate) {
+        rate if rate <= quantity::MAX_RATE => Ok(rate),
+        _ => Err(format!("it must be at most {}", quantity::MAX_RATE)),
+    }
+}
+
+/// A length of time in ns-3's units (`Time`): a number alone is seconds, and a number may have an exponent.
+fn ns3_time(text: &str) -> Result<Span, String> {
+    let (number, unit) = split(text, |c| "+-eE".contains(c));
+    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let power = match unit {
+        "" | "s" => 0,
+        "ms" => -3,
+        "us" => -6,
+        "ns" => -9,
+        "ps" => -12,
+        "fs" => -15,
+        _ => return quantity::time(text),
+    };
+    let power = exponent.parse::<i32>().ok().map(|exponent| exponent.saturating_add(power));
+    match power.and_then(|power| shifted(mantissa, power)) {
+        Some(seconds) => quantity::time(&format!("{seconds}s")),
+        None => quantity::time(text),
+    }
+}
+
+/// A decimal number times ten to a power, in digits.
+fn shifted(number: &str, power: i32) -> Option<String> {
+    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+    let digits = format!("{whole}{part}");
+    let is_number = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+    // More zeros than a time has.
+    let zeros = power.unsigned_abs() as usize;
+    if !is_number || zeros > 30 {
+        return None;
+    }
+    let (padded, point) = match power < 0 {
+        true => (format!("{}{digits}", "0".repeat(zeros)), whole.len()),
+        false => (format!("{digits}{}", "0".repeat(zeros)), whole.len() + zeros),
+    };
+    let (whole, part) = padded.split_at_checked(point)?;
+    Some(match (whole, part.is_empty()) {
+        ("", _) => format!("0.{part}"),
+        (whole, true) => whole.to_owned(),
+        (whole, false) => format!("{whole}.{part}"),
+    })
 }
 
 impl Described {

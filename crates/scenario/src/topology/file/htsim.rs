@@ -148,13 +148,17 @@ pub(super) fn parse(text: &str) -> Result<Described, Wrong> {
         let Some((line, block)) = block else {
             return Err(Wrong::file(format!("has no Tier {nth}: Tiers is {count}")));
         };
-        read.push(tier(*line, block, nth + 1 == count)?);
+        read.push(tier(*line, block, (nth, nth + 1 == count))?);
     }
     build(nodes.number, pod, &read)
 }
 
 /// A tier's block.
-fn tier<'a>(line: u32, block: &Block<'a, 9>, top: bool) -> Result<Tier<'a>, Wrong> {
+fn tier<'a>(
+    line: u32,
+    block: &Block<'a, 9>,
+    (nth, top): (usize, bool),
+) -> Result<Tier<'a>, Wrong> {
     let [speed, down, up, latency, switch, bundle, over, queue_up, _] = *block;
     let needed = |given: Option<Given<'a>>, name: &str| match given {
         Some(given) if given.number == 0 => Err(given.wrong("it is a whole number over 0")),
@@ -162,7 +166,10 @@ fn tier<'a>(line: u32, block: &Block<'a, 9>, top: bool) -> Result<Tier<'a>, Wron
         None => Err(Wrong::line(line, format!("this tier has no {name}"))),
     };
     // Links up of the uppermost tier would lead nowhere.
-    if top && let Some(given) = up.or(queue_up) {
+    // Versions of csg-htsim ask for them in the second of two tiers, and do not use them.
+    if nth == 2
+        && let Some(given) = up.or(queue_up)
+    {
         return Err(given.key.wrong("the uppermost tier has no links up"));
     }
     let up = if top { 0 } else { needed(up, UP)?.number };

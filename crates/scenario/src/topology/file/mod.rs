@@ -88,6 +88,8 @@ struct Network {
     graph: Option<Graph>,
     /// The longest propagation between two hosts.
     longest: Span,
+    /// Numbers of the hosts' nodes in the file, where those are not the hosts'.
+    numbers: Option<Arc<[u32]>>,
 }
 
 impl FromFile {
@@ -126,10 +128,27 @@ impl FromFile {
 
     /// The rates of its links, or of hosts' alone, each once, rising.
     pub fn rates(&self, hosts: bool) -> BTreeSet<Rate> {
-        let Described { nodes, links } = &self.network().described;
+        let Described { nodes, links, .. } = &self.network().described;
         let at_host =
             |link: &&Link| link.ends.iter().any(|&end| nodes[end as usize].tier.is_none());
         links.iter().filter(|link| !hosts || at_host(link)).map(|link| link.rate).collect()
+    }
+
+    /// Numbers of the hosts' nodes in the file, rising; `None`: those of the hosts.
+    pub fn numbers(&self) -> Option<Arc<[u32]>> {
+        self.network().numbers.clone()
+    }
+
+    /// Says that rows of the file are not read, as its first line has it.
+    pub fn unread(&self) -> Option<String> {
+        let Described { links, unread, .. } = &self.network().described;
+        (*unread > 0).then(|| {
+            format!(
+                "{}: its first line says {} links: these are read, and {unread} rows behind them are not",
+                self.path.path,
+                links.len()
+            )
+        })
     }
 
     fn network(&self) -> &Network {
@@ -146,7 +165,8 @@ impl Network {
         }
         let graph = described.graph();
         let longest = graph.longest();
-        Ok(Network { described, graph: Some(graph), longest })
+        let numbers = described.numbers();
+        Ok(Network { described, graph: Some(graph), longest, numbers })
     }
 }
 

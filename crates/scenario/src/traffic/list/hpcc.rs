@@ -4,16 +4,16 @@
 //! As there, no more flows are read than the first line says: the published file has others behind them, and a note
 //! ([`beyond`] counts the rows).
 //!
-//! Hosts have the numbers of their nodes. The priority is the class if the file has more than one; a lone one
+//! Hosts have the numbers that their nodes have in the topology's file, where switches have numbers, too. The priority is the class if the file has more than one; a lone one
 //! says that all flows share a queue.
 
 use super::foreign::{Wrong, flow, last, lines, number, size, time};
-use crate::traffic::{ConnectionUse, FlowStart};
+use crate::traffic::{ConnectionUse, FlowStart, Hosts};
 use switchbed_config::text::shown;
 
 pub(super) fn read(
     text: &str,
-    hosts: u32,
+    hosts: &Hosts,
     connection: ConnectionUse,
 ) -> Result<Vec<FlowStart>, Wrong> {
     let mut lines = lines(text);
@@ -46,7 +46,7 @@ pub(super) fn read(
                 return Err((Some(line), what));
             }
         };
-        let host = |word| number(line, word, "host", (0, last(hosts)));
+        let host = |word| host(line, word, hosts);
         let ends = (host(src)?, host(dst)?);
         priorities.push(number(line, priority, "priority", (0, 255))? as u8);
         let of = (time(line, start, 0, "decimal seconds, as in 2.0015")?, Some(size(line, bytes)?));
@@ -60,6 +60,27 @@ pub(super) fn read(
         flows.iter_mut().zip(priorities).for_each(|(flow, priority)| flow.class = priority);
     }
     Ok(flows)
+}
+
+/// The host whose node has a number.
+fn host(line: u64, word: &str, hosts: &Hosts) -> Result<u64, Wrong> {
+    let Some(numbers) = &hosts.numbers else {
+        return number(line, word, "host", (0, last(hosts.count)));
+    };
+    let node = number(line, word, "node", (0, u64::from(u32::MAX)))?;
+    let place = numbers.binary_search_by(|&own| u64::from(own).cmp(&node));
+    place.map(|host| host as u64).map_err(|_| {
+        // Neighbours in number make ranges, as in 1-65.
+        let ranges: Vec<String> = numbers
+            .chunk_by(|before, after| before + 1 == *after)
+            .map(|range| match range {
+                [one] => one.to_string(),
+                _ => format!("{}-{}", range[0], range[range.len() - 1]),
+            })
+            .collect();
+        let known = shown(&ranges.join(", "));
+        (Some(line), format!("`{node}` is no host's node; the topology's file has hosts at {known}"))
+    })
 }
 
 /// How many flows are read, and rows of numbers behind them that are not.
@@ -80,7 +101,20 @@ mod tests {
 
     fn flows(text: &str) -> Result<Vec<FlowStart>, String> {
         let wrong = |(line, what): Wrong| format!("{}: {what}", line.unwrap_or(0));
-        read(text, HOSTS.count, ConnectionUse::Persistent).map_err(wrong)
+        read(text, &HOSTS, ConnectionUse::Persistent).map_err(wrong)
+    }
+
+    #[test]
+    fn hosts_have_the_numbers_of_their_nodes() {
+        let numbers = Some([1, 2, 3, 7].into());
+        let hosts = Hosts { count: 4, numbers, ..HOSTS };
+        let read = |text| read(text, &hosts, ConnectionUse::Persistent);
+        let flows = read("2\n2 1 3 100 9 2\n7 3 3 100 9 2\n").unwrap();
+        let ends: Vec<_> = flows.iter().map(|flow| (flow.src.0, flow.dst.0)).collect();
+        assert_eq!(ends, [(1, 0), (3, 2)]);
+        let (line, what) = read("1\n0 1 3 100 9 2\n").unwrap_err();
+        assert_eq!(line, Some(2));
+        assert_eq!(what, "`0` is no host's node; the topology's file has hosts at 1-3, 7");
     }
 
     #[test]
