@@ -360,7 +360,7 @@ def export_trace(
     most: int,
 ) -> None:
     """Write a run as a trace that Perfetto (ui.perfetto.dev) and chrome://tracing show: operations
-    of ranks (measure.operations), flows, queues (measure.series_every), marks and pauses."""
+    of ranks (measure.operations), flows, queues, marks and drops (measure.series_every), pauses."""
     from switchbed import trace
     from switchbed.plots.command import seconds
     from switchbed.result import Result

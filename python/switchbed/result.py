@@ -315,6 +315,7 @@ class Result:
             threshold_bytes: Marking threshold in force in bytes; null: there is none.
             round_time_s: Smoothed round time in seconds; 0: the scheme has none.
             port_marked_packets: Packets that had left the port with a CE mark of it so far.
+            port_dropped_packets: Packets that the port had dropped so far.
         """
         return self._table("series")
 

@@ -1,9 +1,9 @@
 """A run as a trace in Chrome's format, which Perfetto and chrome://tracing show: ranks' operations,
-flows, queues as counters, marks, pauses."""
+flows, queues as counters, marks, drops, pauses."""
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,11 @@ RANKS, FLOWS, QUEUES, PAUSES = 1, 2, 3, 4
 PROCESSES = {RANKS: "ranks", FLOWS: "flows", QUEUES: "queues", PAUSES: "pauses"}
 """Groups of tracks by number: `pid` in the format."""
 MOST = 1_000_000
-US = 1e6
+US, NS = 1e6, 1e9
+COUNTS = {"port_marked_packets": "marks", "port_dropped_packets": "drops"}
+"""Columns of `series` that count packets of a port; results of before have no drops."""
+LANES = 1000
+"""Numbers of a track's lanes in the order of tracks."""
 Event = dict[str, Any]
 
 
@@ -35,7 +39,6 @@ class Choice:
 
     def has(self, begin: float, end: float) -> bool:
         """Whether something between these times is seen in the window."""
-        # Anything that overlaps the window counts, slices that begin before it too.
         return begin <= self.until_s and end >= self.since_s
 
 
@@ -49,21 +52,60 @@ def write(run: Result, path: Path, choice: Choice) -> int:
     with files.whole(path, "--out") as draft, draft.open("w", encoding="utf-8") as file:
         file.write('{"displayTimeUnit":"ns","traceEvents":[\n')
         for event in events(run, choice):
-            # JSON allows no comma behind the last element, so each event but the first has one
-            # before it.
             file.write(",\n" * (count > 0) + json.dumps(event, separators=(",", ":")))
             count += 1
-            # Counted while writing: the number is known only once tables were filtered and thinned.
             if count > choice.most:
                 raise Mistake(
                     f"{run}: has more than {choice.most} events: choose by --from, --until and "
                     "--every, or allow more by --most"
                 )
         file.write("\n]}\n")
-        # The names of the groups are events too.
         if count <= len(PROCESSES):
             raise Mistake(f"{run}: nothing happens in this window")
     return count
+
+
+@dataclass
+class _Tracks:
+    """Tracks of a group by name. Slices of one track that overlap get lanes, since viewers draw
+    nested slices alone."""
+
+    pid: int
+    ends: dict[str, list[float]] = field(default_factory=dict)
+    """By name: when each lane's last slice ends."""
+    lanes: dict[tuple[str, int], int] = field(default_factory=dict)
+    """Numbers of lanes, from 1: Perfetto does not show a thread 0."""
+
+    def _named(self, name: str, lane: int, order: int) -> Iterator[Event]:
+        if (name, lane) in self.lanes:
+            return
+        number = self.lanes[name, lane] = len(self.lanes) + 1
+        shown = name if lane == 0 else f"{name} ({lane + 1})"
+        of = {"ph": "M", "pid": self.pid, "tid": number}
+        yield of | {"name": "thread_name", "args": {"name": shown}}
+        # Lanes of a name stay together.
+        yield of | {"name": "thread_sort_index", "args": {"sort_index": order * LANES + lane}}
+
+    def slice(
+        self, name: str, order: int, event: Event, times_s: tuple[float, float]
+    ) -> Iterator[Event]:
+        """A slice in the first lane that is free."""
+        begin, end = times_s
+        ends = self.ends.setdefault(name, [])
+        free = (nth for nth, last in enumerate(ends) if last <= begin)
+        lane = next(free, len(ends))
+        ends[lane : lane + 1] = [end]
+        yield from self._named(name, lane, order)
+        # Whole nanoseconds, viewers' unit: a slice that ends as the next begins does not overlap.
+        since, until = (int(time * NS) for time in times_s)
+        at = {"ph": "X", "pid": self.pid, "tid": self.lanes[name, lane]}
+        yield event | at | {"ts": since / 1e3, "dur": (until - since) / 1e3}
+
+    def instant(self, name: str, order: int, event: Event, time_s: float) -> Iterator[Event]:
+        """A point in time in the first lane."""
+        yield from self._named(name, 0, order)
+        at = {"ph": "i", "s": "t", "pid": self.pid, "tid": self.lanes[name, 0]}
+        yield event | at | {"ts": time_s * US}
 
 
 def events(run: Result, choice: Choice) -> Iterator[Event]:
@@ -76,59 +118,59 @@ def events(run: Result, choice: Choice) -> Iterator[Event]:
     yield from _pauses(run.table("pause_tree"), choice)
 
 
+def _by_start(frame: "pl.DataFrame") -> Iterator[dict[str, Any]]:
+    if not frame.is_empty():
+        yield from frame.sort("start_s", maintain_order=True).iter_rows(named=True)
+
+
 def _ranks(frame: "pl.DataFrame", choice: Choice) -> Iterator[Event]:
-    """Calculations and sends as slices that may overlap, arrivals as instants; a track a rank."""
-    for nth, row in enumerate(frame.iter_rows(named=True)):
+    """Calculations and sends as slices, arrivals as instants; a track a rank of an entry."""
+    tracks = _Tracks(RANKS)
+    if frame.is_empty():
+        return
+    keys = frame.select("traffic", "rank").unique().sort("traffic", "rank").rows()
+    several = keys[0][0] != keys[-1][0]
+    orders = {key: nth for nth, key in enumerate(keys)}
+    for row in _by_start(frame):
         if not choice.has(row["start_s"], row["end_s"]):
             continue
         peer = "" if row["peer"] is None else int(row["peer"])
         name = {"send": f"send to {peer}", "receive": f"receive from {peer}"}
-        of = {
-            "pid": RANKS,
-            "tid": row["rank"],
+        event = {
             "cat": f"traffic {row['traffic']}",
             "name": name.get(row["kind"], row["kind"]),
+            "args": {key: row[key] for key in ("operation", "repetition", "row", "after")},
         }
-        told = {key: row[key] for key in ("operation", "repetition", "row", "after")}
+        track = f"traffic {row['traffic']} " * several + f"rank {row['rank']}"
+        order = orders[row["traffic"], row["rank"]]
         if row["kind"] == "receive":
             # An instant: a message's arrival has no length of its own.
-            yield of | {"ph": "i", "s": "t", "ts": row["end_s"] * US, "args": told}
+            yield from tracks.instant(track, order, event, row["end_s"])
         else:
-            yield from _slice(of, f"o{nth}", (row["start_s"], row["end_s"]), told)
+            yield from tracks.slice(track, order, event, (row["start_s"], row["end_s"]))
 
 
 def _flows(frame: "pl.DataFrame", choice: Choice) -> Iterator[Event]:
     """Flows as slices, a track a sending host."""
-    for nth, row in enumerate(frame.iter_rows(named=True)):
+    tracks = _Tracks(FLOWS)
+    for row in _by_start(frame):
         # A flow without an end has no slice that could be closed.
         if row["fct_s"] is None:
             continue
         end = row["start_s"] + row["fct_s"]
         if not choice.has(row["start_s"], end):
             continue
-        of = {
-            "pid": FLOWS,
-            "tid": row["src"],
+        keys = ("row", "size_bytes", "slowdown", "timeouts", "retransmissions", "ecn_cuts")
+        event = {
             "cat": f"class {row['class']}",
             "name": f"{row['src']} to {row['dst']}",
+            "args": {key: row[key] for key in keys},
         }
-        keys = ("row", "size_bytes", "slowdown", "timeouts", "retransmissions", "ecn_cuts")
-        told = {key: row[key] for key in keys}
-        yield from _slice(of, f"f{nth}", (row["start_s"], end), told)
-
-
-def _slice(
-    of: Event, number: str, times_s: tuple[float, float], told: Mapping[str, Any]
-) -> Iterator[Event]:
-    """The two ends of a slice beside others of its track."""
-    begin, end = times_s
-    # Asynchronous slices, as complete ones ("X") of a track must nest and flows overlap.
-    yield of | {"ph": "b", "id": number, "ts": begin * US, "args": dict(told)}
-    yield of | {"ph": "e", "id": number, "ts": end * US}
+        yield from tracks.slice(f"host {row['src']}", row["src"], event, (row["start_s"], end))
 
 
 def _queues(frame: "pl.DataFrame", choice: Choice) -> Iterator[Event]:
-    """A counter a queue with its length and its threshold, and one a port with its marks."""
+    """A counter a queue with its length and threshold, and two a port with its marks and drops."""
     import polars as pl
 
     if frame.is_empty():
@@ -138,25 +180,26 @@ def _queues(frame: "pl.DataFrame", choice: Choice) -> Iterator[Event]:
         pl.col("time_s") <= choice.until_s,
     )
     if choice.every_s:
-        # Bins are aligned with time 0, so all queues are thinned at the same times.
         cell = (pl.col("time_s") / choice.every_s).floor()
         frame = frame.group_by(cell.alias("cell"), "port", "queue", maintain_order=True).agg(
             pl.col("time_s").first(),
             pl.col("bytes").max(),
             pl.col("threshold_bytes").last(),
-            pl.col("port_marked_packets").max(),
+            *(pl.col(name).max() for name in COUNTS if name in frame.columns),
         )
-    marked: dict[str, int] = {}
+    counts = {name: what for name, what in COUNTS.items() if name in frame.columns}
+    told: dict[tuple[str, str], int] = {}
     for row in frame.iter_rows(named=True):
         port, ts = row["port"], row["time_s"] * US
         lengths = {"bytes": row["bytes"]}
         if row["threshold_bytes"] is not None:
             lengths["threshold"] = row["threshold_bytes"]
         yield _counter(f"{port} queue {row['queue']}", ts, lengths)
-        # Every queue's row has its port's count, which is written once per change.
-        if marked.get(port) != (marks := row["port_marked_packets"]):
-            marked[port] = marks
-            yield _counter(f"{port} marks", ts, {"packets": marks})
+        # Every queue's row has its port's counts, which are written once per change.
+        for name, what in counts.items():
+            if told.get((port, what)) != row[name]:
+                told[port, what] = row[name]
+                yield _counter(f"{port} {what}", ts, {"packets": row[name]})
 
 
 def _counter(name: str, ts: float, values: Mapping[str, Any]) -> Event:
@@ -165,22 +208,15 @@ def _counter(name: str, ts: float, values: Mapping[str, Any]) -> Event:
 
 def _pauses(frame: "pl.DataFrame", choice: Choice) -> Iterator[Event]:
     """The times for which ports were held, a track a port."""
-    tracks: dict[str, int] = {}
-    for row in frame.iter_rows(named=True):
+    tracks = _Tracks(PAUSES)
+    order: dict[str, int] = {}
+    for row in _by_start(frame):
         if not choice.has(row["start_s"], row["end_s"]):
             continue
-        known = row["port"] in tracks
-        # Tracks are numbers in the format; the first pause of a port gives it the next one and a
-        # name.
-        track = tracks.setdefault(row["port"], len(tracks))
-        if not known:
-            yield {
-                "ph": "M",
-                "pid": PAUSES,
-                "tid": track,
-                "name": "thread_name",
-                "args": {"name": row["port"]},
-            }
-        of = {"pid": PAUSES, "tid": track, "cat": "pause", "name": f"class {row['class']} held"}
-        told = {key: row[key] for key in ("pause", "cause", "root")}
-        yield from _slice(of, f"p{row['pause']}", (row["start_s"], row["end_s"]), told)
+        event = {
+            "cat": "pause",
+            "name": f"class {row['class']} held",
+            "args": {key: row[key] for key in ("pause", "cause", "root")},
+        }
+        place = order.setdefault(row["port"], len(order))
+        yield from tracks.slice(row["port"], place, event, (row["start_s"], row["end_s"]))

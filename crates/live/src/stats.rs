@@ -118,6 +118,8 @@ pub struct Sample {
     pub round_time: Option<Span>,
     /// Packets that have left the port with a CE mark of it so far.
     pub port_marked: u64,
+    /// Packets that the port has dropped so far.
+    pub port_dropped: u64,
 }
 
 /// Frames that reached no port.

@@ -312,6 +312,7 @@ impl Switch {
                     threshold_bytes: port.threshold_bytes(now, arena, memory, queue),
                     round_time: port.round_time(),
                     port_marked: port.state().counters().marked,
+                    port_dropped: port.state().counters().dropped(),
                 });
             }
         }

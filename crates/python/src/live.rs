@@ -175,6 +175,7 @@ impl LiveSwitch {
             threshold_bytes: sample.threshold_bytes.unwrap_or(f64::NAN),
             round_time_s: sample.round_time.map_or(0.0, |time| time.as_secs_f64()),
             port_marked: sample.port_marked,
+            port_dropped: sample.port_dropped,
         })))
     }
 }

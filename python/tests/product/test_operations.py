@@ -9,6 +9,7 @@ from conftest import Program
 from drawn import points
 
 import switchbed as sb
+from switchbed import trace
 from switchbed.series import operations
 
 CHAIN = """
@@ -104,17 +105,49 @@ def test_a_trace_has_all_that_the_tables_have(switchbed: Program, chain: Path) -
     events = json.loads(out.read_text())["traceEvents"]
     assert f"{len(events)} events" in said
     run = sb.Result.load(chain / "chain")
-    phases = Counter(event["ph"] for event in events)
-    assert phases["b"] == phases["e"] == 2 + 2  # sends, and flows
-    assert phases["i"] == 2
+    slices = [event for event in events if event["ph"] == "X"]
+    assert Counter(event["pid"] for event in slices) == {trace.RANKS: 2, trace.FLOWS: 2}
+    assert sum(event["ph"] == "i" for event in events) == 2
     counters = [event for event in events if event["ph"] == "C" and "queue" in event["name"]]
     assert len(counters) == len(run.series)
     assert {event["args"]["bytes"] for event in counters} == set(run.series["bytes"])
-    ends = {event["id"]: event["ts"] for event in events if event["ph"] == "e"}
+    counted = {event["name"] for event in events if event["ph"] == "C"}
+    assert {
+        f"{port} {what}" for port in run.series["port"] for what in ("marks", "drops")
+    } <= counted
+    # A track a rank and a sender, by name: viewers know no number 0.
+    names = {
+        (event["pid"], event["tid"]): event["args"]["name"]
+        for event in events
+        if event["name"] == "thread_name"
+    }
+    sends = {(names[event["pid"], event["tid"]], event["name"]) for event in slices}
+    assert sends == {
+        ("rank 0", "send to 1"),
+        ("rank 1", "send to 2"),
+        ("host 0", "0 to 1"),
+        ("host 1", "1 to 2"),
+    }
+    assert all(event["ph"] == "M" or event["ts"] >= 0 for event in events)
+    assert all(event["tid"] > 0 for event in events if event["ph"] in "Xi")
+
+
+def test_slices_of_a_track_never_overlap() -> None:
+    tracks = trace._Tracks(trace.FLOWS)
+    times = [(0.0, 5.0), (1.0, 2.0), (2.0, 3.0), (2.5, 9.0), (5.0, 6.0), (6.0, 6.0)]
+    events = [event for time in times for event in tracks.slice("host 0", 0, {"name": "x"}, time)]
+    lanes: dict[int, list[tuple[float, float]]] = {}
     for event in events:
-        assert event["ph"] == "M" or event["ts"] >= 0
-        if event["ph"] == "b":
-            assert ends[event["id"]] >= event["ts"]
+        if event["ph"] == "X":
+            lane = lanes.setdefault(event["tid"], [])
+            lane.append((event["ts"] / 1e6, (event["ts"] + event["dur"]) / 1e6))
+    assert sorted(lanes.values()) == [
+        [(0.0, 5.0), (5.0, 6.0), (6.0, 6.0)],
+        [(1.0, 2.0), (2.0, 3.0)],
+        [(2.5, 9.0)],
+    ]
+    names = [event["args"]["name"] for event in events if event["name"] == "thread_name"]
+    assert names == ["host 0", "host 0 (2)", "host 0 (3)"]
 
 
 def test_a_trace_is_bounded(switchbed: Program, chain: Path) -> None:

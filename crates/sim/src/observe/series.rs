@@ -23,6 +23,8 @@ pub struct QueueSample {
     pub round_time: Span,
     /// Packets that have left the port with a CE mark of it so far.
     pub port_marked: u64,
+    /// Packets that the port has dropped so far.
+    pub port_dropped: u64,
 }
 
 /// The series of a run.
@@ -66,6 +68,7 @@ impl Series {
                 threshold_bytes: threshold.unwrap_or(f64::NAN),
                 round_time: port.round_time().unwrap_or(Span::ZERO),
                 port_marked: state.counters().marked,
+                port_dropped: state.counters().dropped(),
             });
         }
     }

@@ -470,6 +470,7 @@ fn series_table(simulation: &Simulation, series: Vec<QueueSample>) -> Table {
         threshold_bytes: s.threshold_bytes,
         round_time_s: s.round_time.as_secs_f64(),
         port_marked: s.port_marked,
+        port_dropped: s.port_dropped,
     }))
 }
 
@@ -484,6 +485,7 @@ pub struct SeriesRow<'a> {
     pub threshold_bytes: f64,
     pub round_time_s: f64,
     pub port_marked: u64,
+    pub port_dropped: u64,
 }
 
 /// The table `series` of these rows, whoever measured them; there may be millions.
@@ -496,6 +498,7 @@ pub fn series_of<'a>(rows: impl ExactSizeIterator<Item = SeriesRow<'a>>) -> Tabl
     let mut thresholds = Vec::with_capacity(n);
     let mut round_times = Vec::with_capacity(n);
     let mut marked = Vec::with_capacity(n);
+    let mut dropped = Vec::with_capacity(n);
     for row in rows {
         times.push(row.time_s);
         ports.push(row.port);
@@ -504,6 +507,7 @@ pub fn series_of<'a>(rows: impl ExactSizeIterator<Item = SeriesRow<'a>>) -> Tabl
         thresholds.push(row.threshold_bytes);
         round_times.push(row.round_time_s);
         marked.push(row.port_marked);
+        dropped.push(row.port_dropped);
     }
     Table::new([
         ("time_s", "s", "when", Values::F64(times)),
@@ -527,6 +531,12 @@ pub fn series_of<'a>(rows: impl ExactSizeIterator<Item = SeriesRow<'a>>) -> Tabl
             "",
             "packets that had left its port with a CE mark of that port",
             Values::U64(marked),
+        ),
+        (
+            "port_dropped_packets",
+            "",
+            "packets that its port had dropped",
+            Values::U64(dropped),
         ),
     ])
 }
