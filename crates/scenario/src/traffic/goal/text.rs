@@ -145,7 +145,34 @@ impl Lexer<'_> {
     fn keyword(&mut self, keyword: &str) -> Result<(), Wrong> {
         let expected = format!("`{keyword}`");
         let word = self.word(&expected)?;
-        if word == keyword { Ok(()) } else { self.wrong(Some(&Token::Word(word)), &expected) }
+        match word.strip_prefix(keyword) {
+            Some(rest) => {
+                self.keep(rest);
+                Ok(())
+            }
+            None => self.wrong(Some(&Token::Word(word)), &expected),
+        }
+    }
+
+    /// Keeps what is behind a keyword or a number: txt2bin needs no blanks there (`8bto 1tag 5`).
+    fn keep(&mut self, rest: &str) {
+        if !rest.is_empty() {
+            self.put_back(Token::Word(rest.to_owned()));
+        }
+    }
+
+    /// The digits, or the -1, that a word begins with; a word that begins otherwise is returned whole.
+    fn digits(&mut self, expected: &str) -> Result<String, Wrong> {
+        let word = self.word(expected)?;
+        let end = match word.starts_with("-1") {
+            true => 2,
+            false => word.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(word.len()),
+        };
+        if end == 0 {
+            return Ok(word);
+        }
+        self.keep(&word[end..]);
+        Ok(word[..end].to_owned())
     }
 
     fn sign(&mut self, sign: char) -> Result<(), Wrong> {
@@ -156,7 +183,7 @@ impl Lexer<'_> {
     }
 
     fn number(&mut self, name: &str, most: u64) -> Result<u64, Wrong> {
-        let word = self.word(&format!("the {name}"))?;
+        let word = self.digits(&format!("the {name}"))?;
         self.as_number(&word, name, most)
     }
 
@@ -171,14 +198,10 @@ impl Lexer<'_> {
 
     /// `8b` or `8 b`.
     fn size(&mut self) -> Result<Bytes, Wrong> {
-        let word = self.word("a size, as in 8b,")?;
-        let digits = word.strip_suffix('b').unwrap_or(&word);
+        let digits = self.digits("a size, as in 8b,")?;
         // Room for sums of many sizes in 64 bits.
-        let size = self.as_number(digits, "size in bytes", u64::MAX >> 8)?;
-        // Schedules have both `8b` and `8 b`.
-        if digits.len() == word.len() {
-            self.keyword("b")?;
-        }
+        let size = self.as_number(&digits, "size in bytes", u64::MAX >> 8)?;
+        self.keyword("b")?;
         Ok(Bytes::new(size))
     }
 
@@ -363,7 +386,7 @@ fn read_operation(
         "send" | "recv" => {
             let (size, line) = (lexer.size()?, lexer.line);
             lexer.keyword(if word == "send" { "to" } else { "from" })?;
-            let peer = lexer.word("a rank")?;
+            let peer = lexer.digits("a rank")?;
             if peer == "-1" {
                 if word == "send" {
                     return Err((line, "-1 is any source; a send goes to a rank".to_owned()));
@@ -402,21 +425,26 @@ fn read_options(lexer: &mut Lexer, may: &[&str]) -> Result<Options, Wrong> {
     let mut options = Options { tag: Some(0), cpu: 0, nic: 0 };
     loop {
         match lexer.read()? {
-            Some(Token::Word(word)) if may.contains(&&*word) => match &*word {
-                "tag" => {
-                    let tag = lexer.word("a tag")?;
-                    options.tag = match &*tag {
-                        "-1" => None,
-                        // 2³² − 1 is any tag in the binary form.
-                        tag => Some(lexer.as_number(tag, "tag", u64::from(u32::MAX) - 1)? as u32),
-                    };
-                }
-                "cpu" => options.cpu = lexer.number("cpu", u8::MAX.into())? as u8,
-                _ => options.nic = lexer.number("nic", u8::MAX.into())? as u8,
-            },
             Some(Token::Word(word)) => {
-                let expected = format!("{} or the line's end", may.join(", "));
-                return lexer.wrong(Some(&Token::Word(word)), &expected);
+                let Some(key) = may.iter().find(|&&key| word.starts_with(key)) else {
+                    let expected = format!("{} or the line's end", may.join(", "));
+                    return lexer.wrong(Some(&Token::Word(word)), &expected);
+                };
+                lexer.keep(&word[key.len()..]);
+                match *key {
+                    "tag" => {
+                        let tag = lexer.digits("a tag")?;
+                        options.tag = match &*tag {
+                            "-1" => None,
+                            // 2³² − 1 is any tag in the binary form.
+                            tag => {
+                                Some(lexer.as_number(tag, "tag", u64::from(u32::MAX) - 1)? as u32)
+                            }
+                        };
+                    }
+                    "cpu" => options.cpu = lexer.number("cpu", u8::MAX.into())? as u8,
+                    _ => options.nic = lexer.number("nic", u8::MAX.into())? as u8,
+                }
             }
             None => return Ok(options),
             Some(token) => {
@@ -580,6 +608,30 @@ mod tests {
             let error = program(text).unwrap_err();
             assert!(error.starts_with(expected), "{text:?}: {error}");
         }
+    }
+
+    #[test]
+    fn numbers_and_keywords_need_no_blanks() {
+        // Each token of `txt2bin.re` ends by itself.
+        let plain = "num_ranks 2\nrank 0 {\na: send 8b to 1 tag 5 cpu 3 nic 2\nb: calc 7 cpu 1\n}\n\
+                     rank 1 {\nrecv 8b from -1 tag 5\n}\n";
+        let joined = "num_ranks2\nrank0{\na:send8bto1tag5cpu3nic2\nb:calc 7cpu1\n}\n\
+                      rank 1{\nrecv 8bfrom-1tag5\n}\n";
+        // A label ends at no keyword: `send8b` would be one.
+        let joined = joined.replace("send8b", "send 8b").replace("ranks2", "ranks 2");
+        let joined = joined.replace("rank0", "rank 0");
+        let [plain, joined] = [plain, &joined].map(|text| program(text).unwrap());
+        assert_eq!(plain.operations(), joined.operations());
+        for number in 0..plain.operations() {
+            assert_eq!(plain.operation(number), joined.operation(number));
+        }
+        let of = |program: &Program| {
+            let message = program.message(0);
+            (message.tag, message.channel, message.bytes)
+        };
+        assert_eq!((of(&plain), of(&joined)), ((5, 2, Bytes::new(8)), (5, 2, Bytes::new(8))));
+        let error = program("num_ranks 2\nrank 0 {\nsend 8b total 1\n}").unwrap_err();
+        assert!(error.starts_with("3: `tal` is no rank"), "{error}");
     }
 
     proptest! {
