@@ -22,7 +22,7 @@ US, NS = 1e6, 1e9
 COUNTS = {"port_marked_packets": "marks", "port_dropped_packets": "drops"}
 """Columns of `series` that count packets of a port; results of before have no drops."""
 LANES = 1000
-"""Numbers of a track's lanes in the order of tracks."""
+"""A track has fewer; more slices at a time are drawn over each other."""
 Event = dict[str, Any]
 
 
@@ -73,18 +73,22 @@ class _Tracks:
     pid: int
     ends: dict[str, list[float]] = field(default_factory=dict)
     """By name: when each lane's last slice ends."""
-    lanes: dict[tuple[str, int], int] = field(default_factory=dict)
-    """Numbers of lanes, from 1: Perfetto does not show a thread 0."""
+    named: set[int] = field(default_factory=set)
+    """Numbers of lanes that have their names."""
 
-    def _named(self, name: str, lane: int, order: int) -> Iterator[Event]:
-        if (name, lane) in self.lanes:
-            return
-        number = self.lanes[name, lane] = len(self.lanes) + 1
-        shown = name if lane == 0 else f"{name} ({lane + 1})"
-        of = {"ph": "M", "pid": self.pid, "tid": number}
-        yield of | {"name": "thread_name", "args": {"name": shown}}
-        # Lanes of a name stay together.
-        yield of | {"name": "thread_sort_index", "args": {"sort_index": order * LANES + lane}}
+    def _named(self, name: str, order: int, lane: int) -> Iterator[Event]:
+        """The lane's name, once."""
+        number = self._number(order, lane)
+        if number not in self.named:
+            self.named.add(number)
+            shown = name if lane == 0 else f"{name} ({lane + 1})"
+            of = {"ph": "M", "pid": self.pid, "tid": number}
+            yield of | {"name": "thread_name", "args": {"name": shown}}
+
+    @staticmethod
+    def _number(order: int, lane: int) -> int:
+        # Perfetto sorts tracks by their numbers, and shows none that is 0.
+        return order * LANES + lane + 1
 
     def slice(
         self, name: str, order: int, event: Event, times_s: tuple[float, float]
@@ -93,18 +97,18 @@ class _Tracks:
         begin, end = times_s
         ends = self.ends.setdefault(name, [])
         free = (nth for nth, last in enumerate(ends) if last <= begin)
-        lane = next(free, len(ends))
+        lane = min(next(free, len(ends)), LANES - 1)
         ends[lane : lane + 1] = [end]
-        yield from self._named(name, lane, order)
+        yield from self._named(name, order, lane)
         # Whole nanoseconds, viewers' unit: a slice that ends as the next begins does not overlap.
         since, until = (int(time * NS) for time in times_s)
-        at = {"ph": "X", "pid": self.pid, "tid": self.lanes[name, lane]}
+        at = {"ph": "X", "pid": self.pid, "tid": self._number(order, lane)}
         yield event | at | {"ts": since / 1e3, "dur": (until - since) / 1e3}
 
     def instant(self, name: str, order: int, event: Event, time_s: float) -> Iterator[Event]:
         """A point in time in the first lane."""
-        yield from self._named(name, 0, order)
-        at = {"ph": "i", "s": "t", "pid": self.pid, "tid": self.lanes[name, 0]}
+        yield from self._named(name, order, 0)
+        at = {"ph": "i", "s": "t", "pid": self.pid, "tid": self._number(order, 0)}
         yield event | at | {"ts": time_s * US}
 
 
