@@ -309,7 +309,10 @@ def _other(
     raw = [_raw(value) for value in values]
     # The file's own value is the one that goes as another comes.
     pairs = [pair for value in raw for pair in _differ(scenario, changed(key, value))]
-    own = next((old for path, old in pairs if path[-1:] == (key.rpartition(".")[2],)), None)
+    # Queues' values are a list of the switch's, or one value where all are alike.
+    last = key.rpartition(".")[2]
+    told = ((path, old) for path, old in pairs if not isinstance(old, list))
+    own = next((old for path, old in told if last in path[-2:]), None)
     if pairs and own is None:
         raise Mistake(f"--param {name}: the scenario has no {key}: give it one, to compare with")
     own = raw[0] if own is None else own

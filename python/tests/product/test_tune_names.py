@@ -119,6 +119,21 @@ def test_any_key_is_tuned_by_its_path(switchbed: Program, queues: Path) -> None:
     ]
 
 
+def test_a_queue_s_weight_is_tuned_where_others_have_another(
+    switchbed: Program, tmp_path: Path
+) -> None:
+    # As weights of trimmed packets; at 1500 B all queues are alike.
+    path = tmp_path / "weights.toml"
+    weight = 'queue = 1\nquantum = "500B"'
+    text = QUEUES.replace("queue = 1", weight).replace("buffer", 'quantum = "1500B"\nbuffer')
+    path.write_text(text)
+    options = (*FEW, "--objective", "query", "--json")
+    param = ("--param", "switch.queue.0.quantum=1500B,3000B")
+    found = json.loads(switchbed("tune", path, *options, *param).stdout)
+    points = [(point["label"], "yours" in point["names"]) for point in found["points"]]
+    assert points == [("500 B", True), ("1.5 KB", False), ("3 KB", False)]
+
+
 @pytest.mark.parametrize(
     ("param", "said"),
     [
