@@ -9,7 +9,7 @@
 use crate::capture::{Fate, Taps, Way};
 use crate::frames::Frames;
 use crate::random::Stream;
-use crate::stats::{Lengths, total};
+use crate::stats::{Lengths, Tally, total};
 use std::collections::VecDeque;
 use switchbed_qdisc::hooks::End;
 use switchbed_qdisc::port::pauses::Guard;
@@ -81,6 +81,8 @@ pub struct Egress {
     /// Totals of the schemes that the port had before this one.
     past: Counters,
     lengths: Lengths,
+    /// Counts by queue, of as many as the port ever had.
+    tallies: Vec<Tally>,
 }
 
 /// Environment of a port during one operation.
@@ -89,6 +91,7 @@ struct Line<'a> {
     shared: &'a mut Shared,
     flight: &'a mut VecDeque<(Time, SlotId)>,
     lengths: &'a mut Lengths,
+    tallies: &'a mut [Tally],
     delay: Span,
     /// Quanta of the frame of flow control that is being sent.
     control: Option<Quanta>,
@@ -117,9 +120,13 @@ impl Wire for Line<'_> {
         if let Some(Trimmed { dscp, .. }) = self.shared.trimmed {
             self.shared.frames.trim(slot, dscp);
         }
+        let packets = self.shared.frames.packets();
+        let (queue, delay) = (packets.queue(slot), now.since(packets.arrived(slot)));
+        if self.control.is_none() {
+            let bytes = self.shared.frames.bytes(slot).len();
+            self.tallies[usize::from(queue)].sent(bytes, marked, delay);
+        }
         if !self.shared.taps.is_empty() {
-            let packets = self.shared.frames.packets();
-            let (queue, delay) = (packets.queue(slot), now.since(packets.arrived(slot)));
             self.show(
                 slot,
                 now,
@@ -137,6 +144,7 @@ impl Wire for Line<'_> {
     }
 
     fn dropped(&mut self, slot: SlotId, queue: QueueId, why: DropReason, now: Time) {
+        self.tallies[usize::from(queue)].dropped_packets += 1;
         if !self.shared.taps.is_empty() {
             // Only for these reasons does a port drop what it had let in.
             let waited = matches!(why, DropReason::PushedOut | DropReason::AtDeparture);
@@ -189,10 +197,12 @@ impl Line<'_> {
 impl Egress {
     /// Makes an idle port of this number around a scheme.
     pub fn new(port: u16, qdisc: Box<dyn Qdisc>, pace: Pace) -> Egress {
-        let lengths = Lengths::new(qdisc.state().queues());
+        let queues = qdisc.state().queues();
+        let (lengths, tallies) = (Lengths::new(queues), vec![Tally::default(); queues]);
         let mut driver = Driver::new(qdisc);
         driver.watch();
-        Egress { port, driver, pace, flight: VecDeque::new(), past: Counters::default(), lengths }
+        let (flight, past) = (VecDeque::new(), Counters::default());
+        Egress { port, driver, pace, flight, past, lengths, tallies }
     }
 
     /// Borrows the scheme at work.
@@ -212,6 +222,11 @@ impl Egress {
         &self.lengths
     }
 
+    /// Packets that a queue has sent and dropped.
+    pub fn tally(&self, queue: QueueId) -> Tally {
+        self.tallies[usize::from(queue)]
+    }
+
     /// When something happens here next.
     pub fn next(&self) -> Time {
         self.driver.due().min(self.flight.front().map_or(Time::NEVER, |&(at, _)| at))
@@ -219,9 +234,9 @@ impl Egress {
 
     /// Does something with the port and its line.
     fn act(&mut self, shared: &mut Shared, act: impl FnOnce(&mut Driver, &mut Line<'_>)) {
-        let Egress { port, driver, pace, flight, lengths, .. } = self;
+        let Egress { port, driver, pace, flight, lengths, tallies, .. } = self;
         let (port, delay) = (*port, pace.delay);
-        act(driver, &mut Line { port, shared, flight, lengths, delay, control: None });
+        act(driver, &mut Line { port, shared, flight, lengths, tallies, delay, control: None });
     }
 
     /// The departures that are due by `now`, each at its own time, or as late as the
@@ -307,6 +322,8 @@ impl Egress {
         self.past.arrived_bytes -= state.bytes().get();
         self.lengths.close(now);
         self.lengths = Lengths::new(port.state().queues());
+        let queues = port.state().queues().max(self.tallies.len());
+        self.tallies.resize(queues, Tally::default());
         self.driver.replace(port, now);
         self.pace = pace;
         prepare(self);

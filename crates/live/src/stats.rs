@@ -99,6 +99,42 @@ pub struct QueueStats {
     pub storms: u64,
     /// Packets that the watchdog has dropped.
     pub storm_drops: u64,
+    /// Packets sent and dropped since the switch began.
+    #[serde(flatten)]
+    pub tally: Tally,
+}
+
+/// Bounds of waits in [`Tally`]: 2ⁿ us for each n below this.
+const WAITS: usize = 21;
+
+/// Packets of a queue since the switch began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Tally {
+    /// Packets sent.
+    pub sent_packets: u64,
+    /// Bytes of the packets sent.
+    pub sent_bytes: u64,
+    /// Packets that left with CE by the port's scheme.
+    pub marked_packets: u64,
+    /// Packets dropped, whatever for.
+    pub dropped_packets: u64,
+    /// Sum of the waits of the packets sent, from arrival to the start of transmission.
+    pub waited_s: f64,
+    /// Numbers of waits of at most 1 us, of more and at most 2 us, and so on in powers of two up to 1.05 s,
+    /// and of longer ones.
+    pub waits: [u64; WAITS + 1],
+}
+
+impl Tally {
+    /// Counts a packet that leaves after this time in the queue.
+    pub fn sent(&mut self, bytes: usize, marked: bool, wait: Span) {
+        self.sent_packets += 1;
+        self.sent_bytes += bytes as u64;
+        self.marked_packets += u64::from(marked);
+        self.waited_s += wait.as_secs_f64();
+        let us = wait.as_ps().div_ceil(Span::from_us(1).as_ps());
+        self.waits[(us.next_power_of_two().trailing_zeros() as usize).min(WAITS)] += 1;
+    }
 }
 
 /// A row of the series: the simulator's table `series`.
@@ -335,5 +371,23 @@ mod tests {
         let wakes = lateness.wakes();
         assert_eq!((wakes.count, wakes.p50_late_ns, wakes.p99_late_ns), (100, 1023, 8191));
         assert_eq!(wakes.max_late_ns, 100_000);
+    }
+
+    #[test]
+    fn a_wait_is_counted_at_the_least_bound_that_it_does_not_pass() {
+        let mut tally = Tally::default();
+        let us = Span::from_us;
+        let over = |span: Span| span + Span::from_ps(1);
+        for wait in
+            [Span::ZERO, us(1), over(us(1)), us(2), over(us(2)), us(1 << 20), over(us(1 << 20))]
+        {
+            tally.sent(100, false, wait);
+        }
+        tally.sent(100, true, Span::from_ms(3_600_000));
+        let seen = tally.waits.iter().zip(0..).filter(|&(&count, _)| count > 0);
+        let seen: Vec<(u64, usize)> = seen.map(|(&count, at)| (count, at)).collect();
+        assert_eq!(seen, [(2, 0), (2, 1), (1, 2), (1, 20), (2, 21)]);
+        assert_eq!((tally.sent_packets, tally.sent_bytes, tally.marked_packets), (8, 800, 1));
+        assert!((tally.waited_s - 3602.097_158).abs() < 1e-6, "{}", tally.waited_s);
     }
 }

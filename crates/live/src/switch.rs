@@ -365,6 +365,7 @@ impl Switch {
                 paused_s: port.state().paused(queue, now).as_secs_f64(),
                 storms: port.state().storms(queue, now).count,
                 storm_drops: port.state().storms(queue, now).dropped,
+                tally: egress.tally(queue),
             }
         };
         let name = self.live.port[i].name.clone();

@@ -1,13 +1,23 @@
 """Statistics as Prometheus reads them: its text format 0.0.4, or OpenMetrics 1.0.0."""
 
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any
 
 COUNTERS = (
     *("_packets", "_frames", "_errors", "_drops", "_offloads"),
     *("overruns", "received_bytes", "sent_bytes"),
 )
-QUEUE_COUNTERS = ("storms", "storm_drops")
+QUEUE_COUNTERS = (
+    *("storms", "storm_drops", "sent_packets", "sent_bytes"),
+    *("marked_packets", "dropped_packets"),
+)
+NO_GAUGES = ("queue", "waits", "waited_s")
+Number = tuple[str, dict[str, str], float]
+"""Name, labels and value of a sample."""
+WAIT = "switchbed_queue_wait_seconds"
+UNITS = {"_s": ("_seconds", 1), "_ns": ("_seconds", 10**9)}
+"""Endings of fields, what families have in their place, and how many of the one make the other."""
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 HELP = {
@@ -29,6 +39,20 @@ HELP = {
     "switchbed_tx_pfc_frames_total": "Frames of priority-based flow control that the port sent.",
     "switchbed_rx_pfc_frames_total": "Frames of priority-based flow control that came in.",
     "switchbed_bad_pfc_frames_total": "Such frames that were cut short.",
+    "switchbed_unmarkable_packets_total": "Packets to be marked that were not ECN-capable.",
+    "switchbed_trim_packets_total": "Packets that the port trimmed.",
+    "switchbed_tx_trim_packets_total": "Trimmed packets that the port sent.",
+    "switchbed_dropped_trim_packets_total": "Trimmed packets that the port dropped.",
+    "switchbed_host_drops_total": "Frames lost by a card (host_rate, reaction) or by a fault.",
+    "switchbed_device_errors_total": "Errors of the port's device.",
+    "switchbed_wakes_total": "Times that the switch slept until something was due.",
+    "switchbed_wakes_p50_late_seconds": "Half of the wakes were no later than this.",
+    "switchbed_wakes_p99_late_seconds": "99 % of the wakes were no later than this.",
+    "switchbed_wakes_max_late_seconds": "Greatest lateness of a wake.",
+    "switchbed_port_limiters": "Active rate limiters of the card before the port.",
+    "switchbed_port_round_time_seconds": "Round time of the port's scheduler.",
+    "switchbed_port_mean_bytes": "Mean length of the port's queues together.",
+    "switchbed_port_max_bytes": "Greatest length of the port's queues together.",
     "switchbed_port_rate_bps": "Rate at which the port sends.",
     "switchbed_port_gone": "1 if the port's interface no longer exists.",
     "switchbed_queue_bytes": "Bytes in the queue.",
@@ -36,31 +60,39 @@ HELP = {
     "switchbed_queue_threshold_bytes": "Marking threshold of the queue.",
     "switchbed_queue_mean_bytes": "Mean length of the queue since it was last set.",
     "switchbed_queue_max_bytes": "Greatest length of the queue since it was last set.",
-    "switchbed_queue_paused_s": "Time for which the peer paused the queue since it was last set.",
+    "switchbed_queue_sent_packets_total": "Packets that the queue sent.",
+    "switchbed_queue_sent_bytes_total": "Bytes that the queue sent.",
+    "switchbed_queue_marked_packets_total": "Packets of the queue that left with CE by its scheme.",
+    "switchbed_queue_dropped_packets_total": "Packets of the queue that were dropped.",
+    WAIT: "Waits of packets sent, from arrival to the start of transmission.",
+    "switchbed_queue_paused_seconds": "Time that the peer paused the queue for.",
     "switchbed_queue_storms_total": "Storms of pauses that the watchdog has seen.",
     "switchbed_queue_storm_drops_total": "Packets that the watchdog dropped.",
     "switchbed_group_lost_packets_total": "Arrivals of a lossless class without room.",
+    "switchbed_group_dropped_packets_total": "Packets of the class dropped by scheme or watchdog.",
+    "switchbed_group_max_shared_bytes": "Most that the class held outside its headroom.",
+    "switchbed_group_max_headroom_bytes": "Most that the class held in its headroom.",
     "switchbed_group_paused": "1 if the port's peer is to pause the class.",
 }
-"""Descriptions of the families that most dashboards show; docs/live.md has every field."""
+"""Descriptions of families; docs/live.md has the fields that they are made of."""
 
 
 def text(stats: dict[str, Any], *, openmetrics: bool = False) -> str:
     """Every number of the statistics, with its port and queue as labels."""
-    series: dict[str, list[str]] = {}
+    families: dict[str, list[str]] = {}
     for name, labels, value in _numbers(stats):
         inside = ",".join(f'{key}="{_escaped(label)}"' for key, label in labels.items())
-        series.setdefault(name, []).append(
-            f"{name}{{{inside}}} {value}" if inside else f"{name} {value}"
-        )
+        sample = f"{name}{{{inside}}} {value}" if inside else f"{name} {value}"
+        family = WAIT if name.startswith(WAIT) else name
+        families.setdefault(family, []).append(sample)
     lines: list[str] = []
-    for name, samples in series.items():
-        counter = name.endswith("_total")
+    for name, samples in families.items():
+        kind = "counter" if name.endswith("_total") else "histogram" if name == WAIT else "gauge"
         # OpenMetrics names a family of counters without the ending of its samples.
         family = name.removesuffix("_total") if openmetrics else name
         lines += [f"# HELP {family} {HELP[name]}"] if name in HELP else []
         # Samples of one name stand together: the format wants its TYPE once.
-        lines += [f"# TYPE {family} {'counter' if counter else 'gauge'}", *samples]
+        lines += [f"# TYPE {family} {kind}", *samples]
     return "\n".join([*lines, *(["# EOF"] if openmetrics else [])]) + "\n"
 
 
@@ -69,7 +101,7 @@ def _escaped(label: str) -> str:
     return label.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
 
 
-def _numbers(stats: dict[str, Any]) -> Iterator[tuple[str, dict[str, str], float]]:
+def _numbers(stats: dict[str, Any]) -> Iterator[Number]:
     yield "switchbed_time_seconds", {}, stats["time_s"]
     yield "switchbed_frames", {}, stats["frames"]
     yield "switchbed_flooded_total", {}, stats["flooded"]
@@ -77,7 +109,8 @@ def _numbers(stats: dict[str, Any]) -> Iterator[tuple[str, dict[str, str], float
     for why, count in stats["refused"].items():
         yield "switchbed_refused_total", {"reason": why}, count
     for name, value in stats["wakes"].items():
-        yield f"switchbed_wakes_{name}", {}, value
+        counts = name == "count"
+        yield ("switchbed_wakes_total", {}, value) if counts else _gauge("wakes", name, value, {})
     for port in stats["ports"]:
         labels = {"port": port["port"]}
         for name, value in port.items():
@@ -90,18 +123,37 @@ def _numbers(stats: dict[str, Any]) -> Iterator[tuple[str, dict[str, str], float
             elif name.endswith(COUNTERS):
                 yield f"switchbed_{name}_total", labels, value
             elif isinstance(value, int | float):
-                yield f"switchbed_port_{name}", labels, value
+                yield _gauge("port", name, value, labels)
         for queue in port["queues"]:
             where = labels | {"queue": str(queue["queue"])}
             for name, value in queue.items():
                 if name in QUEUE_COUNTERS:
                     yield f"switchbed_queue_{name}_total", where, value
-                elif name != "queue" and value is not None:
-                    yield f"switchbed_queue_{name}", where, value
+                elif name not in NO_GAUGES and value is not None:
+                    yield _gauge("queue", name, value, where)
+            if "waits" in queue:
+                yield from _waits(queue, where)
         for group in port.get("groups", ()):
             where = labels | {"class": str(group["class"])}
             for name, value in group.items():
                 if name.endswith("_packets"):
                     yield f"switchbed_group_{name}_total", where, value
                 elif name != "class":
-                    yield f"switchbed_group_{name}", where, int(value)
+                    yield _gauge("group", name, int(value), where)
+
+
+def _gauge(of: str, field: str, value: float, labels: dict[str, str]) -> Number:
+    for ending, (unit, parts) in UNITS.items():
+        if field.endswith(ending):
+            return f"switchbed_{of}_{field.removesuffix(ending)}{unit}", labels, value / parts
+    return f"switchbed_{of}_{field}", labels, value
+
+
+def _waits(queue: dict[str, Any], labels: dict[str, str]) -> Iterator[Number]:
+    """A histogram: bounds are 1 us, 2 us and so on in powers of two."""
+    *within, _ = queue["waits"]
+    for i, count in enumerate(accumulate(within)):
+        yield f"{WAIT}_bucket", labels | {"le": repr(2**i / 1e6)}, count
+    yield f"{WAIT}_bucket", labels | {"le": "+Inf"}, queue["sent_packets"]
+    yield f"{WAIT}_sum", labels, queue["waited_s"]
+    yield f"{WAIT}_count", labels, queue["sent_packets"]

@@ -5,7 +5,9 @@ import itertools
 import json
 import os
 import random
+import shutil
 import signal
+import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
@@ -28,6 +30,8 @@ from live_switch import (
     veth,
 )
 from progress import wait_for
+
+from switchbed.live import prometheus
 
 __all__ = ["namespaces"]
 pytestmark = pytest.mark.needs("namespaces", "ethtool")
@@ -186,6 +190,34 @@ def test_an_interface_that_was_down_goes_on(ports: Ports) -> None:
     received, lost, counted = growth[1]
     assert (received, lost) == (counted, 0)
     assert counted > FITS / 2
+
+
+def test_metrics_name_their_meaning_and_agree_with_the_interfaces(
+    switchbed: Program, ports: Ports
+) -> None:
+    with ports.growth():
+        ports.burst(FITS, UNTAGGED)
+    stats = ports.stats()
+    text = prometheus.text(stats)
+    names = {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")}
+    assert names - set(prometheus.HELP) == set()
+    assert [name for name in names if name.endswith(("_s", "_ns", "_us"))] == []
+    if shutil.which("promtool"):
+        said = subprocess.run(
+            ["promtool", "check", "metrics"],
+            input=text,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (said.returncode, said.stderr + said.stdout) == (0, "")
+    for port in stats["ports"]:
+        for key in ("sent_packets", "sent_bytes", "marked_packets"):
+            assert sum(queue[key] for queue in port["queues"]) == port[key]
+        drops = sum(port[key] for key in port if key.startswith("drops_"))
+        assert sum(queue["dropped_packets"] for queue in port["queues"]) == drops
+        assert all(sum(queue["waits"]) == queue["sent_packets"] for queue in port["queues"])
+    assert all(port["sent_packets"] > 0 for port in stats["ports"])
 
 
 @pytest.mark.long

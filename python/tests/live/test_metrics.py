@@ -39,7 +39,13 @@ STATS: dict[str, Any] = {
             "host_drops": 0,
             "overruns": 0,
             "gone": False,
-            "queues": [{"queue": 0, "bytes": 1500, "packets": 1, "threshold_bytes": None}],
+            "queues": [
+                {
+                    **{"queue": 0, "bytes": 1500, "packets": 1, "threshold_bytes": None},
+                    **{"paused_s": 0.25, "sent_packets": sent, "waited_s": 0.5},
+                    "waits": [sent - 3, 2] + [0] * 19 + [1],
+                }
+            ],
         }
         for name, sent in (("eth0", 10), (ODD, 20))
     ],
@@ -68,9 +74,11 @@ def parsed(text: str) -> dict[str, dict[str, Any]]:
             continue
         found = SAMPLE.fullmatch(line)
         assert found is not None, line
-        ending = "_total" if families[family]["type"] == "counter" else ""
-        assert found[1] == family + ending, line
-        key = found[2] or ""
+        kind = families[family]["type"]
+        endings = {"counter": ("_total",), "histogram": ("_bucket", "_sum", "_count")}
+        ending = found[1].removeprefix(family)
+        assert ending in endings.get(kind, ("",)), line
+        key = (found[2] or "") + (ending if kind == "histogram" else "")
         assert key not in families[family]["samples"], line
         families[family]["samples"][key] = float(found[3])
     return families
@@ -84,11 +92,28 @@ def test_openmetrics_is_well_formed_with_odd_names() -> None:
     assert sent["help"] == "Frames that the port sent."
     assert found["switchbed_drops"]["samples"]['port="eth0",reason="full"'] == 4
     assert found["switchbed_port_gone"]["samples"]['port="eth0"'] == 0
+    assert found["switchbed_queue_paused_seconds"]["samples"]['port="eth0",queue="0"'] == 0.25
+    assert found["switchbed_wakes_max_late_seconds"]["samples"][""] == 1e-6
     assert "switchbed_queue_threshold_bytes" not in found, "a queue without a threshold has none"
     # The older format names families as their samples, and has no end mark.
     text = prometheus.text(STATS)
     assert "# TYPE switchbed_sent_packets_total counter\n" in text
     assert "EOF" not in text
+
+
+def test_waits_are_a_histogram_in_seconds() -> None:
+    family = parsed(prometheus.text(STATS, openmetrics=True))["switchbed_queue_wait_seconds"]
+    assert family["type"] == "histogram"
+    of = 'port="eth0",queue="0"'
+    samples = family["samples"]
+    buckets = [
+        (key.partition('le="')[2].partition('"')[0], count)
+        for key, count in samples.items()
+        if key.startswith(of) and key.endswith("_bucket")
+    ]
+    assert buckets[:3] == [("1e-06", 7), ("2e-06", 9), ("4e-06", 9)]
+    assert buckets[-2:] == [("1.048576", 9), ("+Inf", 10)]
+    assert (samples[f"{of}_count"], samples[f"{of}_sum"]) == (10, 0.5)
 
 
 @contextmanager
