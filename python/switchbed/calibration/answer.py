@@ -150,7 +150,7 @@ def answer(
                 f"{resolved['switch']['queues']} queues"
             )
         runs = fit.grid(base, points, queues, seeds, until_ns).run_all(jobs)
-        found = fit.fits(runs, points, watermarks)
+        found = fit.fits(runs, points, watermarks, fit.ports(base))
         most: dict[fit.Key, float] = {}
         # Each queue is filled alone: together they would share the memory, and a lone one may hold
         # more.

@@ -124,12 +124,16 @@ def _of_json(path: Path, given: Any) -> dict[str, Values]:
                 number = int(match[1]) if match else number
                 if number is None or not 0 <= number < 100:
                     raise Mistake(f"{where}: {foreign.shown(name)} is no queue: a number, or UC3")
+                # Texts as `show … --json` prints them.
+                count = _count(f"{where}.{name}", value) if isinstance(value, str) else value
+                if count is None:
+                    continue
                 # `true` is an int in Python, and no counter.
-                if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < MOST:
+                if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count < MOST:
                     raise Mistake(
                         f"{where}.{name}: {foreign.shown(value)} is no counter: a whole number"
                     )
-                _put(where, found[kind], (port, number), value)
+                _put(where, found[kind], (port, number), count)
     return found
 
 

@@ -75,6 +75,8 @@ def traffic(point: Point, queues: Sequence[int], until_ns: int) -> list[dict[str
             # More flows than any run's time holds: `run.until` ends it.
             {"kind": "poisson", "load": point.load, "flows": 200_000, "sizes": "web-search"}
             | ({"service": "random", "shares": shares} if len(shares) > 1 else {})
+            # Three rounds beside it may be more than a slow port carries meanwhile.
+            | {"overload": True}
         )
     if point.degree > 0:
         receiver = point.degree
@@ -82,15 +84,21 @@ def traffic(point: Point, queues: Sequence[int], until_ns: int) -> list[dict[str
             # Hosts below the receiver send, so a degree is a receiver's number.
             {"kind": "incast", "from": f"0-{receiver - 1}" if receiver > 1 else 0, "to": receiver}
             | {"sizes": ANSWER, "rounds": 3, "every": f"{until_ns // 4}ns", "classes": [*queues]}
+            | {"overload": True}
         )
     return entries
+
+
+def ports(base: Scenario) -> int:
+    """Ports of the switch: each has a host, where ports differ, too."""
+    return base.plans[0].host_count
 
 
 def grid(
     base: Scenario, points: Sequence[Point], queues: Sequence[int], seeds: int, until_ns: int
 ) -> Scenario:
     """All runs, a point after the other."""
-    hosts = int(base.resolved["topology"].get("hosts", 0)) or 2
+    hosts = ports(base)
     too_wide = [point.degree for point in points if point.degree >= hosts]
     if too_wide:
         raise Mistake(f"--degrees {too_wide[0]}: the switch has {hosts} ports: at most {hosts - 1}")
@@ -104,12 +112,12 @@ def grid(
     )
 
 
-def held(result: Result) -> dict[Key, float]:
-    """Summarise a run's watermarks, as `seen` does those of a real switch."""
+def held(result: Result, of_ports: int) -> dict[Key, float]:
+    """Summarise a run's watermarks over so many ports, as `seen` does those of a real switch."""
     found: dict[tuple[str, int], list[float]] = {}
     queues = result.table("queues")
     for port, queue, most in zip(queues["port"], queues["queue"], queues["max_bytes"], strict=True):
-        if port.startswith("switch:") and queue != "all":
+        if ":" in port and queue != "all":  # a switch's, and no host's card
             found.setdefault(("queue", int(queue)), []).append(float(most))
     if "pauses" in result.summary():
         groups = result.table("groups")
@@ -118,9 +126,10 @@ def held(result: Result) -> dict[Key, float]:
                 found.setdefault((kind, number), []).append(float(most))
     # A run's table may lack ports that held nothing, where a switch's table shows 0: medians need
     # both over all ports.
-    ports = int(result.scenario["topology"].get("hosts", 0))
     padded = {
-        key: values + [0.0] * (ports - len(values)) for key, values in found.items() if any(values)
+        key: values + [0.0] * (of_ports - len(values))
+        for key, values in found.items()
+        if any(values)
     }
     return {(*key, name): x for key, v in padded.items() for name, x in statistics_of(v).items()}
 
@@ -137,7 +146,10 @@ def apart(simulated: Mapping[Key, float], watermarks: Mapping[Key, float]) -> fl
 
 
 def fits(
-    results: Sequence[Result], points: Sequence[Point], watermarks: Mapping[Key, float]
+    results: Sequence[Result],
+    points: Sequence[Point],
+    watermarks: Mapping[Key, float],
+    of_ports: int,
 ) -> list[Fit]:
     """Every point, the nearest first."""
     # Results come point by point, all seeds of a point together, as `grid` orders them.
@@ -145,7 +157,7 @@ def fits(
     found = []
     for place, point in enumerate(points):
         mine = results[place * each : (place + 1) * each]
-        holds = [held(result) for result in mine]
+        holds = [held(result, of_ports) for result in mine]
         keys = {key for one in holds for key in one}
         means = {key: statistics.fmean(one.get(key, 0.0) for one in holds) for key in keys}
         distances = [apart(one, watermarks) for one in holds]

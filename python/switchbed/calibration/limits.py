@@ -15,7 +15,7 @@ SLACK = 1.05
 
 def filled(base: Scenario, queue: int) -> dict[Key, float]:
     """The most that a queue, and its groups, hold while all ports send all they can to one."""
-    hosts = int(base.resolved["topology"].get("hosts", 0)) or 2
+    hosts = fit.ports(base)
     all_to_one = {"kind": "long-lived", "from": f"1-{hosts - 1}", "to": 0, "classes": [queue]}
     if hosts == 2:
         all_to_one["from"] = 1
@@ -26,7 +26,7 @@ def filled(base: Scenario, queue: int) -> dict[Key, float]:
             "measure.queues": "all",
         }
     )
-    return fit.held(full.run(any_threads=True))
+    return fit.held(full.run(any_threads=True), hosts)
 
 
 def contradictions(

@@ -136,6 +136,22 @@ def test_contradictions_by_hand(switchbed: Program, tmp_path: Path) -> None:
     assert "lets none hold" not in said
 
 
+def test_ports_of_several_speeds_are_all_there(switchbed: Program, tmp_path: Path) -> None:
+    # Their scenario has a file of links, and no number of hosts.
+    config = json.loads(TOR.read_text())
+    config["PORT"]["Ethernet12"]["speed"] = "40000"
+    device, file = tmp_path / "device.json", tmp_path / "seen.json"
+    device.write_text(json.dumps(config))
+    # Numbers as `show … --json` prints them.
+    file.write_text('{"queue": {"Ethernet4": {"UC3": "9,640,016"}, "Ethernet0": {"UC3": "N/A"}}}')
+    few = ("--loads", "0.5", "--degrees", "3", "--seeds", "1", "--time", "100us")
+    said = switchbed("calibrate", device, "--watermarks", file, *few).stdout
+    assert "nearest: load 0.5, incast degree 3" in said
+    assert "queue 3 of Ethernet4 held 9.64 MB: the simulated switch lets none hold over 3.7" in said
+    done = switchbed("calibrate", device, "--watermarks", file, "--degrees", "4", code=2)
+    assert "--degrees 4: the switch has 4 ports: at most 3" in done.stderr
+
+
 BAD = {
     "": "has no counters",
     "hello\nworld\n": "has no counters",
@@ -163,7 +179,7 @@ BAD = {
     '{"queue": 3}': "queue is no object of ports",
     '{"queue": {"Ethernet0": 3}}': "is no object of queues",
     '{"queue": {"Ethernet0": {"x": 3}}}': "'x' is no queue",
-    '{"queue": {"Ethernet0": {"3": "3"}}}': "'3' is no counter",
+    '{"queue": {"Ethernet0": {"3": "3 B"}}}': "'3 B' is no counter",
     '{"queue": {"Ethernet0": {"3": -3}}}': "-3 is no counter",
     '{"queue": {"Ethernet0": {"3": true}}}': "True is no counter",
     '{"queue": {"Ethernet0": {"3": 1, "UC3": 1}}}': "Ethernet0 has 3 twice",
