@@ -393,8 +393,12 @@ def _row(
             for each in value.split(",") if known.several else [value]:
                 rows = config.get(known.to, {})
                 if each not in rows and not re.fullmatch(known.makes, each):
-                    there = foreign.some(rows)
-                    yield f"{where}|{name}: {known.to} has no {foreign.name(each)}, only {there}"
+                    there = (
+                        f", only {foreign.some(rows)}"
+                        if rows
+                        else ": the table is missing or empty"
+                    )
+                    yield f"{where}|{name}: {known.to} has no {foreign.name(each)}{there}"
     for name, known in table.fields.items():
         if known.required and name not in row:
             yield f"{where}: has no {name}"

@@ -58,10 +58,15 @@ def _row(table: str, key: str, row: Mapping[str, Any], where: str) -> dict[str, 
             place = f"{table}|{foreign.name(key)}|{foreign.name(name)}"
             raise Mistake(
                 f"{where}: {place}: is {foreign.shown(value)}, and SONiC has texts alone: "
-                f'"{foreign.name(str(value).lower())}"'
+                f'"{foreign.name(_as_text(value))}"'
             )
         tidied[name] = _value(value)
     return tidied
+
+
+def _as_text(value: object) -> str:
+    """A value as SONiC writes it: lists joined, words in small letters."""
+    return ",".join(map(_as_text, value)) if isinstance(value, list) else str(value).lower()
 
 
 def _value(text: str) -> str:

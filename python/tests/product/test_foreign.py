@@ -164,7 +164,8 @@ def test_a_devices_rows_come_back_as_they_were(make: Any, change: Any) -> None:
         ("QUEUE", "scheduler", "", "SCHEDULER has no ''"),
         ("QUEUE", "wred_profile", "x" * 10_000, "x…"),
         ("PORT", "speed", "0", "a whole number from 1 to 1600000 is needed"),
-        ("PORT", "speed", 100, "SONiC has texts alone"),
+        ("PORT", "speed", 100, 'SONiC has texts alone: "100"'),
+        ("PORT", "speed", ["100", True], 'SONiC has texts alone: "100,true"'),
     ],
 )
 def test_a_value_out_of_range_is_named_with_table_row_key_and_range(
