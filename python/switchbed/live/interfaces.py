@@ -2,8 +2,10 @@
 that mends it, and TAP interfaces are put where they belong."""
 
 import json
+import socket
 import sys
 from collections.abc import Container, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +19,23 @@ LOSSY_OFFLOADS = ("lro",)
 """Offloads that join packets so that they cannot be parted as they were."""
 
 
-def check(live: dict[str, Any]) -> None:
-    """Refuses what cannot be joined, before anything is opened: all of it at once."""
+@contextmanager
+def joined(live: dict[str, Any]) -> Iterator[None]:
+    """Refuses what cannot be joined, before anything is opened: all of it at once. Meanwhile no
+    other live switch joins the same interfaces."""
+    with ExitStack() as claims:
+        _check(live, claims)
+        yield
+
+
+def _check(live: dict[str, Any], claims: ExitStack) -> None:
     known = system.namespaces()
     links = {link["ifname"]: link for link in system.ip_json("address", "show")}
     found = [
         Mistake(f"port.{i}{why}")
         # All faults at once, to be mended in one go.
         for i, port in enumerate(live["port"])
-        for why in _refusals(port, links.get(port["name"]), known, live["live"]["mtu"])
+        for why in _refusals(port, links.get(port["name"]), known, live["live"]["mtu"], claims)
     ]
     if len(found) == 1:
         raise found[0]
@@ -34,7 +44,11 @@ def check(live: dict[str, Any]) -> None:
 
 
 def _refusals(
-    port: dict[str, Any], link: dict[str, Any] | None, known: Container[str], mtu: str
+    port: dict[str, Any],
+    link: dict[str, Any] | None,
+    known: Container[str],
+    mtu: str,
+    claims: ExitStack,
 ) -> Iterator[str]:
     """List the faults of a port, each to be read after its key."""
     name, attach = port["name"], port["attach"]
@@ -45,6 +59,11 @@ def _refusals(
                 f'device = "tap" makes one'
             )
         else:
+            if not _claimed(link["ifindex"], claims):
+                yield (
+                    f": {name} is a port of another live switch, and each frame would be forwarded "
+                    "twice: switchbed live stop ends that one"
+                )
             whole = port["offload"]
             yield from (f": {why}" for why in _of_interface(link, mtu, offload=whole))
         return
@@ -56,6 +75,19 @@ def _refusals(
     netns = attach["tap"].get("netns")
     if netns is not None and netns not in known:
         yield f".netns is {netns!r}: there is no such namespace: ip netns add {netns}"
+
+
+def _claimed(index: int, claims: ExitStack) -> bool:
+    """Whether the interface is no other switch's. The sign is a socket without a file, of this
+    network namespace, which goes when its process does."""
+    claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    try:
+        claim.bind(f"\0switchbed-port-{index}")
+    except OSError:
+        claim.close()
+        return False
+    claims.enter_context(claim)
+    return True
 
 
 def _of_interface(link: dict[str, Any], mtu: str, *, offload: bool) -> Iterator[str]:

@@ -49,7 +49,11 @@ def run(request: Request, text: str | None = None) -> int:
     if request.out is not None and request.out.exists():
         raise Mistake(f"--out {request.out}: exists; name another")
     traces = _traces(live)
-    interfaces.check(live)
+    with interfaces.joined(live):
+        return _run(request, plan, live, traces)
+
+
+def _run(request: Request, plan: _native.LivePlan, live: dict[str, Any], traces: list[Path]) -> int:
     # The switch begins them anew (crates/live, `Recorder`).
     for path in traces:
         path.unlink(missing_ok=True)

@@ -103,3 +103,22 @@ def test_what_would_break_it_is_refused_all_at_once_with_what_mends_it(
     finally:
         for name in (*names, bridge):
             ip("link", "delete", name)
+
+
+def test_an_interface_is_a_port_of_one_switch(
+    switchbed: Program, tmp_path: Path, namespaces: list[str], command: list[str]
+) -> None:
+    names = [f"d{os.getpid()}{letter}" for letter in "abc"]
+    first, shared, last = (veth(name, netns) for name, netns in zip(names, namespaces, strict=True))
+    other = tmp_path / "other.toml"
+    try:
+        other.write_text(SWITCH + shared + last)
+        words = ("live", "run", other, "--seconds", "0.1", "--socket", tmp_path / "other.sock")
+        with running(command, tmp_path, SWITCH + first + shared):
+            refused = switchbed(*words, code=2).stderr
+            assert refused.count("\n") == 1
+            assert f"port.0: {names[1]} is a port of another live switch" in refused
+        switchbed(*words)
+    finally:
+        for name in names:
+            ip("link", "delete", name)

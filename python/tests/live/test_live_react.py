@@ -117,7 +117,7 @@ def card(command: list[str], netns: str, name: str, line: Line) -> list[str]:
     words = ["live", "react", name, "--host", "sb0", "--address", "10.0.0.1/24"]
     return [
         *("ip", "netns", "exec", netns, *command, *words, "--rate", line.rate(400)),
-        *("--socket", f"/run/switchbed/react-{os.getpid()}.sock", *sets),
+        *("--socket", f"/run/switchbed-react-{os.getpid()}.sock", *sets),
     ]
 
 
@@ -152,7 +152,7 @@ def test_a_card_limits_each_flow_that_the_switch_is_congested_by(
 
     def look() -> tuple[int, int, int]:
         """Messages, limiters, and frames that found no room before a limiter."""
-        cards = counted(f"/run/switchbed/react-{os.getpid()}.sock")["ports"]
+        cards = counted(f"/run/switchbed-react-{os.getpid()}.sock")["ports"]
         limiters, lost = (sum(port[key] for port in cards) for key in ("limiters", "host_drops"))
         return counted(socket)["notified"], limiters, lost
 
