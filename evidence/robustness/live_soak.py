@@ -163,7 +163,8 @@ def capture(socket: Path) -> Iterator[Any]:
 
 def captured(process: Any) -> list[int]:
     """Frames that a capture had and missed, once it is told to end."""
-    process.send_signal(signal.SIGINT)
+    # One that runs in the background may ignore SIGINT.
+    process.send_signal(signal.SIGTERM)
     said = process.communicate()[1]
     found = re.search(r"(\d+) packets to", said), re.search(r"(\d+) were not", said)
     return [int(each[1]) if each else 0 for each in found]
