@@ -13,7 +13,9 @@ from switchbed.tc.encoding import CERTAIN, chance_on_device
 from switchbed.tc.shown import Shown
 
 SHAPERS = ("tbf", "htb")
-TREES = ("ets", "prio")
+TREES = ("ets", "prio", "pfifo_fast")
+STRICT_TREES = TREES[1:]
+"""All of whose bands are strict."""
 LEAVES = ("red", "bfifo", "pfifo", "codel", "pie", "fq", "fq_codel", "fq_pie", "cake")
 MOST_RATE = 10**13
 """In bytes a second."""
@@ -271,7 +273,7 @@ class _Import:
             strict = options.number("strict", 0, bands, usual=0)
         # A strict band has no quantum; a scenario wants one for every queue.
         quanta = [PACKET] * strict + options.numbers("quanta", 1, 2**32 - 1)
-        if tree["kind"] == "prio":
+        if tree["kind"] in STRICT_TREES:
             quanta = [PACKET] * bands
         # With nobody below it, the last strict band is as good as a free one.
         if strict == bands:
@@ -369,6 +371,9 @@ class _Import:
             return _Leaf("none", limit=limit)
         if kind == "pfifo":
             return _Leaf("none", limit=self._packets(options.number("limit", 1, MOST_PACKETS)))
+        if kind == "pfifo_fast":
+            self.said.left_out("pfifo_fast.bands", "below other disciplines it is one pfifo here")
+            return _Leaf("none", limit=self._packets(1000))
         if kind == "codel":
             return self._codel(options)
         if kind == "pie":

@@ -722,6 +722,20 @@ def test_a_limit_in_packets_is_never_exact() -> None:
         assert "1500 each (host.mtu)" in line
 
 
+def test_the_kernels_default_is_three_strict_bands_and_below_mq_a_pfifo() -> None:
+    # As tc -j qdisc show prints it for a device of one queue, and of two.
+    bands = {"bands": 3, "priomap": [1, 2, 2, 2, 1, 2, 0, 0, *[1] * 8], "multiqueue": False}
+    one = {"kind": "pfifo_fast", "handle": "0:", "root": True, "refcnt": 2, "options": bands}
+    made, _ = _text([one])
+    assert (made["switch"]["queues"], made["switch"]["strict"]) == (3, 2)
+    assert made["switch"]["buffer"] == "4500000B"
+    mq = {"kind": "mq", "handle": "0:", "root": True, "options": {}}
+    queues = [one | {"root": False, "parent": f":{i}"} for i in (1, 2)]
+    made, said = _text([mq, *queues])
+    assert (made["switch"]["queues"], made["switch"]["buffer"]) == (2, "3000000B")
+    assert sum("pfifo_fast.bands" in line for line in said) == 1
+
+
 def test_flags_of_cake_and_red_that_change_what_they_do_are_refused() -> None:
     for key, value in (("ack-filter", "enabled"), ("autorate", "autorate-ingress")):
         with pytest.raises(Mistake, match=f"{key}: is '{value}'"):
