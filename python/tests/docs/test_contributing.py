@@ -1,10 +1,12 @@
 """The recipes of docs/contributing name places that there are, and what they say is in them."""
 
+import csv
 import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -28,7 +30,7 @@ def test_the_places_of_a_recipe_are_there(recipe: Path) -> None:
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.stem)
 def test_what_a_recipe_names_is_where_it_says(recipe: Path) -> None:
-    rows = re.findall(r"^\| `([\w/.-]+\.rs)` \| (.*) \|$", recipe.read_text(), re.M)
+    rows = re.findall(r"^\| `([\w/.-]+\.(?:rs|py))` \| (.*) \|$", recipe.read_text(), re.M)
     assert rows
     for place, what in rows:
         text = (ROOT / place).read_text() if (ROOT / place).exists() else ""
@@ -69,6 +71,35 @@ def test_a_scheme_is_a_line_of_the_registry_and_nowhere_else_by_name() -> None:
             if file != home and name != "none" and compared:
                 elsewhere.append((name, file.name))
     assert elsewhere == []
+
+
+def test_the_figure_of_the_recipe_is_drawn(tmp_path: Path) -> None:
+    """In a copy of the package, in three files."""
+    code, method, command = re.findall(r"^```python\n(.*?)^```$", recipe_of("plot.md"), re.M | re.S)
+    package = tmp_path / "switchbed"
+    shutil.copytree(ROOT / "python/switchbed", package, symlinks=True)
+    plots = package / "plots"
+    (plots / "marks.py").write_text(code)
+    insert(plots / "methods.py", "    def sizes(\n", f"{method}\n")
+    insert(plots / "command.py", "def _window(text", f"{command}\n\n")
+
+    def ran(*words: str) -> None:
+        done = subprocess.run(
+            [sys.executable, "-m", "switchbed", *words],
+            check=False,
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": str(tmp_path)},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+
+    ran("run", str(ROOT / "scenarios/star-dctcp.toml"), "--set", "run.until=45ms", "--out", "run")
+    ran("plot", "marks", "run", "--out", "marks.png", "--data")
+    assert (tmp_path / "marks.png").stat().st_size > 1_000
+    with (tmp_path / "marks.csv").open() as file:
+        (row,) = csv.DictReader(file)
+    assert float(row["y"]) > 0
 
 
 PROGRAM = """
