@@ -15,6 +15,7 @@ import resource
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 import zipfile
@@ -107,22 +108,55 @@ def from_sdist(sdist: Path, place: Path, quick: bool) -> Path:
     subprocess.run([*pip, "install", "--quiet", "--upgrade", *BUILDERS], check=True)
     words = [*pip, "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
     profdata = None if quick else os.environ.get("LLVM_PROFDATA")
-    profile = "--pgo " if profdata else ""
     print(f"profile: {'yes' if profdata else 'none: no llvm-profdata of this rustc, or --quick'}")
-    given = f"{profile}--zig --compatibility {MANYLINUX} --strip"
+    given = f"--zig --compatibility {MANYLINUX} --strip"
     words += ["--config-settings", f"build-args={given}"]
     words += ["--wheel-dir", str(place / "wheel"), str(sdist)]
     # With a target of its own: files of an sdist are as old as ever, so that cargo takes what
     # another version left for theirs.
     set_ = {f"CARGO_PROFILE_RELEASE_{key}": value for key, value in QUICK.items() if quick}
     target = {"CARGO_TARGET_DIR": str(place / "target")}
-    # maturin asks the first python for zig, and the path for llvm-profdata.
+    # maturin asks the first python for zig.
     target["PATH"] = f"{builder / 'bin'}{os.pathsep}{os.environ['PATH']}"
     if profdata:
-        (builder / "bin/llvm-profdata").symlink_to(profdata)
+        target["RUSTFLAGS"] = f"-Cprofile-use={profiled(sdist, place, profdata)}"
     subprocess.run(words, cwd=place, env=os.environ | set_ | target, check=True)
     (found,) = (place / "wheel").iterdir()
     return found
+
+
+def profiled(sdist: Path, place: Path, profdata: str) -> Path:
+    """The profile of short runs. `maturin build --pgo` would link the counting module by zig, too,
+    which has no runtime for it."""
+    with tarfile.open(sdist) as archive:
+        archive.extractall(place / "source", filter="data")
+    (source,) = (place / "source").iterdir()
+    raw, out = place / "profiles", place / "counting"
+    maturin = Path(sys.executable).with_name("maturin")
+    # The target is named, since functions of another kind of build have other names in a profile.
+    words = [str(maturin), "build", "--release", "--locked", "--target", target_of_rustc()]
+    flags = {"RUSTFLAGS": f"-Cprofile-generate={raw}", "CARGO_TARGET_DIR": str(place / "target")}
+    subprocess.run(
+        [*words, "--compatibility", "linux", "--out", str(out)],
+        cwd=source,
+        env=os.environ | flags,
+        check=True,
+    )
+    (wheel,) = out.iterdir()
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(place / "counted")
+    train = [sys.executable, "-m", "switchbed.bench.train"]
+    before_ours = {"PYTHONPATH": str(place / "counted")}
+    subprocess.run(train, cwd=place, env=os.environ | before_ours, check=True)
+    merged = place / "merged.profdata"
+    subprocess.run([profdata, "merge", "-o", merged, raw], check=True)
+    return merged
+
+
+def target_of_rustc() -> str:
+    """The machine that rustc compiles for."""
+    done = subprocess.run(["rustc", "-vV"], check=True, capture_output=True, text=True)
+    return done.stdout.partition("host: ")[2].partition("\n")[0]
 
 
 def of_papers(place: Path) -> Path:
