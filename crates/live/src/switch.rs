@@ -406,8 +406,8 @@ fn together(ports: &[Egress], live: &Live) -> bool {
 }
 
 /// The memory of the switch with these ports.
-fn memory<'a>(live: &Live, ports: impl Iterator<Item = &'a dyn Qdisc>) -> SwitchMemory {
-    pausing::memory(live).behind(ports)
+fn memory<'a>(live: &Live, mut ports: impl Iterator<Item = &'a dyn Qdisc>) -> SwitchMemory {
+    pausing::memory(live).behind(ports.all(|port| port.needs().memory))
 }
 
 /// Properties of trimmed frames, if the switch trims.

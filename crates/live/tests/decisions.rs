@@ -90,7 +90,7 @@ fn reference(live: &Live, arrivals: &[Arrival]) -> Vec<Left> {
         0,
     );
     let mut arena = Arena::new();
-    let mut memory = live.switch.memory(1, live.live.mtu).behind([&*port]);
+    let mut memory = live.switch.memory(1, live.live.mtu).behind(port.needs().memory);
     let mut rng = Stream::new(live.live.seed, 0);
     let mut out = Outcome::default();
     let mut numbers: Vec<(SlotId, u32)> = Vec::new();

@@ -11,14 +11,15 @@
 //!
 //! A boxed seat is a seat, for combinations that are not compiled whole.
 
-use crate::memory::QueueOf;
+pub use crate::memory::of_switch::{Admission, End, Expulsion, GroupUse, Signal};
+
 use crate::port::arena::{Note, SlotId};
 use crate::port::packet::{FlowId, Packet, QueueId};
 use crate::port::view::{DropReason, View};
 use crate::schemes::fairness::Share;
 use auto_impl::auto_impl;
 use switchbed_units::random::Random;
-use switchbed_units::{Bytes, Span, Time};
+use switchbed_units::{Span, Time};
 
 /// A marker's wish for an arrival. The port turns a mark into a drop where the packet is
 /// not ECN-capable (RFC 3168, section 5).
@@ -43,65 +44,6 @@ pub enum Departure {
     Unmark,
     /// Drop the packet instead of sending it.
     Drop,
-}
-
-/// A buffer's answer to an arrival.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Admission {
-    /// Store it in its queue.
-    In,
-    /// Refuse it, for this reason.
-    Out(DropReason),
-    /// Drop this queued packet of the same port, then ask again.
-    PushOut(SlotId),
-    /// Ask the switch's memory ([`crate::memory::Policy::admit`]).
-    Ask,
-}
-
-/// A packet that some port of the switch is to lose for the memory that it takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Expulsion {
-    /// Port and queue that lose the packet.
-    pub of: QueueOf,
-    /// Which of that queue it is.
-    pub end: End,
-}
-
-/// An end of a queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// The packet that would go next.
-    Head,
-    /// The one that came last.
-    Tail,
-}
-
-/// A pause or resume that a switch sends to the neighbour behind one of its ports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Signal {
-    /// The port that they come in on, as [`Packet::ingress`] numbers it.
-    pub input: u16,
-    /// Class of the packets concerned.
-    pub class: u8,
-    /// Whether the neighbour stops sending this class (true) or may send again (false).
-    pub pause: bool,
-}
-
-/// A lossless group's use of its switch's memory: a class of an input (docs/pfc.md).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct GroupUse {
-    /// Input, as [`Packet::ingress`] numbers it.
-    pub input: u16,
-    /// Class of the packets.
-    pub class: u8,
-    /// Most bytes outside the headroom.
-    pub shared: Bytes,
-    /// Most bytes in the headroom.
-    pub headroom: Bytes,
-    /// Packets refused since neither the shared part nor the headroom had space.
-    pub lost: u64,
-    /// Packets that the scheme, a limit of the queue or the watchdog dropped.
-    pub dropped: u64,
 }
 
 /// A scheduler's choice of the next departure.

@@ -11,7 +11,7 @@ use crate::hooks::{
 };
 use crate::port::arena::{Note, SlotId};
 use crate::port::packet::{Packet, QueueId};
-use crate::port::view::{DropReason, PortState, View};
+use crate::port::view::{DropReason, View};
 use crate::schemes::fairness::Share;
 use auto_impl::auto_impl;
 use switchbed_units::random::Random;
@@ -172,16 +172,10 @@ pub struct Seats<C, B, M, S, N> {
     notifier_clock: Clock,
 }
 
-/// Asserts that a packet touches three cache lines of a common port: memory limits the speed of
-/// large fabrics.
-const _: () = {
-    use crate::{
-        classifier::ByClass, hooks::Nobody, memory::Shared, schedulers::Dwrr, schemes::MqEcn,
-    };
-    type Large = Seats<ByClass, Shared, MqEcn, Dwrr, Nobody>;
-    let needed = size_of::<PortState>() + std::mem::offset_of!(Large, buffer_clock);
-    assert!(needed <= 3 * 64);
-};
+impl<C, B, M, S, N> Seats<C, B, M, S, N> {
+    /// Bytes that every packet touches.
+    pub(crate) const TOUCHED: usize = std::mem::offset_of!(Self, buffer_clock);
+}
 
 impl<C, B: Buffer, M: Marker, S, N: Notifier> Seats<C, B, M, S, N> {
     /// Makes a scheme of its five seats.

@@ -290,7 +290,7 @@ proptest! {
             let pool = policy.shares_pool().then_some(Bytes::new(6_000));
             let switch = Switch { policy, pool, ..switch(trimming) };
             let mut bed = Bed::new(&switch, &none());
-            bed.memory = switch.memory(1, Bytes::new(1_500)).behind([&*bed.port]);
+            bed.memory = switch.memory(1, Bytes::new(1_500)).behind(bed.port.needs().memory);
             let (mut ended, mut bytes) = (BTreeSet::new(), 0);
             for (flow, &(op, len, drawn)) in ops.iter().enumerate() {
                 bed.rng = Always(drawn);

@@ -49,7 +49,7 @@ fn marks(scenario: &Scenario) -> Vec<u32> {
     let Scenario { switch, scheme, .. } = scenario;
     let (rate, mtu) = (Rate::from_gbps(10), Bytes::new(1500));
     let mut port = build::port(switch, scheme, 3, rate, mtu, &build::Nothing, 0);
-    let (mut arena, mut memory) = (Arena::new(), switch.memory(3, mtu).behind([&*port]));
+    let (mut arena, mut memory) = (Arena::new(), switch.memory(3, mtu).behind(port.needs().memory));
     let mut out = Outcome::default();
     let mut now = Time::from_ps(1);
     let mut marks = vec![0; usize::from(switch.queues)];
@@ -132,7 +132,7 @@ fn holds(scenario: &Scenario, class: u8, ecn: Ecn) -> usize {
     let (rate, mtu) = (Rate::from_gbps(10), Bytes::new(1500));
     let mut port = build::port(switch, scheme, 3, rate, mtu, &build::Nothing, 0);
     let (mut arena, mut out) = (Arena::new(), Outcome::default());
-    let mut memory = switch.memory(3, mtu).behind([&*port]);
+    let mut memory = switch.memory(3, mtu).behind(port.needs().memory);
     let comes = |_: &usize| {
         let slot = arena.alloc(Packet { len_bytes: 1500, class, ecn, ..Packet::default() });
         let (now, rng) = (Time::from_ps(1), &mut NoRandom);
@@ -190,7 +190,8 @@ fn go_first_where_they_are_strict() {
     let (rate, mtu) = (Rate::from_gbps(10), Bytes::new(1500));
     let mut port = build::port(switch, scheme, 3, rate, mtu, &build::Nothing, 0);
     let (mut arena, mut out) = (Arena::new(), Outcome::default());
-    let (mut memory, mut now) = (switch.memory(3, mtu).behind([&*port]), Time::from_ps(1));
+    let (mut memory, mut now) =
+        (switch.memory(3, mtu).behind(port.needs().memory), Time::from_ps(1));
     for class in [2, 2, 3, 3, 4, 4] {
         let slot = arena.alloc(Packet { len_bytes: 1500, class, ..Packet::default() });
         let rng = &mut NoRandom;

@@ -97,8 +97,47 @@ def circle(edges: dict[str, set[str]]) -> list[str]:
     return []
 
 
+def reached(edges: dict[str, set[str]], start: str) -> set[str]:
+    """All that a file knows, by way of others too."""
+    found, open_ = set[str](), [start]
+    while open_:
+        new = edges[open_.pop()] - found
+        found |= new
+        open_ += new
+    return found
+
+
+def between_folders(source: Path) -> list[tuple[str, str]]:
+    """Files that know each other, by way of others too, and are in different folders."""
+    edges = known(source)
+    all_of = {name: reached(edges, name) for name in edges}
+
+    def folder(name: str) -> str:
+        return name if (source / name).is_dir() else name.rpartition("/")[0]
+
+    return [
+        (name, other)
+        for name, others in edges.items()
+        for other in sorted(others)
+        if name in all_of[other] and folder(name) != folder(other)
+    ]
+
+
 def test_no_two_files_of_scenario_know_each_other() -> None:
     assert circle(known(CRATES / "scenario/src")) == []
+
+
+LEFT = {"sim"}
+"""Crates that have such circles: a transport knows its halves, which know its packets."""
+
+
+@pytest.mark.parametrize(
+    "crate",
+    [crate for crate in sorted(CRATES.iterdir()) if crate.name not in LEFT],
+    ids=lambda crate: crate.name,
+)
+def test_no_circle_of_a_crate_joins_folders(crate: Path) -> None:
+    assert between_folders(crate / "src") == []
 
 
 def test_a_circle_is_seen(tmp_path: Path) -> None:
@@ -108,8 +147,14 @@ def test_a_circle_is_seen(tmp_path: Path) -> None:
     (tmp_path / "b/mod.rs").write_text("pub mod c;\n")
     (tmp_path / "b/c.rs").write_text("use std::fmt;\n#[cfg(test)]\nmod tests { use crate::a; }\n")
     assert circle(known(tmp_path)) == []
+    assert between_folders(tmp_path) == []
     (tmp_path / "b/c.rs").write_text("fn f() { crate::a::g() }\n")
     assert {"a", "b/c"} <= {*circle(known(tmp_path))}
+    assert ("b/c", "a") in between_folders(tmp_path)
+    (tmp_path / "b/c.rs").write_text("fn f() { super::d::g() }\n")
+    (tmp_path / "b/d.rs").write_text("fn g() { super::c::f() }\n")
+    assert circle(known(tmp_path))
+    assert between_folders(tmp_path) == []
 
 
 @pytest.mark.parametrize(

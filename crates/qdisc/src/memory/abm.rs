@@ -132,6 +132,15 @@ impl Policy for Abm {
         self.drain(at, queue).bytes += u64::from(packet.len_bytes);
     }
 
+    fn passed(&mut self, at: &At, queue: QueueId, packet: &Packet) {
+        if let Some((young, _)) = &mut self.young {
+            young[at.number()].sent(at.now, packet);
+        }
+        self.measure(at);
+        // The queue was empty before and is again: its length is noted already.
+        self.drain(at, queue).bytes += u64::from(packet.len_bytes);
+    }
+
     // An interval that has ended is measured against the rate that the line had.
     fn rate_changes(&mut self, at: &At) {
         self.measure(at);

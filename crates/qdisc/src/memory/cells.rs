@@ -514,6 +514,14 @@ impl Policy for Cells {
         self.count(at, queue, packet, false);
     }
 
+    fn passed(&mut self, at: &At, queue: QueueId, packet: &Packet) {
+        // Charges of a lossy packet that are taken back at once leave no trace.
+        if self.lossless.is_some() {
+            self.count(at, queue, packet, true);
+            self.count(at, queue, packet, false);
+        }
+    }
+
     fn signal(&mut self) -> Option<Signal> {
         self.lossless.as_mut()?.signal()
     }

@@ -5,8 +5,9 @@
 use super::dynamic::dynamic_threshold;
 use super::of_switch::{At, Policy};
 use crate::hooks::Admission;
-use crate::port::packet::{FlowId, Packet, QueueId};
+use crate::port::packet::{FlowId, Mix, Packet, QueueId};
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 use switchbed_units::{Bytes, Span, Time};
 
 /// A flow that was silent for longer is new again.
@@ -18,7 +19,7 @@ pub struct Young {
     limit: Bytes,
     /// Bytes that each flow has sent, and the time of its last packet. Never iterated: its order is
     /// random.
-    sent: HashMap<FlowId, (u64, Time)>,
+    sent: HashMap<FlowId, (u64, Time), BuildHasherDefault<Mix>>,
     /// When those that are silent are forgotten next.
     sweep: Time,
 }
@@ -26,7 +27,7 @@ pub struct Young {
 impl Young {
     /// Makes the set of flows that have sent less than this.
     pub fn new(limit: Bytes) -> Young {
-        Young { limit, sent: HashMap::new(), sweep: Time::ZERO + SILENCE }
+        Young { limit, sent: HashMap::default(), sweep: Time::ZERO + SILENCE }
     }
 
     /// Whether an arrival's flow is one, the arrival counted.
@@ -48,8 +49,9 @@ impl Young {
             self.sent.retain(|_, (_, last)| now.since(*last) <= SILENCE);
             self.sweep = now + SILENCE;
         }
-        let sent = self.before(now, packet.flow) + u64::from(packet.len_bytes);
-        self.sent.insert(packet.flow, (sent, now));
+        let (sent, last) = self.sent.entry(packet.flow).or_insert((0, now));
+        let before = if now.since(*last) <= SILENCE { *sent } else { 0 };
+        (*sent, *last) = (before + u64::from(packet.len_bytes), now);
     }
 }
 

@@ -71,6 +71,11 @@ impl Policy for Lqd {
         self.note(at, queue);
     }
 
+    fn passed(&mut self, at: &At, queue: QueueId, _: &Packet) {
+        // The queue was empty before and is again.
+        self.last[at.number()] = queue;
+    }
+
     // Asked of the port where the packet came in, whose own queue now counts the arrival.
     fn expels(&mut self, at: &At) -> Option<Expulsion> {
         if at.used <= at.capacity {

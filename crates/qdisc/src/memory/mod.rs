@@ -14,7 +14,7 @@ mod lossless;
 mod lqd;
 mod occamy;
 mod of_port;
-mod of_switch;
+pub(crate) mod of_switch;
 pub mod pfc;
 
 pub use abm::Abm;
@@ -25,8 +25,8 @@ pub use fab::{Fab, Young};
 pub use limited::Limited;
 pub use lqd::Lqd;
 pub use occamy::Occamy;
-pub use of_port::OfPort;
-pub use of_switch::{At, OfSwitch, Policy, QueueOf, SwitchMemory};
+pub use of_port::{OfPort, OfSwitch};
+pub use of_switch::{At, Policy, QueueOf, SwitchMemory};
 
 use crate::hooks::{Admission, Buffer};
 use crate::port::packet::{Packet, QueueId};

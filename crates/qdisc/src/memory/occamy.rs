@@ -84,6 +84,9 @@ impl Policy for Occamy {
         self.note(at, queue);
     }
 
+    // The queue was empty before and is again.
+    fn passed(&mut self, _: &At, _: QueueId, _: &Packet) {}
+
     fn expels(&mut self, at: &At) -> Option<Expulsion> {
         let now = at.now.as_ps();
         if self.next > now {

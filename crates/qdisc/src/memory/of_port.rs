@@ -1,7 +1,7 @@
 //! The buffer that `[switch]` gives a port. The common kinds are told apart by a branch, which is cheaper than a call
 //! through a table for each hook.
 
-use super::{Limited, OfSwitch, Shared, Static};
+use super::{Limited, Shared, Static};
 use crate::hooks::{Admission, Buffer};
 use crate::port::packet::{Packet, QueueId};
 use crate::port::view::{DropReason, View};
@@ -108,5 +108,28 @@ impl Buffer for OfPort {
         if let OfPort::Other(buffer) = self {
             buffer.tick(view, n);
         }
+    }
+}
+
+/// The buffer of a port that leaves arrivals to its switch's memory.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OfSwitch;
+
+impl Buffer for OfSwitch {
+    #[inline]
+    fn admit(&mut self, _: &View, _: QueueId, _: &Packet, _: &mut dyn Random) -> Admission {
+        Admission::Ask
+    }
+
+    fn full(&self, view: &View, queue: QueueId, packet: &Packet) -> bool {
+        view.memory.full(view.now, view.port, queue, packet)
+    }
+
+    fn asks_memory(&self) -> bool {
+        true
+    }
+
+    fn reads_pool(&self) -> bool {
+        true
     }
 }

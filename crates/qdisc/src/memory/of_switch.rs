@@ -5,13 +5,70 @@
 //! questions are the switch's own: which port is to lose a packet ([`SwitchMemory::expels`]), and which
 //! neighbour is to pause ([`SwitchMemory::signal`]).
 
-use crate::hooks::{Admission, Buffer, Expulsion, GroupUse, Signal};
-use crate::port::Qdisc;
+use crate::port::arena::SlotId;
 use crate::port::packet::{Packet, QueueId};
-use crate::port::view::{DropReason, PortState, View};
+use crate::port::state::{DropReason, PortState};
 use std::fmt::Debug;
-use switchbed_units::random::Random;
 use switchbed_units::{Bytes, Time};
+
+/// A buffer's answer to an arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// Store it in its queue.
+    In,
+    /// Refuse it, for this reason.
+    Out(DropReason),
+    /// Drop this queued packet of the same port, then ask again.
+    PushOut(SlotId),
+    /// Ask the switch's memory ([`Policy::admit`]).
+    Ask,
+}
+
+/// A packet that some port of the switch is to lose for the memory that it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Expulsion {
+    /// Port and queue that lose the packet.
+    pub of: QueueOf,
+    /// Which of that queue it is.
+    pub end: End,
+}
+
+/// An end of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The packet that would go next.
+    Head,
+    /// The one that came last.
+    Tail,
+}
+
+/// A pause or resume that a switch sends to the neighbour behind one of its ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Signal {
+    /// The port that they come in on, as [`Packet::ingress`] numbers it.
+    pub input: u16,
+    /// Class of the packets concerned.
+    pub class: u8,
+    /// Whether the neighbour stops sending this class (true) or may send again (false).
+    pub pause: bool,
+}
+
+/// A lossless group's use of its switch's memory: a class of an input (docs/pfc.md).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GroupUse {
+    /// Input, as [`Packet::ingress`] numbers it.
+    pub input: u16,
+    /// Class of the packets.
+    pub class: u8,
+    /// Most bytes outside the headroom.
+    pub shared: Bytes,
+    /// Most bytes in the headroom.
+    pub headroom: Bytes,
+    /// Packets refused since neither the shared part nor the headroom had space.
+    pub lost: u64,
+    /// Packets that the scheme, a limit of the queue or the watchdog dropped.
+    pub dropped: u64,
+}
 
 /// Packet memory of a switch. The switch settles its ports before a scheme that reads the memory is asked
 /// ([`crate::Needs::pool`]).
@@ -84,7 +141,7 @@ impl QueueOf {
     }
 }
 
-/// A rule by which the ports of a switch share its memory. Hooks have the contracts of [`Buffer`]'s of the same
+/// A rule by which the ports of a switch share its memory. Hooks have the contracts of [`crate::hooks::Buffer`]'s of the same
 /// name; the port's state counts a packet or not as a buffer's view does.
 ///
 /// Ports whose buffer is [`OfSwitch`] leave arrivals to it. A queue of any of them may hold half of what is free:
@@ -113,15 +170,15 @@ impl QueueOf {
 /// assert_eq!(memory.capacity(), Bytes::new(1_000_000));
 /// ```
 pub trait Policy: Debug + Send {
-    /// Decides on an arrival, as [`Buffer::admit`]; never [`Admission::Ask`].
+    /// Decides on an arrival, as [`crate::hooks::Buffer::admit`]; never [`Admission::Ask`].
     fn admit(&mut self, at: &At, queue: QueueId, packet: &Packet) -> Admission;
 
-    /// See [`Buffer::full`].
+    /// See [`crate::hooks::Buffer::full`].
     fn full(&self, _at: &At, _queue: QueueId, _packet: &Packet) -> bool {
         false
     }
 
-    /// Whether it goes by packets that come and go; else it is not told of each.
+    /// Whether it goes by packets that come and go; else it is not told of each, nor asked what is to go.
     fn hears(&self) -> bool {
         true
     }
@@ -137,6 +194,12 @@ pub trait Policy: Debug + Send {
 
     /// A packet left by the wire.
     fn sent(&mut self, _at: &At, _queue: QueueId, _packet: &Packet) {}
+
+    /// A packet passed an idle port, in place of `stored` and `sent`: the port never counts it here.
+    fn passed(&mut self, at: &At, queue: QueueId, packet: &Packet) {
+        self.stored(at, queue, packet);
+        self.sent(at, queue, packet);
+    }
 
     /// The port's line is about to have another rate.
     fn rate_changes(&mut self, _at: &At) {}
@@ -175,10 +238,9 @@ impl SwitchMemory {
         SwitchMemory { used: Bytes::ZERO, pool }
     }
 
-    /// The memory of these ports: without its policy if they do not leave arrivals to it, since their scheme
-    /// has a buffer of its own.
-    pub fn behind<'a>(mut self, ports: impl IntoIterator<Item = &'a dyn Qdisc>) -> Self {
-        let asked = ports.into_iter().all(|port| port.needs().memory);
+    /// The memory of ports, without its policy unless all of them leave arrivals to it ([`crate::Needs::memory`]): else
+    /// their scheme has a buffer of its own.
+    pub fn behind(mut self, asked: bool) -> Self {
         if let Some(pool) = self.pool.as_mut().filter(|_| !asked) {
             (pool.policy, pool.hears) = (None, false);
         }
@@ -243,7 +305,7 @@ impl SwitchMemory {
         })
     }
 
-    /// See [`Buffer::full`].
+    /// See [`crate::hooks::Buffer::full`].
     pub(crate) fn full(
         &self,
         now: Time,
@@ -290,14 +352,24 @@ impl SwitchMemory {
         self.tell(now, port, |policy, at| policy.sent(at, queue, packet));
     }
 
+    /// A packet passed an idle port, and is no longer counted.
+    #[inline]
+    pub(crate) fn passed(&mut self, now: Time, port: &PortState, queue: QueueId, packet: &Packet) {
+        self.tell(now, port, |policy, at| policy.passed(at, queue, packet));
+    }
+
     /// A port's line is about to have another rate.
     pub(crate) fn rate_changes(&mut self, now: Time, port: &PortState) {
         self.tell(now, port, |policy, at| policy.rate_changes(at));
     }
 
-    /// Names a packet that some port is to lose ([`Qdisc::expel`]) since a packet came to this one, stored or not.
+    /// Names a packet that some port is to lose ([`crate::Qdisc::expel`]) since a packet came to this one, stored or not.
     /// Where the memory is read, the switch asks after each arrival until the answer is `None`.
+    #[inline]
     pub fn expels(&mut self, now: Time, came: &PortState) -> Option<Expulsion> {
+        if !self.hears() {
+            return None;
+        }
         self.tell(now, came, |policy, at| policy.expels(at)).flatten()
     }
 
@@ -327,25 +399,84 @@ impl SwitchMemory {
     }
 }
 
-/// The buffer of a port that leaves arrivals to its switch's memory.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct OfSwitch;
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::chip::Chip;
+    use crate::memory::{Abm, Cells, Fab, Lqd, Occamy, Own, Sizes, Young};
+    use crate::port::packet::FlowId;
+    use proptest::prelude::*;
+    use switchbed_units::{Rate, Span};
 
-impl Buffer for OfSwitch {
-    #[inline]
-    fn admit(&mut self, _: &View, _: QueueId, _: &Packet, _: &mut dyn Random) -> Admission {
-        Admission::Ask
+    const PORTS: usize = 4;
+    const ALPHAS: [f64; 2] = [0.5, 2.0];
+    const MTU: Bytes = Bytes::new(1_500);
+
+    fn policies() -> [Box<dyn Policy>; 6] {
+        let (young, most) = (Young::new(Bytes::new(20_000)), Bytes::new(30_000));
+        let sizes = Sizes { chip: Chip::named("trident-2"), pool: None, egress: None };
+        let abm = |young| Abm::new(PORTS, &ALPHAS, young, most, Span::from_us(10));
+        [
+            Box::new(abm(None)),
+            Box::new(abm(Some((young.clone(), 4.0)))),
+            Box::new(Fab::new(PORTS, &ALPHAS, young, 4.0)),
+            Box::new(Lqd::new(PORTS, ALPHAS.len())),
+            Box::new(Occamy::new(PORTS, &ALPHAS, None, MTU)),
+            Box::new(Cells::of(&sizes, PORTS, &[Own::default(); ALPHAS.len()]).unwrap()),
+        ]
     }
 
-    fn full(&self, view: &View, queue: QueueId, packet: &Packet) -> bool {
-        view.memory.full(view.now, view.port, queue, packet)
+    /// Tells of a packet that comes and, if it passes, goes at once: by two hooks, or by `passed`.
+    fn tell(
+        memory: &mut SwitchMemory,
+        port: &mut PortState,
+        (now, queue): (Time, QueueId),
+        packet: &Packet,
+        (passes, at_once): (bool, bool),
+    ) {
+        let len = u64::from(packet.len_bytes);
+        if passes && at_once {
+            return memory.passed(now, port, queue, packet);
+        }
+        memory.take(Bytes::new(len));
+        port.queues[usize::from(queue)].bytes += len;
+        memory.stored(now, port, queue, packet);
+        if passes {
+            memory.give_back(Bytes::new(len));
+            port.queues[usize::from(queue)].bytes -= len;
+            memory.sent(now, port, queue, packet);
+        }
     }
 
-    fn asks_memory(&self) -> bool {
-        true
-    }
-
-    fn reads_pool(&self) -> bool {
-        true
+    proptest! {
+        #[test]
+        fn a_packet_that_passes_leaves_what_storing_and_sending_it_leaves(
+            packets in prop::collection::vec((0..PORTS, 0u8..2, 64u32..1_500, 0u32..5, 0u64..30), 1..60),
+        ) {
+            for nth in 0..policies().len() {
+                let [first, second] = [false, true].map(|at_once| {
+                    let policy = policies().into_iter().nth(nth).unwrap();
+                    let mut memory = SwitchMemory::shared(Bytes::new(200_000), policy);
+                    let port = |nth| {
+                        PortState::new(Rate::from_gbps(10), &[MTU; 2]).numbered(nth as u32)
+                    };
+                    let mut ports: Vec<_> = (0..PORTS).map(port).collect();
+                    let mut now = Time::ZERO;
+                    for &(port, queue, len_bytes, flow, us) in &packets {
+                        now += Span::from_us(us);
+                        let (flow, ingress) = (FlowId(flow), (flow % 4) as u16);
+                        let packet = Packet { flow, len_bytes, ingress, ..Packet::default() };
+                        let port = &mut ports[port];
+                        let admission = memory.admit(now, port, queue, &packet);
+                        let passes = port.queues.iter().all(|queue| queue.bytes == 0) && flow.0 > 0;
+                        if admission == Admission::In {
+                            tell(&mut memory, port, (now, queue), &packet, (passes, at_once));
+                        }
+                    }
+                    format!("{memory:?}")
+                });
+                prop_assert_eq!(first, second);
+            }
+        }
     }
 }

@@ -16,17 +16,19 @@ pub mod numbered;
 pub mod packet;
 pub mod pauses;
 pub mod set;
+pub(crate) mod state;
 pub mod trim;
 pub mod view;
 
 use crate::hooks::{Admission, Departure, End, Feedback, Intent, Selection};
 use crate::memory::SwitchMemory;
-use crate::port::arena::{Arena, List, Note, SlotId};
+use crate::port::arena::{Arena, List, Note, Slot, SlotId};
 use crate::port::packet::{Ecn, Packet, QueueId};
 use crate::port::pauses::Guard;
 use crate::port::set::QueueSet;
+use crate::port::state::Row;
 use crate::port::trim::Refused;
-use crate::port::view::{DropReason, PortState, Row, View};
+use crate::port::view::{DropReason, PortState, View};
 use crate::scheme::{Needs, Scheme};
 use crate::schemes::fairness::Share;
 use switchbed_units::random::Random;
@@ -122,6 +124,17 @@ struct Arrival {
     intent: Intent,
     /// How long the port had been idle.
     idle: Span,
+}
+
+impl Arrival {
+    /// Notes in its slot what the port knows of it.
+    #[inline(always)]
+    fn note(&self, place: &mut Slot, now: Time) {
+        place.queue = self.queue;
+        place.arrived = now;
+        // A note, not CE: the scheme may still take its mark back at departure.
+        place.note = if self.intent == Intent::Mark { Note::Mark } else { Note::Clear };
+    }
 }
 
 /// A port whose scheme's type is forgotten.
@@ -305,22 +318,28 @@ impl<S: Scheme> Port<S> {
     #[inline(always)]
     fn store(&mut self, slot: SlotId, arrival: &Arrival, cx: &mut Cx) {
         let len = arrival.packet.len_bytes as u64;
+        cx.memory.take(Bytes::new(len));
         let q = &mut self.state.queues[arrival.queue as usize];
         q.list.push_back(cx.arena, slot);
+        arrival.note(cx.arena.slot_mut(slot), cx.now);
         q.packets += 1;
         q.bytes += len;
         self.state.backlogged.insert(arrival.queue);
         self.state.packets += 1;
         self.state.bytes += len;
+        self.tell_stored(slot, arrival.queue, cx);
         self.stored(slot, arrival, cx);
     }
 
-    /// [`Port::store`] at an empty port: what it then holds is known, and nothing need be read.
+    /// [`Port::store`] at an empty port: what it then holds is known, and nothing need be read. The memory's policy
+    /// is told by the caller, once it is known whether the packet stays.
     #[inline(always)]
     fn store_only(&mut self, slot: SlotId, arrival: &Arrival, cx: &mut Cx) {
         let len = arrival.packet.len_bytes as u64;
+        cx.memory.take(Bytes::new(len));
         let place = cx.arena.slot_mut(slot);
         (place.prev, place.next) = (SlotId::NONE, SlotId::NONE);
+        arrival.note(place, cx.now);
         self.only(arrival.queue, List { head: slot, tail: slot }, 1, len);
         self.state.backlogged = QueueSet::EMPTY;
         self.state.backlogged.insert(arrival.queue);
@@ -338,17 +357,7 @@ impl<S: Scheme> Port<S> {
     /// The rest of storing a packet, and the scheme hears of it.
     #[inline(always)]
     fn stored(&mut self, slot: SlotId, arrival: &Arrival, cx: &mut Cx) {
-        let Arrival { packet, queue, intent, idle } = *arrival;
-        cx.memory.take(Bytes::new(packet.len_bytes.into()));
-        if self.scheme.asks_memory() && cx.memory.hears() {
-            self.tell_stored(slot, queue, cx);
-        }
-        let place = cx.arena.slot_mut(slot);
-        place.queue = queue;
-        place.arrived = cx.now;
-        // A note, not CE: the scheme may still take its mark back at departure.
-        place.note = if intent == Intent::Mark { Note::Mark } else { Note::Clear };
-
+        let Arrival { queue, intent, idle, .. } = *arrival;
         let view = View::new(cx.now, &self.state, cx.memory, cx.arena).idle_for(idle);
         let stored = self.scheme.stored(&view, queue, slot, intent, cx.rng);
         // A scheme may mark another queued packet than the one that came.
@@ -365,24 +374,39 @@ impl<S: Scheme> Port<S> {
         }
     }
 
-    /// Tells the memory of a packet that was stored. Apart, since most ports have memory of their own.
-    #[inline(never)]
+    /// Whether the memory's policy hears of the port's packets.
+    #[inline(always)]
+    fn tells(&self, cx: &Cx) -> bool {
+        self.scheme.asks_memory() && cx.memory.hears()
+    }
+
+    /// Tells the memory of a packet that was stored.
+    #[inline(always)]
     fn tell_stored(&mut self, slot: SlotId, queue: QueueId, cx: &mut Cx) {
-        cx.memory.stored(cx.now, &self.state, queue, cx.arena.packet(slot));
+        if self.tells(cx) {
+            self.tell(slot, queue, cx, SwitchMemory::stored);
+        }
+    }
+
+    /// Tells the memory of a packet. Apart, since most ports have memory of their own.
+    #[inline(never)]
+    fn tell(
+        &mut self,
+        slot: SlotId,
+        queue: QueueId,
+        cx: &mut Cx,
+        hook: impl Fn(&mut SwitchMemory, Time, &PortState, QueueId, &Packet),
+    ) {
+        hook(cx.memory, cx.now, &self.state, queue, cx.arena.packet(slot));
     }
 
     /// Gives the memory of a packet back that leaves its queue for the wire.
     #[inline(always)]
     fn left(&mut self, slot: SlotId, queue: QueueId, len_bytes: u32, cx: &mut Cx) {
         cx.memory.give_back(Bytes::new(len_bytes.into()));
-        if self.scheme.asks_memory() && cx.memory.hears() {
-            self.tell_sent(slot, queue, cx);
+        if self.tells(cx) {
+            self.tell(slot, queue, cx, SwitchMemory::sent);
         }
-    }
-
-    #[inline(never)]
-    fn tell_sent(&mut self, slot: SlotId, queue: QueueId, cx: &mut Cx) {
-        cx.memory.sent(cx.now, &self.state, queue, cx.arena.packet(slot));
     }
 
     /// The note that a packet leaves with; none if it is to be dropped.
@@ -566,11 +590,13 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
         let passes = self.scheme.passes(&view(&self.state, cx).idle_for(idle), queue, &packet);
         self.store_only(slot, &arrival, cx);
         if !passes {
+            self.tell_stored(slot, queue, cx);
             self.scheme.enqueued(&view(&self.state, cx), queue, &packet);
             return Passed::Stored(queue);
         }
         let Some(note) = self.verdict(slot, queue, cx) else {
-            // The scheduler hears of no removal that it heard of no arrival for.
+            // Scheduler and memory hear of no removal that they heard of no arrival for.
+            self.tell_stored(slot, queue, cx);
             self.scheme.enqueued(&view(&self.state, cx), queue, &packet);
             self.remove(slot, DropReason::AtDeparture, cx);
             return Passed::Dropped(queue, DropReason::AtDeparture);
@@ -578,7 +604,10 @@ impl<S: Scheme + Send> Qdisc for Port<S> {
         // The packet was the only one, so unlinking it amounts to emptying its queue.
         self.only(queue, List::EMPTY, 0, 0);
         self.state.backlogged = QueueSet::EMPTY;
-        self.left(slot, queue, packet.len_bytes, cx);
+        cx.memory.give_back(Bytes::new(packet.len_bytes.into()));
+        if self.tells(cx) {
+            self.tell(slot, queue, cx, SwitchMemory::passed);
+        }
         let until = self.send(&packet, cx);
         self.scheme.passed(&view(&self.state, cx), queue, &packet, until);
         let marked = note == Note::Mark && self.mark(slot, queue, cx);

@@ -1,8 +1,28 @@
 //! A packet as a queueing discipline sees it.
 
+use std::hash::Hasher;
+
 /// A flow's number, or a hash of its addresses: whatever the caller tells flows apart by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub u32);
+
+/// Knuth's multiplicative hash: keys are small numbers, and none is chosen by an enemy.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Mix(u64);
+
+impl Hasher for Mix {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u32(self.0 as u32 ^ u32::from(byte)));
+    }
+    fn write_u32(&mut self, key: u32) {
+        let h = (key as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        // The table takes places from the low bits and tags from the high ones: both must be mixed.
+        self.0 = h ^ (h >> 32);
+    }
+}
 
 /// A queue of a port, from 0.
 pub type QueueId = u8;

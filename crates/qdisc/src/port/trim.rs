@@ -1,73 +1,15 @@
 //! Packet trimming: the beginning of a packet that the memory refuses goes on in another queue, which must
 //! admit it too (SONiC, `doc/packet_trimming/packet-trimming-design.md`; SAI, proposal "Packet Trimming").
 
+pub use super::state::{Trim, Trims};
+
 use super::{Arrival, Cx, Dropped, Port, view};
 use crate::hooks::{Admission, Intent};
 use crate::port::arena::{Note, SlotId};
 use crate::port::packet::{Packet, QueueId};
-use crate::port::set::QueueSet;
 use crate::port::view::DropReason;
 use crate::scheme::Scheme;
 use switchbed_units::Span;
-
-/// How one port trims.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Trim {
-    /// Bytes of a packet that go on; a shorter packet goes on whole.
-    pub size: u32,
-    /// Queues whose packets are trimmed.
-    pub eligible: QueueSet,
-    /// Queue of what is left of them.
-    pub queue: QueueId,
-    /// Class of what is left of them.
-    pub class: u8,
-    /// Whether one time in two the last packet of the full queue is trimmed in place of the arrival (htsim,
-    /// `compositequeue.cpp`).
-    pub swaps: bool,
-}
-
-/// Trimmed packets of a queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Trims {
-    /// Packets of this queue that were cut, those that were then dropped among them.
-    pub trimmed: u64,
-    /// Cut packets that left by this queue.
-    pub sent: u64,
-    /// Cut packets that were dropped: of this queue where none admitted them, in it where they were queued.
-    pub dropped: u64,
-}
-
-impl Trims {
-    /// Counts of a queue without trimmed packets.
-    pub const NONE: Trims = Trims { trimmed: 0, sent: 0, dropped: 0 };
-
-    /// Adds the counts of another queue or port.
-    pub fn with(&self, other: &Trims) -> Trims {
-        Trims {
-            trimmed: self.trimmed + other.trimmed,
-            sent: self.sent + other.sent,
-            dropped: self.dropped + other.dropped,
-        }
-    }
-
-    /// Subtracts an earlier count.
-    pub fn since(&self, earlier: &Trims) -> Trims {
-        Trims {
-            trimmed: self.trimmed - earlier.trimmed,
-            sent: self.sent - earlier.sent,
-            dropped: self.dropped - earlier.dropped,
-        }
-    }
-}
-
-/// Rules of a port that trims, with its counts by queue.
-#[derive(Clone, Debug)]
-pub(crate) struct Trimming {
-    pub(crate) rules: Trim,
-    pub(crate) queues: Box<[Trims]>,
-    /// Bytes that were cut off what was then queued.
-    pub(crate) cut_bytes: u64,
-}
 
 /// Fate of an arrival that is not stored as it came.
 pub(super) enum Refused {

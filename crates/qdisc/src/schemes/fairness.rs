@@ -4,6 +4,7 @@
 mod arrivals;
 
 pub use arrivals::Arrivals;
+pub(crate) use arrivals::power;
 
 use crate::port::packet::Packet;
 use switchbed_config::{params, words};

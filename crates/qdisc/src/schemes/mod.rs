@@ -41,6 +41,7 @@ pub use codel::{Codel, CodelParams, NextMark, Root};
 pub(crate) use codel::{Law, Rule};
 pub use e_ecn::{EEcn, EEcnParams};
 pub use ecn_sharp::{EcnSharp, EcnSharpParams};
+pub(crate) use fairness::power;
 pub use growth::GrowthParams;
 pub use mq_ecn::{Estimate, MqEcn, MqEcnParams};
 pub use pie::{Pie, PieParams};
@@ -134,21 +135,6 @@ words! {
         /// When the packet leaves, itself counted.
         Dequeue = "dequeue",
     }
-}
-
-/// Computes base^n by squaring, alike on every machine.
-pub(crate) fn power(mut base: f64, mut n: u64) -> f64 {
-    let mut result = 1.0;
-    // Once the result has underflowed to 0, no factor changes it.
-    // By squaring: idle times may be millions of packets long.
-    while n > 0 && result > 0.0 {
-        if n & 1 == 1 {
-            result *= base;
-        }
-        base *= base;
-        n >>= 1;
-    }
-    result
 }
 
 #[cfg(test)]

@@ -207,6 +207,18 @@ impl MqEcn {
     }
 }
 
+/// Asserts that a packet touches three cache lines of a common port: memory limits the speed of
+/// large fabrics.
+const _: () = {
+    use crate::{
+        classifier::ByClass, hooks::Nobody, memory::Shared, port::view::PortState,
+        schedulers::Dwrr, scheme::Seats,
+    };
+    assert!(
+        size_of::<PortState>() + Seats::<ByClass, Shared, MqEcn, Dwrr, Nobody>::TOUCHED <= 3 * 64
+    );
+};
+
 impl Marker for MqEcn {
     #[inline]
     fn intend(&self, view: &View, queue: QueueId, packet: &Packet, _: &mut dyn Random) -> Intent {

@@ -405,6 +405,11 @@ impl Policy for PolicySpy {
         self.inner.sent(at, queue, packet);
     }
 
+    fn passed(&mut self, at: &At, queue: QueueId, packet: &Packet) {
+        self.look(at);
+        self.inner.passed(at, queue, packet);
+    }
+
     fn rate_changes(&mut self, at: &At) {
         self.look(at);
         self.inner.rate_changes(at);

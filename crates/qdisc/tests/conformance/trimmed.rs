@@ -82,7 +82,7 @@ pub fn check(case: &Case, steps: &[Step]) {
     let mut bed = Bed {
         name,
         arena: Arena::new(),
-        memory: switch.memory(1, Bytes::new(1_500)).behind([&*port]),
+        memory: switch.memory(1, Bytes::new(1_500)).behind(port.needs().memory),
         port,
         rng: SplitMix(7),
         out: Outcome::default(),

@@ -96,7 +96,7 @@ fn refuses(
         let inputs = Inputs { links: &links, longest: mtu, shortest };
         let memory = switch.lossless_memory(ports, inputs).ok()?;
         let mut port = build::port(switch, scheme, ports, cables[0].rate, mtu, &Nothing, 0);
-        let mut memory = memory.behind([&*port]);
+        let mut memory = memory.behind(port.needs().memory);
         let (mut arena, mut out) = (Arena::new(), Outcome::default());
         let slot = arena.alloc(Packet {
             len_bytes: needed.bytes.get() as u32,

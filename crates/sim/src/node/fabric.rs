@@ -155,7 +155,7 @@ impl Fabric {
         }
         for (link, memory) in links {
             // Each card has a memory of its own: hosts have no packets in common.
-            self.memories.push(memory.behind([&*link.port]));
+            self.memories.push(memory.behind(link.port.needs().memory));
             self.add_link(link, seed);
             let (Some(link), Some(cold)) = (self.links.last_mut(), self.cold_links.last_mut())
             else {
@@ -182,7 +182,7 @@ impl Fabric {
         let first = LocalLink::at(self.links.len());
         let ports = links.len() as u32;
         // The memory loses its policy where a port's scheme has a buffer of its own.
-        let memory = memory.behind(links.iter().map(|link| &*link.port));
+        let memory = memory.behind(links.iter().all(|link| link.port.needs().memory));
         let mut switch = Switch::new(id, first, ports, memory);
         for link in links {
             // One port that reads the memory of the switch is enough to leave the plain way.

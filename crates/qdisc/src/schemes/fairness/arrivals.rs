@@ -7,31 +7,14 @@
 //! packet costs the same however many flows there are. Parties that have decayed below a byte
 //! are forgotten when room is needed: memory is for at most twice those that have not.
 
+use crate::port::packet::Mix;
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::BuildHasherDefault;
 
 /// Below so many bytes a party is as good as gone.
 const GONE_BYTES: f64 = 1.0;
 /// Parties remembered before any is forgotten.
 const ROOM: usize = 256;
-
-/// Knuth's multiplicative hash: keys are small numbers, and none is chosen by an enemy.
-#[derive(Clone, Copy, Default)]
-struct Mix(u64);
-
-impl Hasher for Mix {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u32(self.0 as u32 ^ u32::from(byte)));
-    }
-    fn write_u32(&mut self, key: u32) {
-        let h = (key as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        // The table takes places from the low bits and tags from the high ones: both must be mixed.
-        self.0 = h ^ (h >> 32);
-    }
-}
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
@@ -187,9 +170,19 @@ impl Arrivals {
     }
 }
 
-/// base^n, 1 for n = 0.
-fn power(base: f64, n: u64) -> f64 {
-    crate::schemes::power(base, n)
+/// Computes base^n by squaring, alike on every machine.
+pub(crate) fn power(mut base: f64, mut n: u64) -> f64 {
+    let mut result = 1.0;
+    // Once the result has underflowed to 0, no factor changes it.
+    // By squaring: idle times may be millions of packets long.
+    while n > 0 && result > 0.0 {
+        if n & 1 == 1 {
+            result *= base;
+        }
+        base *= base;
+        n >>= 1;
+    }
+    result
 }
 
 #[cfg(test)]

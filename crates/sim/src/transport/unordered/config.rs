@@ -1,8 +1,8 @@
 //! Settings of unordered delivery.
 
-use crate::transport::Outgoing;
 use super::fields::Fields;
 use crate::packet::Body;
+use crate::transport::Outgoing;
 use switchbed_congestion::nscc::NsccPath;
 use switchbed_qdisc::Ecn;
 use switchbed_scenario::Roce;
