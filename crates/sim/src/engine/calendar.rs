@@ -58,56 +58,68 @@ impl Calendar {
     #[inline(always)]
     pub(crate) fn push(&mut self, event: Event, beat: Beat) -> u64 {
         let phase = self.phases.of(event.at, beat);
-        if phase - self.first < self.ring.len() as u64 {
-            let number = self.bucket_of(phase);
-            let bucket = &mut self.ring[number];
-            // A bucket with memory has its bit in `taken` already, so nothing else is to be set.
-            if bucket.len() < bucket.capacity() {
-                prefetch_room(bucket, 16);
-                bucket.push(event);
-                return phase;
-            }
-        }
-        self.push_slowly(event, beat, phase)
-    }
-
-    /// Adds an event where the bucket needs memory, or the ring has none for its phase.
-    #[cold]
-    #[inline(never)]
-    fn push_slowly(&mut self, event: Event, beat: Beat, phase: u64) -> u64 {
         if phase - self.first >= self.ring.len() as u64 {
-            self.far.push(Reverse((event, beat)));
-            self.far_window = self.far_window.min(self.phases.window(event.at));
+            self.push_far(event, beat);
             return phase;
         }
         let number = self.bucket_of(phase);
-        let bucket = &mut self.ring[number];
-        if bucket.capacity() == 0 {
-            self.taken[number / 64] |= 1 << (number % 64);
-            let spare = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(64));
-            // Without a drop of what was there: it has no memory.
-            std::mem::forget(std::mem::replace(bucket, spare));
+        // A bucket with memory has its bit in `taken` already, so nothing else is to be set.
+        if self.ring[number].capacity() == 0 {
+            self.give_memory(number);
         }
+        let bucket = &mut self.ring[number];
+        prefetch_room(bucket, 16);
         bucket.push(event);
         phase
     }
 
+    /// Adds an event for whose phase the ring has no bucket.
+    #[cold]
+    #[inline(never)]
+    fn push_far(&mut self, event: Event, beat: Beat) {
+        self.far.push(Reverse((event, beat)));
+        self.far_window = self.far_window.min(self.phases.window(event.at));
+    }
+
+    /// Gives memory to a bucket without.
+    #[inline(always)]
+    fn give_memory(&mut self, number: usize) {
+        self.taken[number / 64] |= 1 << (number % 64);
+        let spare = self.spare.pop().unwrap_or_else(Self::new_memory);
+        // Without a drop of what was there: it has no memory.
+        std::mem::forget(std::mem::replace(&mut self.ring[number], spare));
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn new_memory() -> Vec<Event> {
+        Vec::with_capacity(64)
+    }
+
     /// The next phase from this one on that may have an event; `u64::MAX`: there is none.
+    #[inline]
     pub(crate) fn next(&self, from: u64) -> u64 {
-        // The event goes into the earliest phase that may handle it: one too early does no harm.
-        let far = self.far_window.max(from);
         let from = from.max(self.first);
-        if from - self.first >= self.ring.len() as u64 {
-            return far;
-        }
         let number = self.bucket_of(from);
         // Most often the next phase is in the same word as this one.
         let here = self.taken[number / 64] >> (number % 64);
         let nearest = from + u64::from(here.trailing_zeros());
         // A bit past the ring's end belongs to a phase before `from`, which came round.
         if here != 0 && nearest < self.first + self.ring.len() as u64 {
-            return nearest.min(far);
+            // The event goes into the earliest phase that may handle it: one too early does no harm.
+            return nearest.min(self.far_window.max(from));
         }
+        self.next_far(from)
+    }
+
+    /// [`Calendar::next`] where the word of `from` has no later phase.
+    #[inline(never)]
+    fn next_far(&self, from: u64) -> u64 {
+        let far = self.far_window.max(from);
+        if from - self.first >= self.ring.len() as u64 {
+            return far;
+        }
+        let number = self.bucket_of(from);
         let words = self.taken.len();
         // Word by word from that bucket on, its word's lower bits last.
         let near = (0..=words).find_map(|nth| {

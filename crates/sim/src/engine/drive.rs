@@ -151,20 +151,33 @@ impl<W: World> Engine<W> {
             };
             count += 1;
             let end = self.phases.end(phase).min(limits.until);
-            let mut busiest = 0;
-            for shard in &mut self.shards {
-                let before = shard.events;
-                shard.run(phase, end);
-                busiest = busiest.max(shard.events - before);
-            }
-            self.busiest += busiest;
-            if self.shards.len() > 1 {
-                self.exchange();
-            }
-            let sums = self.shards.iter().map(|shard| sum(shard, phase + 1));
-            before = sums.fold(Sum::NONE, Sum::and);
+            before = match &mut self.shards[..] {
+                // Apart, since a small phase costs less than the loops over shards.
+                [shard] => {
+                    let before = shard.events;
+                    shard.run(phase, end);
+                    self.busiest += shard.events - before;
+                    sum(shard, phase + 1)
+                }
+                _ => self.run_each(phase, end),
+            };
             done = Some(phase);
         }
+    }
+
+    /// Runs a phase of each of several shards.
+    #[inline(never)]
+    fn run_each(&mut self, phase: u64, end: Time) -> Sum {
+        let mut busiest = 0;
+        for shard in &mut self.shards {
+            let before = shard.events;
+            shard.run(phase, end);
+            busiest = busiest.max(shard.events - before);
+        }
+        self.busiest += busiest;
+        self.exchange();
+        let sums = self.shards.iter().map(|shard| sum(shard, phase + 1));
+        sums.fold(Sum::NONE, Sum::and)
     }
 
     /// Also how many phases there were.

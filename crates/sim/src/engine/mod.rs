@@ -113,7 +113,7 @@ pub(crate) struct Outbox<'a, P> {
 
 impl<P> Outbox<'_, P> {
     /// Sends an event to a node of this shard.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn event(&mut self, event: Event) {
         if self.agenda.push(event) < self.next {
             too_early(event);

@@ -95,6 +95,7 @@ impl<W: World> Shard<W> {
     }
 
     /// The next phase from this one on with something to do; `u64::MAX`: none.
+    #[inline]
     pub(super) fn next(&self, from: u64) -> u64 {
         self.agenda.next(from)
     }
@@ -116,7 +117,7 @@ impl<W: World> Shard<W> {
             false => Vec::new(),
         };
         if bucket.len() < FEW {
-            self.visit_few(&bucket, phase, end);
+            self.visit_few(&mut bucket, phase, end);
         } else {
             self.by_node(&bucket, phase);
             self.visit_all(phase, end);
@@ -127,12 +128,12 @@ impl<W: World> Shard<W> {
     }
 
     /// Visits node by node, where a phase has few events: each node's are chained, the last first.
-    fn visit_few(&mut self, bucket: &[Event], phase: u64, end: Time) {
+    fn visit_few(&mut self, bucket: &mut [Event], phase: u64, end: Time) {
         let Shard { world, agenda, mail, earliest, counts: last, phases, events, .. } = self;
         // As long as a `u8` has values: no index is out of bounds.
         let (few, before, order) = (&mut self.few, &mut self.before, &mut self.order);
         let (nodes, far, mut visits) = (agenda.wakes.take(phase), &mut agenda.far, 0);
-        for (nth, event) in (1u8..).zip(bucket) {
+        for (nth, event) in (1u8..).zip(&*bucket) {
             let node = event.node().index();
             nodes[node / 64] |= 1 << (node % 64);
             if event.what() == WAKE {
@@ -153,22 +154,12 @@ impl<W: World> Shard<W> {
             while bits != 0 {
                 let node = NodeId(64 * word as u32 + bits.trailing_zeros());
                 bits &= bits - 1;
-                let (mut nth, mut from) = (std::mem::take(&mut last[node.index()]) as u8, u8::MAX);
-                while nth != 0 {
-                    let (event, mut place) = (bucket[usize::from(nth) - 1], usize::from(from));
-                    // In the order of their times, while there are some.
-                    let some = usize::from(u8::MAX - from) < SOME;
-                    while some && few[place + 1].at < event.at {
-                        few[place] = few[place + 1];
-                        place += 1;
-                    }
-                    few[place] = event;
-                    (from, nth) = (from.wrapping_sub(1), before[usize::from(nth)]);
-                }
-                let own = &mut few[usize::from(from) + 1..MOST];
-                if own.len() > SOME {
-                    deal(own, order);
-                }
+                let nth = std::mem::take(&mut last[node.index()]) as u8;
+                let own = match (usize::from(nth), before[usize::from(nth)]) {
+                    // One event, as most nodes have, or none.
+                    (last, 0) => &mut bucket[last.saturating_sub(1)..last],
+                    _ => in_order(bucket, nth, before, few, order),
+                };
                 let next = world.visit(node, own, end, &mut out);
                 if next != Time::NEVER {
                     out.agenda.wake(node, next);
@@ -248,6 +239,34 @@ impl<W: World> Shard<W> {
         }
         visits.clear();
     }
+}
+
+/// Collects a node's events from the last one on, in the order of their times.
+#[inline(always)]
+fn in_order<'a>(
+    bucket: &[Event],
+    mut nth: u8,
+    before: &[u8; MOST],
+    few: &'a mut [Event; MOST + 1],
+    order: &mut [Event; MOST],
+) -> &'a mut [Event] {
+    let mut from = u8::MAX;
+    while nth != 0 {
+        let (event, mut place) = (bucket[usize::from(nth) - 1], usize::from(from));
+        // In the order of their times, while there are some.
+        let some = usize::from(u8::MAX - from) < SOME;
+        while some && few[place + 1].at < event.at {
+            few[place] = few[place + 1];
+            place += 1;
+        }
+        few[place] = event;
+        (from, nth) = (from.wrapping_sub(1), before[usize::from(nth)]);
+    }
+    let own = &mut few[usize::from(from) + 1..MOST];
+    if own.len() > SOME {
+        deal(own, order);
+    }
+    own
 }
 
 /// Puts a node's events in the order of their times.

@@ -639,7 +639,7 @@ impl World for Fabric {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn visit(
         &mut self,
         node: NodeId,

@@ -104,7 +104,7 @@ impl AtWork<'_, '_> {
             debug_assert!(class(event.what()) == 0, "switches get packets alone");
             self.catch_up(event.at);
             let slot = SlotId::at(event.what());
-            if self.line.packets.arena.packet(slot).flow == PAUSES {
+            if self.outputs.line.packets.arena.packet(slot).flow == PAUSES {
                 self.paused(slot, event.at);
                 continue;
             }
@@ -112,11 +112,11 @@ impl AtWork<'_, '_> {
                 self.send_feedbacks(event.at);
             }
             let port = match self.chooses() {
-                false => Some(transit::out(self.line.packets.arena.cargo(slot))),
+                false => Some(transit::out(self.outputs.line.packets.arena.cargo(slot))),
                 true => self.choose(slot, event.at),
             };
             let Some(port) = port else {
-                self.line.packets.arena.free(slot);
+                self.outputs.line.packets.arena.free(slot);
                 continue;
             };
             self.arrive(port, slot, event.at);
@@ -149,7 +149,7 @@ impl AtWork<'_, '_> {
                         driver.transmit(line, at);
                         driver.backlogged()
                     });
-                    self.busy.set(port, backlogged);
+                    self.outputs.busy.set(port, backlogged);
                     self.listen(at);
                 }
                 _ => return,
@@ -159,11 +159,12 @@ impl AtWork<'_, '_> {
 
     /// Collects the signals of the memory after something happened at a port.
     pub(super) fn listen(&mut self, now: Time) {
-        while let Some(signal) = self.line.memory.signal() {
+        while let Some(signal) = self.outputs.line.memory.signal() {
             if signal.pause {
                 self.note_cause(signal, now);
             }
-            let (Some(pausing), Some(pfc)) = (&mut self.pausing, &self.line.shared.pfc) else {
+            let (Some(pausing), Some(pfc)) = (&mut self.pausing, &self.outputs.line.shared.pfc)
+            else {
                 return;
             };
             pausing.waiting.push_back((now + pfc.pipeline, signal));
@@ -173,10 +174,10 @@ impl AtWork<'_, '_> {
     /// Notes why an input's class is to be paused.
     fn note_cause(&mut self, signal: Signal, now: Time) {
         let Signal { input, class, .. } = signal;
-        let state = |port: PortId| self.links[port.index()].driver.port().state();
-        let ports = (0..self.links.len()).map(|port| PortId(port as u32));
+        let state = |port: PortId| self.outputs.links[port.index()].driver.port().state();
+        let ports = (0..self.outputs.links.len()).map(|port| PortId(port as u32));
         let waits = |&port: &PortId| {
-            let mut queued = state(port).queued(class, &self.line.packets.arena);
+            let mut queued = state(port).queued(class, &self.outputs.line.packets.arena);
             queued.any(|packet| packet.ingress == input)
         };
         let mut ports: Vec<_> = ports
@@ -185,10 +186,11 @@ impl AtWork<'_, '_> {
             .collect();
         ports.sort_unstable_by_key(|&(bytes, port)| (Reverse(bytes), port));
         let by = ports.into_iter().map(|(_, port)| port).find(waits);
-        let by = by.map(|port| (port, state(port).held_up(class, &self.line.packets.arena, now)));
+        let by = by
+            .map(|port| (port, state(port).held_up(class, &self.outputs.line.packets.arena, now)));
         if let Some(pausing) = &mut self.pausing
             && let Some(&port) = pausing.back.get(usize::from(input))
-            && pausing.causes.len() < self.line.shared.remembers[1]
+            && pausing.causes.len() < self.outputs.line.shared.remembers[1]
         {
             pausing.causes.push(Cause { at: now, port, class, by });
         }
@@ -196,13 +198,15 @@ impl AtWork<'_, '_> {
 
     /// Sends a neighbour a pause frame.
     fn tell(&mut self, signal: Signal, now: Time) {
-        let (Some(pausing), Some(pfc)) = (&mut self.pausing, &self.line.shared.pfc) else { return };
+        let (Some(pausing), Some(pfc)) = (&mut self.pausing, &self.outputs.line.shared.pfc) else {
+            return;
+        };
         let Signal { input, class, pause } = signal;
         let Some(&port) = pausing.back.get(usize::from(input)) else { return };
         if pausing.waiting.front() == Some(&(now, signal)) {
             pausing.waiting.pop_front();
         }
-        let driver = &self.links[port.index()].driver;
+        let driver = &self.outputs.links[port.index()].driver;
         let rate = driver.port().state().rate();
         if let Some(at) = later(driver, now) {
             // The pause that holds by then is sent then, once.
@@ -225,22 +229,24 @@ impl AtWork<'_, '_> {
         }
         // A PFC frame with quanta of 0 is a resume (IEEE 802.1Q, clause 36).
         let quanta = if pause { pfc.quanta as u16 } else { 0 };
-        let slot = frame(self.line.packets, class, quanta);
+        let slot = frame(self.outputs.line.packets, class, quanta);
         self.at(port, |driver, line| driver.control(slot, FRAME_BYTES, line, now));
     }
 
     /// A neighbour's pause frame has come in.
     fn paused(&mut self, slot: SlotId, now: Time) {
-        let input = self.line.packets.arena.packet(slot).ingress;
-        let body = self.line.packets.payloads[slot.index()].body;
-        self.line.packets.arena.free(slot);
-        let (Some(pausing), Some(pfc)) = (&self.pausing, &self.line.shared.pfc) else { return };
+        let input = self.outputs.line.packets.arena.packet(slot).ingress;
+        let body = self.outputs.line.packets.payloads[slot.index()].body;
+        self.outputs.line.packets.arena.free(slot);
+        let (Some(pausing), Some(pfc)) = (&self.pausing, &self.outputs.line.shared.pfc) else {
+            return;
+        };
         let (Body::Pause { class, quanta }, Some(&port)) =
             (body, pausing.back.get(usize::from(input)))
         else {
             return;
         };
-        let rate = self.links[port.index()].driver.port().state().rate();
+        let rate = self.outputs.links[port.index()].driver.port().state().rate();
         let from = now + pfc.response(rate);
         let until = from + pfc::quanta(quanta.into(), rate);
         self.at(port, |driver, _| driver.pause(class, from, until, now));

@@ -1,12 +1,12 @@
 //! A switch: its ports' links, the memory that they share, and messages to sources that wait.
 
 use super::fabric::{Fabric, PORT_LINES};
-use super::link::{Line, Link, transit};
+use super::link::{ColdLink, Line, Link, Packets, transit};
 use super::pausing::Pausing;
-use super::{Parcel, class};
+use super::{Parcel, Shared, class};
 use crate::engine::prefetch::{prefetch, prefetch_lines};
 use crate::engine::{Event, Outbox};
-use crate::ids::{HostId, LocalLink, PortId, SwitchId};
+use crate::ids::{HostId, LocalLink, PortId, Rank, ShardId, SwitchId};
 use crate::packet::{Body, Label, NOTIFICATIONS, Payload};
 use crate::routing::{Header, Live, Noted, Ports, Router};
 use crate::topology::{Hop, Route, Set};
@@ -119,16 +119,21 @@ impl Switch {
     }
 }
 
+/// A switch's ports and their lines.
+pub(super) struct Outputs<'a, 'b> {
+    /// Ports with packets.
+    pub(super) busy: &'a mut PortSet,
+    pub(super) links: &'a mut [Link],
+    pub(super) line: Line<'a, 'b>,
+}
+
 /// A switch at work: what it has, and what it sends with.
 pub(super) struct AtWork<'a, 'b> {
     id: SwitchId,
     reads_pool: bool,
-    /// Ports with packets.
-    pub(super) busy: &'a mut PortSet,
     /// No departure is due before it, where departures are in the order of time.
     bound: Time,
-    pub(super) links: &'a mut [Link],
-    pub(super) line: Line<'a, 'b>,
+    pub(super) outputs: Outputs<'a, 'b>,
     /// State of flow control, if there is any.
     pub(super) pausing: Option<&'a mut Pausing>,
     /// Choice of ports, where no hash decides.
@@ -156,28 +161,13 @@ impl Fabric {
                 (pausing, router, lives.get_mut(switch), table.as_deref())
             }
         };
-        let Switch { id, first, ports, reads_pool, memory, busy, feedbacks } =
-            &mut switches[switch];
-        let own = first.index()..first.index() + *ports as usize;
-        let (links, cold) = (&mut links[own.clone()], &mut cold_links[own]);
-        let line = Line::new((*first, cold), memory, packets, (shared, *me), out, Some(feedbacks));
-        AtWork {
-            id: *id,
-            reads_pool: !*plain && *reads_pool,
-            busy,
-            bound: Time::ZERO,
-            links,
-            line,
-            pausing,
-            router,
-            live,
-            table,
-        }
+        let switch = &mut switches[switch];
+        let (id, reads_pool) = (switch.id, !*plain && switch.reads_pool);
+        let outputs = switch.outputs((links, cold_links), packets, (shared, *me), out);
+        AtWork { id, reads_pool, bound: Time::ZERO, outputs, pausing, router, live, table }
     }
-}
 
-impl Fabric {
-    /// [`AtWork::visit`] where all switches are plain: compiled without what these lack.
+    /// [`AtWork::visit`] where all switches are plain: without what these lack.
     #[inline(never)]
     pub(super) fn visit_plain(
         &mut self,
@@ -186,9 +176,77 @@ impl Fabric {
         end: Time,
         out: &mut Outbox<Parcel>,
     ) -> Time {
-        assert!(self.plain);
-        let mut switch = self.switch(switch, out);
-        switch.visit_each::<false, true>(events, end)
+        debug_assert!(self.plain);
+        let Fabric { switches, links, cold_links, packets, shared, me, .. } = self;
+        let mut outputs =
+            switches[switch].outputs((links, cold_links), packets, (shared, *me), out);
+        for event in events {
+            debug_assert!(class(event.what()) == 0, "switches get packets alone");
+            let slot = SlotId::at(event.what());
+            let port = transit::out(outputs.line.packets.arena.cargo(slot));
+            outputs.arrive(port, slot, event.at);
+        }
+        // `end` itself belongs to the next visit.
+        outputs.settle(Time::from_ps(end.as_ps() - 1))
+    }
+}
+
+impl Switch {
+    /// Its ports among all links of its shard.
+    #[inline(always)]
+    fn outputs<'a, 'b>(
+        &'a mut self,
+        (links, cold): (&'a mut [Link], &'a mut [ColdLink]),
+        packets: &'a mut Packets,
+        (shared, me): (&'a Shared, ShardId),
+        out: &'a mut Outbox<'b, Parcel>,
+    ) -> Outputs<'a, 'b> {
+        let Switch { first, ports, memory, busy, feedbacks, .. } = self;
+        let own = first.index()..first.index() + *ports as usize;
+        let (links, cold) = (&mut links[own.clone()], &mut cold[own]);
+        let line = Line::new((*first, cold), memory, packets, (shared, me), out, Some(feedbacks));
+        Outputs { busy, links, line }
+    }
+}
+
+impl Outputs<'_, '_> {
+    /// Does something at a port.
+    #[inline(always)]
+    fn at<T>(&mut self, port: PortId, act: impl FnOnce(&mut Driver, &mut Line) -> T) -> T {
+        let Link { driver, channel } = &mut self.links[port.index()];
+        act(driver, self.line.at(port.index(), channel))
+    }
+
+    /// A packet arrives at a port.
+    #[inline(always)]
+    fn arrive(&mut self, port: PortId, slot: SlotId, now: Time) {
+        let Link { driver, channel } = &mut self.links[port.index()];
+        let line = self.line.at(port.index(), channel);
+        driver.settle(line, now);
+        driver.arrive(slot, line, now);
+        self.busy.set(port, driver.backlogged());
+    }
+
+    /// The departures that are due by `now`, port by port; when the next is due.
+    #[inline(always)]
+    fn settle(&mut self, now: Time) -> Time {
+        let mut next = Time::NEVER;
+        for nth in 0..self.busy.words() {
+            // A copy, since the loop changes the set.
+            let mut busy = self.busy.word(nth);
+            while busy != 0 {
+                let port = PortId(64 * nth as u32 + busy.trailing_zeros());
+                busy &= busy - 1;
+                let Link { driver, channel } = &mut self.links[port.index()];
+                // A port whose next packet leaves later is not touched.
+                if driver.due() <= now {
+                    driver.settle(self.line.at(port.index(), channel), now);
+                    self.busy.set(port, driver.backlogged());
+                }
+                next = next.min(driver.due());
+            }
+        }
+        next
     }
 }
 
@@ -200,11 +258,11 @@ struct Settled<'s, 'a, 'b> {
 
 impl Ports for Settled<'_, '_, '_> {
     fn backlogged(&self, word: u32) -> u64 {
-        self.switch.busy.word(word as usize)
+        self.switch.outputs.busy.word(word as usize)
     }
 
     fn queued(&mut self, port: PortId) -> u64 {
-        let (driver, now) = (&self.switch.links[port.index()].driver, self.now);
+        let (driver, now) = (&self.switch.outputs.links[port.index()].driver, self.now);
         // Ports that read the memory of all were settled in the order of time before.
         if driver.due() > now {
             return driver.port().state().bytes().get();
@@ -213,7 +271,7 @@ impl Ports for Settled<'_, '_, '_> {
             driver.settle(line, now);
             (driver.port().state().bytes().get(), driver.backlogged())
         });
-        self.switch.busy.set(port, backlogged);
+        self.switch.outputs.busy.set(port, backlogged);
         bytes
     }
 }
@@ -222,7 +280,7 @@ impl AtWork<'_, '_> {
     /// The next message to a source.
     #[inline(always)]
     pub(super) fn told(&self) -> Option<&Told> {
-        self.line.feedbacks.as_ref()?.front()
+        self.outputs.line.feedbacks.as_ref()?.front()
     }
 
     /// All that happens to it before `end`; its events are packets in order. When it is to be
@@ -234,25 +292,27 @@ impl AtWork<'_, '_> {
         }
         // Compiled loops for each, so that plain hashing does not pay for the choice.
         match (self.router.is_some(), self.live.is_some()) {
-            (false, false) => self.visit_each::<false, false>(events, end),
-            (true, false) if events.len() >= SEVERAL => match self.line.shared.looks_at_ports {
-                false => self.visit_ahead(events, end),
-                true => {
-                    self.fetch_backlogged();
-                    self.visit_each::<true, false>(events, end)
+            (false, false) => self.visit_each::<false>(events, end),
+            (true, false) if events.len() >= SEVERAL => {
+                match self.outputs.line.shared.looks_at_ports {
+                    false => self.visit_ahead(events, end),
+                    true => {
+                        self.fetch_backlogged();
+                        self.visit_each::<true>(events, end)
+                    }
                 }
-            },
-            _ => self.visit_each::<true, false>(events, end),
+            }
+            _ => self.visit_each::<true>(events, end),
         }
     }
 
     /// Fetches the state of ports with packets, which choices by load will read.
     fn fetch_backlogged(&self) {
-        for port in self.busy.iter() {
-            prefetch(&self.links[port.index()]);
+        for port in self.outputs.busy.iter() {
+            prefetch(&self.outputs.links[port.index()]);
         }
-        for port in self.busy.iter() {
-            prefetch_lines(self.links[port.index()].driver.port(), 2);
+        for port in self.outputs.busy.iter() {
+            prefetch_lines(self.outputs.links[port.index()].driver.port(), 2);
         }
     }
 
@@ -265,7 +325,7 @@ impl AtWork<'_, '_> {
                 self.send_feedbacks(first.at);
             }
             // A message to a source takes its own draw, so no choice is made past the time when one may be due.
-            let frames = self.line.shared.frames;
+            let frames = self.outputs.line.shared.frames;
             let until = match self.told() {
                 _ if !frames.sent => Time::NEVER,
                 None => first.at + frames.delay,
@@ -277,9 +337,9 @@ impl AtWork<'_, '_> {
             self.choose_ahead(chunk);
             for event in chunk {
                 let slot = SlotId::at(event.what());
-                let port = transit::out(self.line.packets.arena.cargo(slot));
+                let port = transit::out(self.outputs.line.packets.arena.cargo(slot));
                 if port == Noted::NOWHERE {
-                    self.line.packets.arena.free(slot);
+                    self.outputs.line.packets.arena.free(slot);
                     continue;
                 }
                 if self.reads_pool {
@@ -292,7 +352,7 @@ impl AtWork<'_, '_> {
             }
             events = rest;
         }
-        self.visit_each::<false, false>(&[], end)
+        self.visit_each::<false>(&[], end)
     }
 
     /// Chooses the ports of packets to come, and fetches their memory.
@@ -300,21 +360,21 @@ impl AtWork<'_, '_> {
     fn choose_ahead(&mut self, events: &[Event]) {
         let packets = events.iter().map(|event| SlotId::at(event.what()));
         if let Some(router) = &self.router
-            && self.line.shared.remembers_flows
+            && self.outputs.line.shared.remembers_flows
         {
             let headers = packets.clone().map(|slot| self.header(slot));
             headers.filter_map(|header| router.reads(header)).for_each(prefetch);
         }
         for (event, slot) in events.iter().zip(packets.clone()) {
             let port = self.choose(slot, event.at).unwrap_or(Noted::NOWHERE);
-            transit::set_out(self.line.packets.arena.cargo_mut(slot), port);
-            if let Some(link) = self.links.get(port.index()) {
+            transit::set_out(self.outputs.line.packets.arena.cargo_mut(slot), port);
+            if let Some(link) = self.outputs.links.get(port.index()) {
                 prefetch(link);
             }
         }
         for slot in packets {
-            let port = transit::out(self.line.packets.arena.cargo(slot));
-            if let Some(link) = self.links.get(port.index()) {
+            let port = transit::out(self.outputs.line.packets.arena.cargo(slot));
+            if let Some(link) = self.outputs.links.get(port.index()) {
                 prefetch_lines(link.driver.port(), PORT_LINES);
             }
         }
@@ -323,56 +383,49 @@ impl AtWork<'_, '_> {
     /// A packet as a router sees it.
     #[inline(always)]
     fn header(&self, slot: SlotId) -> Header {
-        let hop = transit::hop(self.line.packets.arena.cargo(slot));
+        let hop = transit::hop(self.outputs.line.packets.arena.cargo(slot));
         // One switch's flows by destination, too: a hash of connections alone would join both ends' packets.
         let flow = hop.key ^ hop.dst.0.wrapping_mul(0x85eb_ca6b);
-        Header { flow, bytes: self.line.packets.arena.packet(slot).len_bytes }
+        Header { flow, bytes: self.outputs.line.packets.arena.packet(slot).len_bytes }
     }
 
     /// Visits event by event, with ports that are chosen as packets arrive, or before.
     #[inline(always)]
-    fn visit_each<const CHOOSES: bool, const PLAIN: bool>(
-        &mut self,
-        events: &[Event],
-        end: Time,
-    ) -> Time {
+    fn visit_each<const CHOOSES: bool>(&mut self, events: &[Event], end: Time) -> Time {
         for event in events {
             debug_assert!(class(event.what()) == 0, "switches get packets alone");
-            if !PLAIN && self.told().is_some() {
+            if self.told().is_some() {
                 self.send_feedbacks(event.at);
             }
             let slot = SlotId::at(event.what());
             // All ports, not the packet's alone: its admission depends on the memory that they share.
-            if !PLAIN && self.reads_pool {
+            if self.reads_pool {
                 self.settle_in_order(event.at);
             }
             let port = match CHOOSES {
-                false => transit::out(self.line.packets.arena.cargo(slot)),
+                false => transit::out(self.outputs.line.packets.arena.cargo(slot)),
                 true => match self.choose(slot, event.at) {
                     Some(port) => port,
                     None => {
-                        self.line.packets.arena.free(slot);
+                        self.outputs.line.packets.arena.free(slot);
                         continue;
                     }
                 },
             };
             self.arrive(port, slot, event.at);
-            if !PLAIN && self.reads_pool {
+            if self.reads_pool {
                 self.expel(port, event.at);
             }
         }
         // `end` itself belongs to the next visit.
         let last = Time::from_ps(end.as_ps() - 1);
-        if !PLAIN && self.told().is_some() {
+        if self.told().is_some() {
             self.send_feedbacks(last);
         }
-        if !PLAIN && self.reads_pool {
+        if self.reads_pool {
             self.settle_in_order(last);
         }
-        let due = self.settle_each(last);
-        if PLAIN {
-            return due;
-        }
+        let due = self.outputs.settle(last);
         self.told().map_or(due, |&(at, ..)| at.min(due))
     }
 
@@ -383,12 +436,17 @@ impl AtWork<'_, '_> {
         port: PortId,
         act: impl FnOnce(&mut Driver, &mut Line) -> T,
     ) -> T {
-        let Link { driver, channel } = &mut self.links[port.index()];
-        let answer = act(driver, self.line.at(port.index(), channel));
-        if self.reads_pool || self.pausing.is_some() {
-            self.bound = self.bound.min(driver.due());
-        }
+        let answer = self.outputs.at(port, act);
+        self.note_due(port);
         answer
+    }
+
+    /// Something happened at a port, whose next departure may be due earlier than all were.
+    #[inline(always)]
+    fn note_due(&mut self, port: PortId) {
+        if self.reads_pool || self.pausing.is_some() {
+            self.bound = self.bound.min(self.outputs.links[port.index()].driver.due());
+        }
     }
 
     /// Whether a packet's port is chosen as it arrives.
@@ -411,8 +469,8 @@ impl AtWork<'_, '_> {
     /// was, is looked up.
     #[inline(always)]
     fn choose_routed(&mut self, slot: SlotId, now: Time) -> Option<PortId> {
-        let shared = self.line.shared;
-        let cargo = self.line.packets.arena.cargo(slot);
+        let shared = self.outputs.line.shared;
+        let cargo = self.outputs.line.packets.arena.cargo(slot);
         let hop = transit::hop(cargo);
         if hop.key & Hop::PINNED != 0 {
             return Some(shared.route.route(hop, self.id));
@@ -427,7 +485,7 @@ impl AtWork<'_, '_> {
     }
 
     fn choose_live(&mut self, slot: SlotId, now: Time) -> Option<PortId> {
-        let hop = transit::hop(self.line.packets.arena.cargo(slot));
+        let hop = transit::hop(self.outputs.line.packets.arena.cargo(slot));
         // Taken out, since the router needs the rest of the switch for writing.
         let live = self.live.take()?;
         let port = self.choose_among(hop, slot, live, now);
@@ -443,7 +501,7 @@ impl AtWork<'_, '_> {
         live: &mut Live,
         now: Time,
     ) -> Option<PortId> {
-        let shared = self.line.shared;
+        let shared = self.outputs.line.shared;
         if hop.key & Hop::PINNED != 0 {
             let port = shared.route.route(hop, self.id);
             return live.uses(port).then_some(port);
@@ -477,17 +535,14 @@ impl AtWork<'_, '_> {
         port
     }
 
-    #[inline(always)]
+    #[inline]
     pub(super) fn arrive(&mut self, port: PortId, slot: SlotId, now: Time) {
-        let backlogged = self.at(port, |driver, line| {
-            driver.settle(line, now);
-            driver.arrive(slot, line, now);
-            driver.backlogged()
-        });
-        self.busy.set(port, backlogged);
+        self.outputs.arrive(port, slot, now);
+        self.note_due(port);
     }
 
     /// Drops what the policy of the switch's memory wants gone since a packet came to a port.
+    #[inline]
     fn expel(&mut self, came: PortId, now: Time) {
         while let Some(Expulsion { of, end }) = self.expels(came, now) {
             let port = PortId(of.port);
@@ -495,12 +550,12 @@ impl AtWork<'_, '_> {
                 driver.expel(of.queue, end, line, now);
                 driver.backlogged()
             });
-            self.busy.set(port, backlogged);
+            self.outputs.busy.set(port, backlogged);
         }
     }
 
     fn expels(&mut self, came: PortId, now: Time) -> Option<Expulsion> {
-        self.line.memory.expels(now, self.links[came.index()].driver.port().state())
+        self.outputs.line.memory.expels(now, self.outputs.links[came.index()].driver.port().state())
     }
 
     /// Sends the messages to sources that are due by `now`.
@@ -509,10 +564,10 @@ impl AtWork<'_, '_> {
         while let Some(&(at, to, feedback)) = self.told()
             && at <= now
         {
-            if let Some(feedbacks) = self.line.feedbacks.as_deref_mut() {
+            if let Some(feedbacks) = self.outputs.line.feedbacks.as_deref_mut() {
                 feedbacks.pop_front();
             }
-            let frames = self.line.shared.frames;
+            let frames = self.outputs.line.shared.frames;
             let packet = Packet {
                 flow: NOTIFICATIONS,
                 len_bytes: frames.len_bytes,
@@ -522,17 +577,21 @@ impl AtWork<'_, '_> {
             // A flow's number may have this bit by chance; the message itself is pinned to no path.
             let hop = Hop { dst: to, key: feedback.flow.0 & !Hop::PINNED };
             let payload = Payload::loose(Body::Notification(feedback));
-            let slot = self.line.packets.put(packet, payload, transit::new(hop, None, Label::NONE));
+            let slot = self.outputs.line.packets.put(
+                packet,
+                payload,
+                transit::new(hop, None, Label::NONE),
+            );
             if self.reads_pool {
                 self.settle_in_order(at);
             }
             let port = match self.chooses() {
-                false => Some(self.line.shared.route.route(hop, self.id)),
+                false => Some(self.outputs.line.shared.route.route(hop, self.id)),
                 true => self.choose(slot, at),
             };
             match port {
                 Some(port) => self.arrive(port, slot, at),
-                None => self.line.packets.arena.free(slot),
+                None => self.outputs.line.packets.arena.free(slot),
             }
         }
     }
@@ -545,45 +604,29 @@ impl AtWork<'_, '_> {
                 driver.transmit(line, at);
                 driver.backlogged()
             });
-            self.busy.set(port, backlogged);
+            self.outputs.busy.set(port, backlogged);
         }
-    }
-
-    /// The departures that are due by `now`, port by port; when the next is due.
-    #[inline(always)]
-    fn settle_each(&mut self, now: Time) -> Time {
-        let mut next = Time::NEVER;
-        for nth in 0..self.busy.words() {
-            // A copy, since the loop changes the set.
-            let mut busy = self.busy.word(nth);
-            while busy != 0 {
-                let port = PortId(64 * nth as u32 + busy.trailing_zeros());
-                busy &= busy - 1;
-                // A port whose next packet leaves later is not touched.
-                let mut due = self.links[port.index()].driver.due();
-                if due <= now {
-                    let backlogged = self.at(port, |driver, line| {
-                        driver.settle(line, now);
-                        due = driver.due();
-                        driver.backlogged()
-                    });
-                    self.busy.set(port, backlogged);
-                }
-                next = next.min(due);
-            }
-        }
-        next
     }
 
     /// The port whose departure is due next, and when.
+    #[inline]
     pub(super) fn due(&self) -> Option<(Time, PortId)> {
-        let dues = self.busy.iter().map(|port| {
-            let Link { driver, channel } = &self.links[port.index()];
-            // Of departures at one instant the link of the lowest rank goes first, whatever shard
-            // it is in.
-            (driver.due(), channel.rank, port)
-        });
-        dues.filter(|due| due.0 != Time::NEVER).min().map(|(at, _, port)| (at, port))
+        let (mut first, mut port) = ((Time::NEVER, Rank(u32::MAX)), None);
+        for nth in 0..self.outputs.busy.words() {
+            let mut busy = self.outputs.busy.word(nth);
+            while busy != 0 {
+                let each = PortId(64 * nth as u32 + busy.trailing_zeros());
+                busy &= busy - 1;
+                let Link { driver, channel } = &self.outputs.links[each.index()];
+                // Of departures at one instant the link of the lowest rank goes first, whatever shard
+                // it is in.
+                let due = (driver.due(), channel.rank);
+                if due < first && due.0 != Time::NEVER {
+                    (first, port) = (due, Some(each));
+                }
+            }
+        }
+        port.map(|port| (first.0, port))
     }
 
     /// The same if it is due by `now`; most often none is, and no port need be asked.
