@@ -2,12 +2,12 @@
 
 use super::{Flags, Segment, accurate};
 use std::fmt;
+use std::ops::Deref;
 use switchbed_config::param::{Params, Unfit};
 use switchbed_qdisc::Ecn;
 use switchbed_scenario::transport::{
-    Avoidance, CongestionControl, CwndLimited, EarlyRetransmit, Hystart, LossDetection, LossHalves,
-    Pacing, PartialAcks, Reduction, Restart, RetriesBy, RtoFloor, RttSampling, SlowStart,
-    Transport, WindowCut,
+    Avoidance, CongestionControl, Hystart, LossDetection, LossHalves, Pacing, PartialAcks,
+    Reduction, Restart, RetriesBy, RtoFloor, RttSampling, SlowStart, Transport, WindowCut,
 };
 use switchbed_scenario::{Autosize, Host, Lso, NicQueue};
 use switchbed_units::{Bytes, Span, Time};
@@ -15,6 +15,8 @@ use switchbed_units::{Bytes, Span, Time};
 /// TCP's settings, built once and passed to every call.
 #[derive(Clone, Debug)]
 pub struct Config {
+    /// As the scenario has them; fields below of the same name stand in their places.
+    settings: Transport,
     /// End of the warm-up, from which waits count.
     pub(super) counts_from: Time,
     pub(super) mss: u32,
@@ -28,19 +30,9 @@ pub struct Config {
     pub(super) opens: bool,
     pub(super) initial_window: f64,
     pub(super) initial_ssthresh: f64,
-    pub(super) rto_initial: Span,
-    pub(super) rto_min: Span,
-    pub(super) rto_max: Span,
-    pub(super) ack_delay: Span,
-    pub(super) ack_delay_max: Span,
-    pub(super) ack_every: u32,
-    pub(super) quick_acks: u32,
-    pub(super) ack_short: bool,
-    pub(super) ack_pushed: bool,
     /// When ACKs go out is decided in `pace`.
     pub(super) paced_acks: bool,
     pub(super) sack_blocks: u8,
-    pub(super) control: CongestionControl,
     /// The receiver echoes each mark as it comes, not as RFC 3168 has it.
     pub(super) exact_echo: bool,
     /// ACKs count marks (RFC 9768), in an option, too.
@@ -51,37 +43,21 @@ pub struct Config {
     pub(super) by_model: bool,
     /// A loss in a window that a mark has cut cuts it again.
     pub(super) loss_adds_to_mark: bool,
-    pub(super) slow_start: SlowStart,
     pub(super) abc_limit: f64,
     pub(super) hystart: Hystart,
-    pub(super) avoidance: Avoidance,
-    pub(super) cwnd_limited: CwndLimited,
     /// Growth is RFC 5681's as it stands: by bytes, a packet an ACK at most in slow start.
     pub(super) plain_growth: bool,
     pub(super) restart: Restart,
     pub(super) every_ack_timed: bool,
-    pub(super) rtt_of_syn_ack: bool,
-    pub(super) grow_when_app_limited: bool,
-    pub(super) grow_on_repeated_ece: bool,
     pub(super) loss_halves_window: bool,
     pub(super) cut_to_whole: bool,
     pub(super) reduction: Reduction,
-    pub(super) loss_detection: LossDetection,
-    pub(super) lost_in_flight: bool,
     /// Receivers report data that came twice.
     pub(super) dsack: bool,
     /// Needless recoveries are taken back.
     pub(super) undo: bool,
-    /// A timeout may turn out to be needless.
-    pub(super) frto: bool,
-    pub(super) tail_loss_probe: bool,
-    pub(super) timer_slack: Span,
-    pub(super) limited_transmit: bool,
-    pub(super) early_retransmit: EarlyRetransmit,
     /// The floor is of what the timeout adds to the smoothed RTT.
     pub(super) floor_of_variance: bool,
-    pub(super) syn_linear_timeouts: u32,
-    pub(super) one_after_lost_syns: bool,
     /// SYNs that are sent again at most; [`u32::MAX`]: for ever.
     pub(super) syn_retries: u32,
     /// The patience with data that is not acknowledged.
@@ -89,15 +65,9 @@ pub struct Config {
     /// A repair's first partial ACK alone restarts the timer.
     pub(super) impatient: bool,
     pub(super) sacks_restart_timer: bool,
-    pub(super) timeout_cuts_again: bool,
-    pub(super) timeout_after_cut_keeps_ssthresh: bool,
-    pub(super) ecn: bool,
     pub(super) ecn_fallback: bool,
     /// The least window after a mark, and the least threshold, in packets.
     pub(super) mark_least: f64,
-    pub(super) ecn_acks: bool,
-    pub(super) ecn_syn: bool,
-    pub(super) ecn_retransmits: bool,
     /// Large segment offload's largest segment in bytes, in whole packets; 0 is off.
     pub(super) lso_max: u64,
     /// The share of the window that is worth a segment.
@@ -173,6 +143,15 @@ fn require(good: bool, key: &'static str, problem: impl Fn() -> String) -> Resul
     if good { Ok(()) } else { Err(BadSetting { key, problem: problem() }) }
 }
 
+impl Deref for Config {
+    type Target = Transport;
+
+    #[inline]
+    fn deref(&self) -> &Transport {
+        &self.settings
+    }
+}
+
 impl Config {
     /// The settings of `t`, or the first that cannot work.
     pub fn new(t: &Transport) -> Result<Config, BadSetting> {
@@ -193,6 +172,7 @@ impl Config {
             _ => t.hystart,
         };
         Ok(Config {
+            settings: t.clone(),
             counts_from: Time::ZERO,
             mss: t.mss.get() as u32,
             header: t.header.get() as u32,
@@ -203,33 +183,20 @@ impl Config {
             initial_window: t.initial_window as f64,
             // With a threshold of 0 the window is never slow start's.
             initial_ssthresh: if about.model { 0.0 } else { t.initial_ssthresh as f64 },
-            rto_initial: t.rto_initial,
-            rto_min: t.rto_min,
-            rto_max: t.rto_max,
-            ack_delay: t.ack_delay,
-            ack_delay_max: t.ack_delay_max,
-            ack_every: t.ack_every,
-            quick_acks: t.quick_acks,
-            ack_short: t.ack_short,
-            ack_pushed: t.ack_pushed,
             paced_acks: opens || t.quick_acks > 0 || t.ack_short || t.ack_delay_max > t.ack_delay,
             // Three leave no space for accurate ECN's option beside timestamps.
             sack_blocks: match about.scalable && t.ecn && t.accecn_option {
                 true => t.sack_blocks.min(2),
                 false => t.sack_blocks,
             },
-            control: t.control,
             exact_echo: about.exact_echo,
             accurate: about.scalable && t.ecn,
             accurate_option: about.scalable && t.ecn && t.accecn_option,
             ect: if about.scalable { Ecn::Ect1 } else { Ecn::Ect0 },
             by_model: about.model,
             loss_adds_to_mark: about.loss_adds_to_mark,
-            slow_start: t.slow_start,
             abc_limit: t.abc_limit as f64,
             hystart,
-            avoidance: t.avoidance,
-            cwnd_limited: t.cwnd_limited,
             plain_growth: t.slow_start == SlowStart::Bytes
                 && t.abc_limit == 1
                 && hystart == Hystart::Off
@@ -237,24 +204,12 @@ impl Config {
             // Linux's cong_control: neither an idle time nor PRR touches the window.
             restart: if about.model { Restart::Keep } else { t.restart },
             every_ack_timed: t.rtt_sampling == RttSampling::EveryAck,
-            rtt_of_syn_ack: t.rtt_of_syn_ack,
-            grow_when_app_limited: t.grow_when_app_limited,
-            grow_on_repeated_ece: t.grow_on_repeated_ece,
             loss_halves_window: t.loss_halves == LossHalves::Window,
             cut_to_whole: t.cut == WindowCut::WholePackets,
             reduction: if about.model { Reduction::AtOnce } else { t.reduction },
-            loss_detection: t.loss_detection,
-            lost_in_flight: t.lost_in_flight,
             dsack: t.dsack && t.sack_blocks > 0,
             undo: t.undo && t.loss_detection == LossDetection::Rack,
-            frto: t.frto,
-            tail_loss_probe: t.tail_loss_probe,
-            timer_slack: t.timer_slack,
-            limited_transmit: t.limited_transmit,
-            early_retransmit: t.early_retransmit,
             floor_of_variance: t.rto_floor == RtoFloor::Variance,
-            syn_linear_timeouts: t.syn_linear_timeouts,
-            one_after_lost_syns: t.one_after_lost_syns,
             syn_retries: match t.syn_retries {
                 // 0 in the file stands for no limit.
                 0 => u32::MAX,
@@ -263,14 +218,8 @@ impl Config {
             patience: Patience::of(t),
             impatient: t.partial_acks == PartialAcks::First,
             sacks_restart_timer: t.sacks_restart_timer && t.sack_blocks > 0,
-            timeout_cuts_again: t.timeout_cuts_again,
-            timeout_after_cut_keeps_ssthresh: t.timeout_after_cut_keeps_ssthresh,
-            ecn: t.ecn,
             ecn_fallback: t.ecn && t.ecn_fallback,
             mark_least: t.mark_least as f64,
-            ecn_acks: t.ecn_acks,
-            ecn_syn: t.ecn_syn,
-            ecn_retransmits: t.ecn_retransmits,
             lso_max: 0,
             lso_beta: 1.0,
             lso_after_cut: false,
