@@ -143,6 +143,7 @@ impl Calendar {
 
     /// Everything before a phase is handled, but for what a run that was cut short left in those
     /// that share windows with it: its events, in a vector that is to be given back.
+    #[inline(always)]
     pub(crate) fn take(&mut self, phase: u64) -> Vec<Event> {
         // Moving `first` makes buckets for later phases, which far events may fit by now.
         self.first = self.first.max(self.phases.first(phase));
@@ -189,6 +190,7 @@ impl Calendar {
 
     /// Takes back the vector from [`Calendar::take`], with the events that remain. Events that came
     /// meanwhile are added, and its memory is used again.
+    #[inline(always)]
     pub(crate) fn give_back(&mut self, phase: u64, mut events: Vec<Event>) {
         let number = self.bucket_of(phase);
         let bucket = &mut self.ring[number];

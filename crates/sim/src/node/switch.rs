@@ -192,7 +192,7 @@ impl Fabric {
 }
 
 impl Switch {
-    /// Its ports among all links of its shard.
+    /// The ports of the switch, taken from the links of a shard.
     #[inline(always)]
     fn outputs<'a, 'b>(
         &'a mut self,
