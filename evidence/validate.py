@@ -108,6 +108,11 @@ STEPS = (
         "offered", "AQMs beside Linux and ns-3, packet by packet", _python("evidence.peers.offered")
     ),
     Step("aqm-star", "AQMs under TCP beside ns-3", _python("evidence.peers.aqm_star")),
+    Step(
+        "beside",
+        "One link by the kernel, the live switch and simulated",
+        _python("evidence.peers.beside"),
+    ),
     Step("tc", "tc scripts in a guest, read back", _python("evidence.peers.tc_scripts")),
     Step("ns3", "scenarios beside ns-3", _python("evidence.peers.ns3_witness")),
     Step("hosts", "one flow under losses beside kernel, ns-3, ns-2", _python("evidence.hosts")),

@@ -15,6 +15,7 @@ from evidence.bench import (
     sizes_page,
     trimming,
 )
+from evidence.peers import beside
 from evidence.site import fill, picture
 
 BLOCKS = {
@@ -34,6 +35,7 @@ def write(site: Path) -> None:
         found = json.loads(block.RESULTS.read_text())
         fill(site / "performance.md", name, block.render(found))
     fill(site / "live.md", "bench-live", live.render(json.loads(live.RESULTS.read_text())))
+    fill(site / "live.md", "beside", beside.render(json.loads(beside.RESULTS.read_text())))
     fill(site / "roce.md", "fabrics", roce.render(roce.read()))
     fill(site / "trimming.md", "grid", trimming.render(json.loads(trimming.RESULTS.read_text())))
 

@@ -11,7 +11,10 @@ from switchbed._native import Mistake
 
 KERNEL = simulators.WORK / "kernel"
 """What Debian's package of a kernel unpacks to; `make setup-peers` puts it there."""
-APPLETS = ("sh", "mount", "insmod", "poweroff", "echo", "sleep", "seq", "printf")
+APPLETS = (
+    *("sh", "mount", "insmod", "poweroff", "echo", "sleep", "seq", "printf"),
+    *("mkdir", "mkfifo", "nsenter", "rm"),
+)
 
 
 def kernel() -> Path:
@@ -52,18 +55,15 @@ def _pack(version: str, modules: Sequence[str], files: Mapping[str, Path], init:
     for name in APPLETS:
         (root / "bin" / name).symlink_to("busybox")
     for name in ("tc", "ip"):
-        program = str(shutil.which(name))
+        program = Path(str(shutil.which(name)))
         shutil.copy(program, root / "sbin" / name)
-        needs = subprocess.run(["ldd", program], check=True, capture_output=True, text=True)
-        for library in re.findall(r"(/\S+)", needs.stdout):
-            target = root / library.removeprefix("/")
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(library, target)
+        _libraries(program, root)
     for module in modules:
         (found,) = (KERNEL / "lib/modules" / version / "kernel").glob(f"{module}.ko")
         shutil.copy(found, root / "m")
     for name, source in files.items():
         shutil.copy(source, root / name)
+        _libraries(source, root)
     (root / "init").write_text(f"{init}poweroff -f\n")
     (root / "init").chmod(0o755)
     archive = simulators.WORK / "guest.cpio"
@@ -72,3 +72,12 @@ def _pack(version: str, modules: Sequence[str], files: Mapping[str, Path], init:
         pack = ["busybox", "cpio", "-o", "-H", "newc"]
         subprocess.run(pack, cwd=root, input=names.encode(), stdout=into, check=True)
     return archive
+
+
+def _libraries(program: Path, root: Path) -> None:
+    """Copies the libraries of a program; a static one, or a list, has none."""
+    needs = subprocess.run(["ldd", str(program)], check=False, capture_output=True, text=True)
+    for library in re.findall(r"(/\S+) \(0x", needs.stdout):
+        target = root / library.removeprefix("/")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(library, target)

@@ -1,11 +1,13 @@
-//! The live switch between two interfaces as fast as it goes, and frames for it: `wires switch A B` forwards
-//! unshaped until its input ends and prints its statistics as a line of JSON; `wires send INTERFACE SOURCE
-//! DESTINATION BYTES SECONDS` sends UDP frames of so many bytes and prints how many.
+//! The live switch between two interfaces, and frames for it: `wires switch A B [KEY=VALUE …]` forwards until
+//! its input ends and prints its statistics as a line of JSON, as fast as it goes or at B's `rate`, with
+//! `scheme=NAME`, the quanta of its queues (`quantum=3028,1514`), its `buffer`, all in bits a second and bytes,
+//! and the scheme's parameters; `wires send INTERFACE SOURCE DESTINATION BYTES SECONDS` sends UDP frames of so
+//! many bytes and prints how many.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
 
-use common::{live, scheme};
+use common::{live, notifier};
 use nix::sys::socket::{
     AddressFamily, LinkAddr, MsgFlags, MultiHeaders, SockFlag, SockType, bind, sendmmsg, socket,
 };
@@ -26,27 +28,45 @@ fn main() -> io::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
-        ["switch", a, b] => forward([a, b]),
+        ["switch", a, b, ref given @ ..] => forward([a, b], given),
         ["send", interface, source, destination, bytes, seconds] => {
             let station = |text| Mac::parse(text).expect("a MAC address").0;
             let number = |text: &str| text.parse().expect("a number");
             let frame = frame(station(source), station(destination), number(bytes));
             send(interface, &frame, Duration::from_secs_f64(seconds.parse().expect("seconds")))
         }
-        _ => panic!("wires switch A B | wires send INTERFACE SOURCE DESTINATION BYTES SECONDS"),
+        _ => panic!(
+            "wires switch A B [KEY=VALUE …] | wires send INTERFACE SOURCE DESTINATION BYTES SECONDS"
+        ),
     }
 }
 
-fn forward(names: [&str; 2]) -> io::Result<()> {
-    let mut set = live(2, scheme("none", &[]));
+fn forward(names: [&str; 2], given: &[&str]) -> io::Result<()> {
+    let number = |text: &str| text.parse::<u64>().expect("a number");
+    let (mut name, mut params) = ("none", Vec::new());
+    let (mut quantum, mut buffer, mut rate) =
+        (vec![Bytes::new(1500)], Bytes::new(4 << 20), Rate::from_gbps(100));
+    for pair in given {
+        match pair.split_once('=').expect("KEY=VALUE") {
+            ("scheme", value) => name = value,
+            ("quantum", list) => {
+                quantum = list.split(',').map(|bytes| Bytes::new(number(bytes))).collect();
+            }
+            ("buffer", bytes) => buffer = Bytes::new(number(bytes)),
+            ("rate", bps) => rate = Rate::from_bps(number(bps)),
+            pair => params.push(pair),
+        }
+    }
+    let mut set = live(2, notifier(name, &params));
     set.live.routes.clear();
-    set.switch.queues = 1;
-    set.switch.quantum.truncate(1);
-    set.switch.buffer = Bytes::new(4 << 20);
+    set.switch.queues = quantum.len() as u16;
+    set.switch.quantum = quantum;
+    set.switch.buffer = buffer;
     for (port, name) in set.port.iter_mut().zip(names) {
         port.name = name.to_owned();
         port.rate = Rate::from_gbps(100);
     }
+    set.port[1].rate = rate;
     let devices = (0..2).map(|port| open::device(&set, port)).collect::<io::Result<_>>()?;
     let mut forwarder = Forwarder::new(Switch::new(set), devices, Monotonic::new());
     let ended = Arc::new(AtomicBool::new(false));

@@ -3,6 +3,7 @@
 import copy
 import json
 import re
+import statistics
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 import switchbed as sb
 from evidence import validate
-from evidence.peers import aqm_star, offered, page, simulators
+from evidence.peers import aqm_star, beside, offered, page, simulators
 from evidence.robustness import cedm
 from switchbed.prototype import scheme
 
@@ -112,3 +113,22 @@ def test_no_more_than_three_explain_a_peer() -> None:
 
 
 PEERS = ("linux", "ns3")
+
+
+def test_one_link_by_the_kernel_the_live_switch_and_simulated_is_alike() -> None:
+    found = json.loads(beside.RESULTS.read_text())
+    assert len(found) >= 2
+    for name, row in found.items():
+        kernel, *others = (
+            {
+                "mbps": statistics.fmean(sum(run["goodput_mbps"]) for run in row[way]),
+                **{p: statistics.fmean(run[p] for run in row[way]) for p in ("p50_ms", "p99_ms")},
+            }
+            for way in (*beside.WAYS, "simulated")
+        )
+        for other in others:
+            assert other["mbps"] == pytest.approx(kernel["mbps"], rel=0.01), name
+            # Three packets' time on the line.
+            assert other["p50_ms"] == pytest.approx(kernel["p50_ms"], abs=1.9), name
+            assert other["p99_ms"] == pytest.approx(kernel["p99_ms"], abs=1.9), name
+    assert f"| {name} | kernel |" in beside.render(found)
