@@ -388,6 +388,6 @@ mod tests {
         let seen: Vec<(u64, usize)> = seen.map(|(&count, at)| (count, at)).collect();
         assert_eq!(seen, [(2, 0), (2, 1), (1, 2), (1, 20), (2, 21)]);
         assert_eq!((tally.sent_packets, tally.sent_bytes, tally.marked_packets), (8, 800, 1));
-        assert!((tally.waited_s - 3602.097_158).abs() < 1e-6, "{}", tally.waited_s);
+        assert!((tally.waited_s - 3_602.097_158).abs() < 1e-6, "{}", tally.waited_s);
     }
 }

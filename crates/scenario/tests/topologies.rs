@@ -139,7 +139,9 @@ fn no_more_links_are_read_than_hpccs_first_line_says() {
     let text = format!("{HPCC}{note}");
     assert_eq!(shown(&text), shown(HPCC));
     let said = read(&text, "auto").expect("read").unread().expect("rows behind");
-    assert!(said.ends_with("t: its first line says 6 links: these are read, and 2 rows behind them are not"));
+    assert!(said.ends_with(
+        "t: its first line says 6 links: these are read, and 2 rows behind them are not"
+    ));
     assert_eq!(read(HPCC, "auto").expect("read").unread(), None);
 }
 

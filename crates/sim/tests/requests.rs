@@ -171,6 +171,7 @@ fn the_load_is_what_each_client_asks_for() {
     );
     let hosts = Hosts {
         count: 10,
+        numbers: None,
         rates: HostRates::Same(Rate::from_gbps(1)),
         mss: Bytes::new(1460),
         header: Bytes::new(40),

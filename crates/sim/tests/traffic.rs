@@ -12,6 +12,7 @@ use switchbed_units::{Bytes, Rate, Span, Time};
 fn hosts(count: u32) -> Hosts {
     Hosts {
         count,
+        numbers: None,
         rates: HostRates::Same(Rate::from_gbps(10)),
         mss: Bytes::new(1460),
         header: Bytes::new(40),

@@ -532,12 +532,7 @@ pub fn series_of<'a>(rows: impl ExactSizeIterator<Item = SeriesRow<'a>>) -> Tabl
             "packets that had left its port with a CE mark of that port",
             Values::U64(marked),
         ),
-        (
-            "port_dropped_packets",
-            "",
-            "packets that its port had dropped",
-            Values::U64(dropped),
-        ),
+        ("port_dropped_packets", "", "packets that its port had dropped", Values::U64(dropped)),
     ])
 }
 

@@ -154,11 +154,7 @@ pub(super) fn parse(text: &str) -> Result<Described, Wrong> {
 }
 
 /// A tier's block.
-fn tier<'a>(
-    line: u32,
-    block: &Block<'a, 9>,
-    (nth, top): (usize, bool),
-) -> Result<Tier<'a>, Wrong> {
+fn tier<'a>(line: u32, block: &Block<'a, 9>, (nth, top): (usize, bool)) -> Result<Tier<'a>, Wrong> {
     let [speed, down, up, latency, switch, bundle, over, queue_up, _] = *block;
     let needed = |given: Option<Given<'a>>, name: &str| match given {
         Some(given) if given.number == 0 => Err(given.wrong("it is a whole number over 0")),

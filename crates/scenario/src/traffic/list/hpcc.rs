@@ -79,7 +79,10 @@ fn host(line: u64, word: &str, hosts: &Hosts) -> Result<u64, Wrong> {
             })
             .collect();
         let known = shown(&ranges.join(", "));
-        (Some(line), format!("`{node}` is no host's node; the topology's file has hosts at {known}"))
+        (
+            Some(line),
+            format!("`{node}` is no host's node; the topology's file has hosts at {known}"),
+        )
     })
 }
 
