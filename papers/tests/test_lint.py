@@ -70,6 +70,15 @@ def test_senders_without_tcp_have_no_timers() -> None:
     assert lint.timers_of(without) == {}
 
 
+def test_an_ack_for_each_packet_waits_for_no_timer() -> None:
+    def timers(ack_every: int) -> dict[str, float]:
+        tcp = {"kind": "dctcp", "rto_min": "1ms", "ack_delay": "40ms", "ack_every": ack_every}
+        return lint.timers_of({"transport": tcp, "traffic": [{"kind": "poisson"}], "host": {}})
+
+    assert timers(1) == {"transport.rto_min": 1000.0}
+    assert timers(2) == {"transport.rto_min": 1000.0, "transport.ack_delay": 40_000.0}
+
+
 def test_runs_that_are_left_out_are_counted() -> None:
     none = GOOD | {"small.mean_us": None}
     value = {"kind": "value", "metric": "small.mean_us"}

@@ -84,6 +84,31 @@ def test_settings_of_runs_are_in_words() -> None:
         "at T_a 500us, T_i 10us"
     )
     assert page.plain("per-queue-dq on both sides") == "marking at dequeue on both sides"
+    assert page.plain("transport.kind ecn-star: 3 (2 to 4)") == "ECN*: 3 (2 to 4)"
+    assert page.plain("met.giant.goodput_mbps: 8.9") == (
+        "giant flows' goodput, of those that met a giant one: 8.9"
+    )
+    assert page.plain("path.all.p95_us is transport.rto_min, 5 ms, at hcf") == (
+        "the 95th percentile of all flows' FCT, of those that met a giant one on their path, is "
+        "the timer `transport.rto_min`, 5 ms, at hcf"
+    )
+    assert page.plain("deploy.1.fraction 0.5, scenario fig13") == "in half of the ToRs, fig13"
+
+
+def test_evidence_of_a_setting_is_of_the_figures_that_have_it() -> None:
+    mqecn = "\n".join(page._setups(claims.papers()["mqecn"]))
+    dctcp = [line for line in mqecn.splitlines() if "`transport.kind = dctcp`" in line]
+    # Figure 12 is of ECN*, and the text's runs are of both.
+    assert any(line.startswith("| fig9, fig11, fig13 |") for line in dctcp)
+    assert not any("fig12" in line.split("|")[1] for line in dctcp)
+    assert "| fig12 | `transport.kind` | the figure's own, by its scenario file |" in mqecn
+    # A theorem about windows has no jitter, and figures with a grid of it have that.
+    (spread,) = [line for line in mqecn.splitlines() if "another for each seed" in line]
+    assert "text" not in spread
+    assert "fig9" in spread
+    cedm = "\n".join(page._setups(claims.papers()["cedm"]))
+    (spread,) = [line for line in cedm.splitlines() if "another for each seed" in line]
+    assert "fig4" not in spread
 
 
 @pytest.mark.parametrize(

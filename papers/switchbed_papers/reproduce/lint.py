@@ -73,8 +73,7 @@ def timers_of(scenario: Mapping[str, Any]) -> dict[str, float]:
     """TCP's timers in microseconds, by name; of several kinds of TCP with the kind."""
     found: dict[str, float] = {}
     for transport in links.transports(scenario)[0]:
-        # Senders without TCP have none of its timers, whatever the section says.
-        for name in () if transport["kind"] == "udp" else TIMERS:
+        for name in _running(transport):
             value = transport.get(name.partition(".")[2])
             if isinstance(value, str) and value[:1].isdigit():
                 us = _native.time_ps(value) / 1e6
@@ -82,6 +81,14 @@ def timers_of(scenario: Mapping[str, Any]) -> dict[str, float]:
                 if us > 0 and not known:
                     found[f"{name} ({transport['kind']})" if name in found else name] = us
     return found
+
+
+def _running(transport: Mapping[str, Any]) -> tuple[str, ...]:
+    """The timers that may ever run out: senders without TCP have none, whatever the section says,
+    and an ACK for each packet waits for nothing."""
+    if transport["kind"] == "udp":
+        return ()
+    return TIMERS if transport.get("ack_every", 2) > 1 else TIMERS[:-1]
 
 
 def _timer(name: str, value: object, timers: Mapping[str, float]) -> str | None:

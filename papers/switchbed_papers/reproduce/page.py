@@ -18,21 +18,42 @@ from switchbed_papers.reproduce.setup import JOINT, PLACELESS, Setting, Setup
 
 CLAIMS = "claims"
 """The name of a figure's picture of claims beside the paper's values."""
+MET = {
+    "met": ", of those that met a giant one",
+    "path": ", of those that met a giant one on their path,",
+    "output": ", of those that met a giant one at an output alone,",
+}
+"""Words for CQRD's groups of flows."""
+SHARES = {"0.1667": "one cluster of six", "0.5": "half of the ToRs", "1": "all ToRs"}
+"""Parts of CQRD's tree in which a scheme is deployed."""
 PLAIN = (
     (
-        re.compile(r"\b(\w+)\.p(\d+)_us is transport\.(\w+)"),
-        lambda m: f"the {m[2]}th percentile of {m[1]} flows' FCT is the timer `transport.{m[3]}`",
+        re.compile(r"\b(?:(\w+)\.)?(\w+)\.p(\d+)_us is transport\.(\w+)"),
+        lambda m: (
+            f"the {m[3]}th percentile of {m[2]} flows' FCT{MET.get(m[1], '')} is the timer "
+            f"`transport.{m[4]}`"
+        ),
     ),
+    (
+        re.compile(r"\b(?:(met)\.)?(giant|large)\.goodput_mbps\b"),
+        lambda m: f"{m[2]} flows' goodput{MET.get(m[1], '')}",
+    ),
+    (re.compile(r"\bbelow_2ms_kb\b"), lambda _: "in 2 ms"),
     (re.compile(r"\btraffic\.\d\.from 0-(\d+)"), lambda found: f"{int(found[1]) + 1} flows"),
     (re.compile(r"\btraffic\.\d\.rate (\S+)"), lambda found: f"{found[1]} offered"),
     (re.compile(r"\bscheme\.params\.t_([ai])\b"), lambda found: f"T_{found[1]}"),
     (re.compile(r"\bscheme\.params\.threshold\b"), lambda _: "a threshold of"),
-    (re.compile(r"\bdeploy\.\d\.fraction (\S+?)(?=,|;|$)"), lambda found: f"in {found[1]} of them"),
+    (
+        re.compile(r"\bdeploy\.\d\.fraction (\S+?)(?=[,;:]|$)"),
+        lambda found: f"in {SHARES.get(found[1], found[1])}",
+    ),
     (re.compile(r"\bdeploy\.\d\.scheme\b"), lambda _: "deployed"),
     (re.compile(r"\bswitch\.discipline (\w+)"), lambda found: found[1].upper()),
     (re.compile(r"\bhost\.lso (True|False)"), lambda m: f"LSO {'on' if m[1] == 'True' else 'off'}"),
-    (re.compile(r"\btransport\.kind (\S+?)(?=,|;|$)"), lambda found: figures.named(found[1])),
-    (re.compile(r"\bscenario (\S+?)(?=,|;|$)"), lambda found: found[1]),
+    (re.compile(r"\btransport\.kind (\S+?)(?=[,;:]|$)"), lambda found: figures.named(found[1])),
+    (re.compile(r"\bscenario (\S+?)(?=[,;:]|$)"), lambda found: found[1]),
+    (re.compile(r"\bhost\.coalesce_time (\S+)"), lambda found: f"interrupts {found[1]} apart"),
+    (re.compile(r"\btransport\.g (\S+?)(?=[,;:]|$)"), lambda found: f"g = {found[1]}"),
     (re.compile(r"\bscheme (?=\S)"), lambda _: ""),
     (re.compile(r"\bper-queue-dq\b"), lambda _: "marking at dequeue"),
     (re.compile(r"\bper-queue\b"), lambda _: "step marking"),
@@ -205,16 +226,35 @@ def _setups(paper: Paper) -> Iterator[str]:
         each_has = ((*each.setup.settings, *each.setup.states) for each in of)
         seen = {id(one.values): one for found in each_has for one in found}
         for one in seen.values():
+            # A figure's own values stand in its scenario file.
+            among = [
+                figure.id
+                for figure in of
+                if (not one.experiments or figure.id in one.experiments)
+                and not one.values.keys() <= {*figure.varies}
+            ]
             values = ", ".join(f"`{key} = {value}`" for key, value in one.values.items())
-            yield _line([", ".join(one.experiments) or every, values, _evidence(one)])
+            if among:
+                yield _line([", ".join(among), values, _evidence(one)])
+        for varying in of:
+            if varying.varies:
+                keys = ", ".join(f"`{key}`" for key in varying.varies)
+                yield _line([varying.id, keys, "the figure's own, by its scenario file"])
     opened = {each.name: each for e in paper.experiments.values() for each in e.setup.open}
     for each in opened.values():
         tried = "; ".join(f"**{v}**" if v == each.joint else v for v in each.grid)
         name = f"{each.says} (`{each.name}`): {tried}"
         yield _line([", ".join(each.experiments) or "all", name, f"open; literal: {each.literal}"])
     for spread in next(iter(kinds.values()))[0].setup.ranges:
+        free = [
+            figure.id
+            for figure in paper.experiments.values()
+            if spread.key not in figure.setup.values(JOINT)
+        ]
         ends = f"{spread.low_ps / 1e3:g} to {spread.high_ps / 1e3:g} ns"
-        yield _line(["all", f"`{spread.key}`: {ends}, another for each seed", "spread"])
+        if free:
+            named = "all" if len(free) == len(paper.experiments) else ", ".join(free)
+            yield _line([named, f"`{spread.key}`: {ends}, another for each seed", "spread"])
     yield "\n</details>\n"
 
 
@@ -249,7 +289,7 @@ def _experiment(
     if experiment.assumes:
         yield "Assumed, for the paper does not say:\n"
         yield "\n".join(f"- {text}" for text in experiment.assumes) + "\n"
-    if experiment.full.note:
+    if experiment.full.note and not first.first_edition:
         yield f"Smaller than the paper's: {experiment.full.note}.\n"
     for warning in lint.of_rows(paper, experiment, next(iter(rows.values()))) if rows else ():
         yield f"Suspect: {plain(warning)}.\n"
@@ -266,7 +306,8 @@ def _over_loads(paper: Paper, claims: Sequence[Claim], rows: Rows) -> Iterator[s
         for name, value in measures.by_point(paper, claim, rows).items():
             found = LOAD.search(name)
             if found:
-                rest = LOAD.sub("", name).strip(", ")
+                kept = [part for part in LOAD.sub("", name).split(", ") if part.strip()]
+                rest = plain(", ".join(kept))
                 ends = "" if value.low is None else f" ({value.low:.3g} to {value.high:.3g})"
                 measured.setdefault((claim.id, rest), {})[found[1]] = f"{value.estimate:.3g}{ends}"
     loads = sorted({load for of in measured.values() for load in of}, key=float)
