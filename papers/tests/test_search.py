@@ -9,7 +9,10 @@ import pytest
 from switchbed.meter import Silent
 from switchbed.store import Store
 from switchbed_papers.reproduce import claims, evidence, price, search
+from switchbed_papers.reproduce import experiment as experiments
+from switchbed_papers.reproduce.rows import Row, Rows
 from switchbed_papers.reproduce.search import Search, Searched, Tried
+from switchbed_papers.reproduce.setup import JOINT
 
 EECN = claims.papers()["eecn"]
 
@@ -96,17 +99,59 @@ def test_a_search_is_kept_and_one_of_another_grid_is_not_read(
 def test_the_price_follows_grid_seeds_and_scale() -> None:
     experiment = EECN.experiments["fig9"]
     at = price.search(EECN, experiment, 4)
-    (judging, *_) = evidence.read(EECN, experiment).values()
-    a_seed_s = sum(row.core_s for row in judging) / experiment.full.seeds
-    assert at == pytest.approx(a_seed_s * experiment.search.seeds * 4)
+    rows = evidence.timed(EECN, experiment)
+    a_seed_s = sum(row.core_s for row in rows) / len({row.seed for row in rows})
+    a_seed_s /= len({row.profile for row in rows})
+    assert at.core_s == pytest.approx(a_seed_s * experiment.search.seeds * 4)
     once = replace(experiment, search=replace(experiment.search, seeds=1))
-    assert price.search(EECN, once, 4) == pytest.approx(at / 2)
+    assert price.search(EECN, once, 4).core_s == pytest.approx(at.core_s / 2)
     total = sum(
-        price.search(paper, each, len(search.grid(each)))
+        price.search(paper, each, len(search.grid(each))).core_s
         for paper in claims.papers().values()
         for each in paper.experiments.values()
     )
     assert total < 4 * 3600, "all papers within four core-hours"
+
+
+def test_prices_rest_on_processor_times_where_rows_have_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment = EECN.experiments["fig9"]
+    jobs = experiments.jobs(EECN, experiment, replace(experiment.full, seeds=1), 1)
+    new = [Row({}, 1, {}, core_s=2.0), Row({}, 2, {}, core_s=4.0)]
+    old = [Row.of({"settings": {}, "seed": 3, "figures": {}, "wall_s": 90.0})]
+    assert [row.passed for row in (*new, *old)] == [False, False, True]
+
+    def missing(rows: list[Row]) -> price.Price:
+        monkeypatch.setattr(evidence, "timed", lambda *_: Rows(rows))
+        return price.missing(EECN, experiment, jobs, Store(tmp_path / "store"))
+
+    assert missing(new).hours() == f"about {3.0 * len(jobs) / 3600:.2f} core-hours"
+    assert missing(old).hours() == f"at most {90.0 * len(jobs) / 3600:.2f} core-hours"
+    assert missing([]) == price.Price()
+    # A row of another scale counts by its flows.
+    fig12 = EECN.experiments["fig12"]
+    many = experiments.jobs(EECN, fig12, replace(fig12.full, seeds=1), 1)
+    monkeypatch.setattr(
+        evidence, "timed", lambda *_: Rows([Row({}, 1, {"all.n": 500}, core_s=5.0)])
+    )
+    flows = sum(price.missing(EECN, fig12, [job], Store(tmp_path / "store")).core_s for job in many)
+    assert flows == pytest.approx(0.01 * sum(map(price._size, many)))
+
+
+def test_rows_that_judge_and_have_processor_times_are_timed_first(tmp_path: Path) -> None:
+    paper = replace(EECN, folder=tmp_path)
+    experiment = EECN.experiments["fig9"]
+    assert not evidence.timed(paper, experiment).rows
+    digest = experiment.setup.digest(JOINT)
+    other = Row({}, 1, {}, profile=JOINT, setup="another", core_s=7.0)
+    evidence.write(paper, experiment, [other])
+    assert [row.core_s for row in evidence.timed(paper, experiment)] == [7.0]
+    passed = replace(other, setup=digest, core_s=8.0, passed=True)
+    evidence.write(paper, experiment, [passed])
+    assert [row.passed for row in evidence.timed(paper, experiment)] == [True]
+    evidence.write(paper, experiment, [passed, replace(passed, core_s=9.0, passed=False)])
+    assert [row.core_s for row in evidence.timed(paper, experiment)] == [9.0]
 
 
 def test_what_was_searched_is_not_run_again(tmp_path: Path) -> None:

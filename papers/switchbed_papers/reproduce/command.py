@@ -61,12 +61,12 @@ def reproduce(
         for paper, experiment in chosen
     }
     if not quick:
-        core_s = sum(
+        prices = (
             price.missing(paper, experiment, jobs, kept)
             for paper, experiment in chosen
             for jobs in needed[paper.name, experiment.id].values()
         )
-        say(f"full scale: about {core_s / 3600:.2f} core-hours", err=True)
+        say(f"full scale: {sum(prices, price.Price()).hours()}", err=True)
     found: list[Finding] = []
     for paper, experiment in chosen:
         rows = {}
@@ -135,27 +135,23 @@ def _search(which: str | None, budget_min: float, store: Store) -> int:
         # Where nothing is open there is nothing to choose.
         chosen = {name: of for name, of in paper.experiments.items() if of.setup.open}
         prices = {
-            name: price.search(paper, of, len(search.grid(of))) for name, of in chosen.items()
+            name: price.missing(
+                paper, of, [job for _, at in search.jobs(paper, of) for job in at], store
+            )
+            for name, of in chosen.items()
         }
+        for name in sorted(prices, key=lambda each: prices[each].core_s):
+            points = len(search.grid(chosen[name]))
+            say(f"{paper.name}/{name}: {points} points, {prices[name].minutes()}", err=True)
+        total = sum(prices.values(), price.Price())
+        say(f"{paper.name}: {total.hours()} in all, {left_s / 3600:.2f} to spend", err=True)
         found = search.read(paper)
-        for name in search.ordered(prices):
-            points = len(search.grid(paper.experiments[name]))
-            say(
-                f"{paper.name}/{name}: {points} points, {prices[name] / 60:.1f} core-minutes",
-                err=True,
-            )
-        total = sum(prices.values()) / 3600
-        say(f"{paper.name}: {total:.2f} core-hours in all, {left_s / 3600:.2f} to spend", err=True)
-        for name in search.ordered(prices):
-            searched = name in found.searched and not any(
-                found.paper.claims[claim].experiment == name for claim in found.later
-            )
-            if not searched and prices[name] > left_s:
+        for name in sorted(prices, key=lambda each: prices[each].core_s):
+            if prices[name].core_s > left_s:
                 continue
             with meter() as shown:
-                one = search.run(paper, paper.experiments[name], store, shown)
-            if not searched:
-                left_s -= prices[name]
+                one = search.run(paper, chosen[name], store, shown)
+            left_s -= prices[name].core_s
             found = search.Search(paper, {**found.searched, name: one})
             search.write(found)
         if found.searched:

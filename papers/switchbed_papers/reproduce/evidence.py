@@ -38,6 +38,18 @@ def read(paper: Paper, experiment: Experiment) -> dict[str, Rows]:
     return {name: Rows(rows) for name, rows in found.items() if rows}
 
 
+def timed(paper: Paper, experiment: Experiment) -> Rows:
+    """The committed rows whose times tell most of what runs take: those that judge where there are
+    any, else all, under whatever set-up; of these the ones with processor times where there are
+    any."""
+    path = file(paper, experiment)
+    if not path.exists():
+        return Rows([])
+    judging = next(iter(read(paper, experiment).values()), None)
+    rows = _rows(path, path.stat().st_mtime_ns) if judging is None else tuple(judging)
+    return Rows([row for row in rows if not row.passed] or rows)
+
+
 @functools.lru_cache(maxsize=64)
 def _rows(path: Path, changed_ns: int) -> tuple[Row, ...]:
     """All rows of a file as it was at a time: a page reads each file thrice."""
@@ -80,6 +92,7 @@ def write(paper: Paper, experiment: Experiment, rows: Iterable[Row]) -> None:
             "figures": [json.dumps(row.figures) for row in (*kept, *new)],
             "build": [row.build for row in (*kept, *new)],
             "core_s": [round(row.core_s, 3) for row in (*kept, *new)],
+            "passed": [row.passed for row in (*kept, *new)],
         }
     )
     path = file(paper, experiment)

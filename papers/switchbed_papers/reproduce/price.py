@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from switchbed import _native
 from switchbed.store import Store
@@ -14,26 +14,53 @@ from switchbed_papers.reproduce.rows import mean
 from switchbed_papers.reproduce.setup import JOINT
 
 
-def missing(paper: Paper, experiment: Experiment, needed: Sequence[Job], store: Store) -> float:
-    """Core-seconds of those runs that a store has not measured yet."""
+@dataclass(frozen=True)
+class Price:
+    """Cost of runs."""
+
+    core_s: float = 0.0
+    at_most: bool = False
+    """Whether it rests on rows before 0.3.0, which have the time that passed on a busy machine."""
+
+    def __add__(self, other: "Price") -> "Price":
+        return Price(self.core_s + other.core_s, self.at_most or other.at_most)
+
+    def hours(self) -> str:
+        """In words."""
+        return f"{self._word} {self.core_s / 3600:.2f} core-hours"
+
+    def minutes(self) -> str:
+        """In words, where it is little."""
+        return f"{self._word} {self.core_s / 60:.1f} core-minutes"
+
+    @property
+    def _word(self) -> str:
+        return "at most" if self.at_most else "about"
+
+
+def missing(paper: Paper, experiment: Experiment, needed: Sequence[Job], store: Store) -> Price:
+    """Price of those runs that a store has not measured yet."""
     return _of(paper, experiment, [job for job in needed if store.measured(job.key) is None])
 
 
-def search(paper: Paper, experiment: Experiment, points: int) -> float:
-    """Core-seconds of an experiment's search over so many points."""
+def search(paper: Paper, experiment: Experiment, points: int) -> Price:
+    """Price of an experiment's search over so many points."""
     a_seed = _of(paper, experiment, _one_seed(paper, experiment, experiment.search))
-    return a_seed * experiment.search.seeds * points
+    return replace(a_seed, core_s=a_seed.core_s * experiment.search.seeds * points)
 
 
-def _of(paper: Paper, experiment: Experiment, jobs: Sequence[Job]) -> float:
-    """Core-seconds: as many a flow, or a simulated second, as the committed runs took; 0 where no
+def _of(paper: Paper, experiment: Experiment, jobs: Sequence[Job]) -> Price:
+    """As many core-seconds a flow, or a simulated second, as the committed runs took; none where no
     run is committed."""
-    judging = next(iter(evidence.read(paper, experiment).values()), None)
-    if judging is None or not jobs:
-        return 0.0
-    full = _one_seed(paper, experiment, experiment.full)
-    a_run_s = mean(row.core_s for row in judging)
-    return a_run_s * sum(map(_size, jobs)) / mean(map(_size, full))
+    rows = evidence.timed(paper, experiment)
+    if not rows.rows or not jobs:
+        return Price()
+    # Rows of another scale tell how many flows they had; of those without flows the scale is ours.
+    full = mean(map(_size, _one_seed(paper, experiment, experiment.full)))
+    a_unit_s = sum(row.core_s for row in rows) / sum(
+        row.figures.get("all.n") or full for row in rows
+    )
+    return Price(a_unit_s * sum(map(_size, jobs)), any(row.passed for row in rows))
 
 
 def _one_seed(paper: Paper, experiment: Experiment, scale: Scale) -> list[Job]:

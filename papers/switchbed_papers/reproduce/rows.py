@@ -43,13 +43,15 @@ class Row:
     build: str = ""
     """Build of the engine that ran it."""
     core_s: float = 0.0
-    """Processor time of the run; of rows and stores before 0.3.0, the time that passed."""
+    """Processor time of the run."""
+    passed: bool = False
+    """Whether it is the time that passed instead, as in rows and stores before 0.3.0."""
 
     @classmethod
     def of(cls, kept: Mapping[str, Any], **fields: Any) -> "Row":
         """Return the row that a store or a file of rows keeps."""
         found = {"core_s" if key == "wall_s" else key: value for key, value in kept.items()}
-        return cls(**found | fields)
+        return cls(**{"passed": "wall_s" in kept} | found | fields)
 
     def fits(self, settings: Mapping[str, Any]) -> bool:
         """Whether it has these settings."""

@@ -9,7 +9,7 @@ intervals too wide for verdicts, which follow from runs at full scale (`verdict.
 import itertools
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -20,6 +20,7 @@ from switchbed.store import Store
 from switchbed_papers.reproduce import experiment as experiments
 from switchbed_papers.reproduce import measures
 from switchbed_papers.reproduce.claims import Claim, Experiment, Paper
+from switchbed_papers.reproduce.experiment import Job
 from switchbed_papers.reproduce.rows import NotRun, Rows
 from switchbed_papers.reproduce.setup import CHOSEN, JOINT, Open, Point
 
@@ -220,13 +221,18 @@ def grid(experiment: Experiment) -> list[dict[str, str]]:
     return [dict(zip(names, point, strict=True)) for point in values]
 
 
-def run(paper: Paper, experiment: Experiment, store: Store, meter: Meter) -> Searched:
-    """Runs an experiment over its grid; what has run is not run again."""
-    by_point = [
+def jobs(paper: Paper, experiment: Experiment) -> list[tuple[dict[str, str], list[Job]]]:
+    """The runs of an experiment at each point of its grid."""
+    return [
         (at, experiments.jobs(paper, experiment, experiment.search, 1, JOINT, at))
         for at in grid(experiment)
     ]
-    needed = [job for _, jobs in by_point for job in jobs]
+
+
+def run(paper: Paper, experiment: Experiment, store: Store, meter: Meter) -> Searched:
+    """Runs an experiment over its grid; what has run is not run again."""
+    by_point = jobs(paper, experiment)
+    needed = [job for _, of in by_point for job in of]
     experiments.run(paper, experiment, needed, store, meter)
     claims = [
         # The search needs the claim's own value alone.
@@ -235,8 +241,8 @@ def run(paper: Paper, experiment: Experiment, store: Store, meter: Meter) -> Sea
         if each.experiment == experiment.id
     ]
     points = []
-    for at, jobs in by_point:
-        rows = experiments.rows(jobs, store)
+    for at, of in by_point:
+        rows = experiments.rows(of, store)
         found = {each.id: _estimate(paper, each, rows) for each in claims}
         # JSON has no infinity: a value that is none is null.
         points.append(Tried(at, {k: v if math.isfinite(v) else None for k, v in found.items()}))
@@ -318,8 +324,3 @@ def summary(search: Search) -> str:
     if missing:
         lines.append(f"  not searched: {', '.join(missing)}")
     return "\n".join(lines)
-
-
-def ordered(prices: Mapping[str, float]) -> Sequence[str]:
-    """Return the experiments, the cheapest first."""
-    return sorted(prices, key=lambda name: prices[name])
