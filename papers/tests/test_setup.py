@@ -35,6 +35,15 @@ def test_every_quoted_place_is_in_the_papers_numbering(name: str) -> None:
         assert places.exists(place, known), (name, str(place))
 
 
+@pytest.mark.parametrize("name", PAPERS)
+def test_every_claim_quotes_the_place_that_makes_it(name: str) -> None:
+    known = places.read(PAPERS[name].folder)
+    for claim in PAPERS[name].claims.values():
+        quoted = list(filter(None, map(places.parse, BRACKETED.findall(claim.paper))))
+        assert quoted, claim.id
+        assert all(places.exists(place, known) for place in quoted), claim.id
+
+
 def test_a_wrong_section_or_sentence_is_no_place() -> None:
     known = places.read(PAPERS["cedm"].folder)
     there = places.Place("II-C.3", "When TSO is")
