@@ -127,6 +127,21 @@ def test_a_bound_is_printed_if_it_stands_in_the_papers_words(name: str, prints: 
     assert EECN.claims[name].prints is prints
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("eecn.fig6", "Tolerance 1 %"),
+        ("eecn.fig6.range", "Our bound for the paper's words: at least 90 %, no tolerance"),
+        ("eecn.fig9.unconverged", "at most 0 % of runs, tolerance 5 % of runs"),
+        ("eecn.fig2", "Our bound for the paper's words: 1 ×, tolerance 0.25 ×"),
+    ],
+)
+def test_bounds_that_are_ours_are_shown(name: str, words: str) -> None:
+    claim = EECN.claims[name]
+    found = page.details(claim, missing(claim, FIG6))
+    assert f"{words}: {claim.why}" in found
+
+
 def test_claims_are_drawn(tmp_path: Path) -> None:
     found = page.committed(EECN)
     shown = bands.of(EECN.claims, found, "fig12")

@@ -1,6 +1,7 @@
 """The page of the reproductions, from what is committed: the classes of all claims, then paper by
 paper the set-up, the joint search and the figures."""
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -386,11 +387,20 @@ def details(claim: Claim, finding: Finding) -> str:
         parts.append(f"Null model ({plain(finding.null_is)}): {finding.null_model}")
     if finding.cause:
         parts.append(why.Cause(**finding.cause).in_words().rstrip("."))
-    size = (
-        f"Tolerance {claim.target.tolerance:g}{unit}" if claim.target.tolerance else "No tolerance"
-    )
-    parts.append(f"{size}: {claim.why}")
+    parts.append(f"{_bounds(claim, unit)}: {claim.why}")
     return ". ".join(parts) + "."
+
+
+def _bounds(claim: Claim, unit: str) -> str:
+    """The tolerance, and the bounds that the paper's words were given."""
+    low, high, tolerance = claim.target.low, claim.target.high, claim.target.tolerance
+    room = f"tolerance {tolerance:g}{unit}" if tolerance else "no tolerance"
+    if claim.prints:
+        return room[0].upper() + room[1:]
+    ends = f"at least {low:g}" if math.isinf(high) else f"at most {high:g}"
+    if math.isfinite(low) and math.isfinite(high):
+        ends = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+    return f"Our bound for the paper's words: {ends}{unit}, {room}"
 
 
 def _builds(paper: Paper, experiment: Experiment) -> str:
