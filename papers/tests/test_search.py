@@ -129,6 +129,9 @@ def test_prices_rest_on_processor_times_where_rows_have_them(
     assert missing(new).hours() == f"about {3.0 * len(jobs) / 3600:.2f} core-hours"
     assert missing(old).hours() == f"at most {90.0 * len(jobs) / 3600:.2f} core-hours"
     assert missing([]) == price.Price()
+    # Flows of runs that end with their time are no scale.
+    timed = [Row({}, 1, {"all.n": 18_750}, core_s=2.0), Row({}, 2, {"all.n": 9}, core_s=4.0)]
+    assert missing(timed) == missing(new)
     # A row of another scale counts by its flows.
     fig12 = EECN.experiments["fig12"]
     many = experiments.jobs(EECN, fig12, replace(fig12.full, seeds=1), 1)

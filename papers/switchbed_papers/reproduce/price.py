@@ -55,11 +55,12 @@ def _of(paper: Paper, experiment: Experiment, jobs: Sequence[Job]) -> Price:
     rows = evidence.timed(paper, experiment)
     if not rows.rows or not jobs:
         return Price()
+    ours = _one_seed(paper, experiment, experiment.full)
+    full = mean(map(_size, ours))
     # Rows of another scale tell how many flows they had; of those without flows the scale is ours.
-    full = mean(map(_size, _one_seed(paper, experiment, experiment.full)))
-    a_unit_s = sum(row.core_s for row in rows) / sum(
-        row.figures.get("all.n") or full for row in rows
-    )
+    told = "all.n" if all(map(_flows, ours)) else ""
+    units = sum(row.figures.get(told) or full for row in rows)
+    a_unit_s = sum(row.core_s for row in rows) / units
     return Price(a_unit_s * sum(map(_size, jobs)), any(row.passed for row in rows))
 
 
@@ -69,6 +70,11 @@ def _one_seed(paper: Paper, experiment: Experiment, scale: Scale) -> list[Job]:
 
 def _size(job: Job) -> float:
     """Flows of a run, or what it simulates in seconds."""
-    scenario = json.loads(job.plan.scenario)
-    flows = sum(source.get("flows") or 0 for source in scenario["traffic"])
-    return flows or _native.time_ps(scenario["run"].get("until", "1s")) / 1e12
+    until = json.loads(job.plan.scenario)["run"].get("until", "1s")
+    return _flows(job) or _native.time_ps(until) / 1e12
+
+
+def _flows(job: Job) -> int:
+    """Flows of a run that ends with them; 0 of one that ends with its time."""
+    traffic = json.loads(job.plan.scenario)["traffic"]
+    return sum(source.get("flows") or 0 for source in traffic)
