@@ -131,6 +131,13 @@ def test_rows_are_kept_as_they_are(tmp_path: Path) -> None:
     # Rows of another set-up are none of this one's.
     evidence.write(paper, experiment, [replace(of("joint", 6), setup="another")])
     assert "joint" not in evidence.read(paper, experiment)
+    # After a new choice the literal rows, which it does not touch, outlive the joint set-up's.
+    evidence.write(paper, experiment, [of("joint", 7)])
+    found = evidence.read(paper, experiment)
+    assert {name: [row.seed for row in rows] for name, rows in found.items()} == {
+        "joint": [7],
+        "literal": [4],
+    }
 
 
 def test_a_claim_that_cannot_fail_holds_on_its_null_model() -> None:

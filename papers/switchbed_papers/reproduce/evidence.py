@@ -22,20 +22,26 @@ def read(paper: Paper, experiment: Experiment) -> dict[str, Rows]:
     Rows of the joint set-up judge, with those of its other readings. Until they have run, rows of
     the first edition do, whose hosts `first` of the set-up names.
     """
-    path = file(paper, experiment)
-    if not path.exists():
-        return {}
+    now, before = _both(paper, experiment)
+    found = now if now[JOINT] else before
+    return {name: Rows(rows) for name, rows in found.items() if rows}
+
+
+def _both(
+    paper: Paper, experiment: Experiment
+) -> tuple[dict[str, list[Row]], dict[str, list[Row]]]:
+    """The committed rows of today's set-up by reading, and those of the first edition by hosts."""
     setup = experiment.setup
     wanted = {name: setup.digest(name) for name in setup.readings}
     now: dict[str, list[Row]] = {name: [] for name in setup.readings}
     before: dict[str, list[Row]] = {setup.first: []}
-    for kept in _rows(path, path.stat().st_mtime_ns):
+    path = file(paper, experiment)
+    for kept in _rows(path, path.stat().st_mtime_ns) if path.exists() else ():
         if not kept.setup:
             before.setdefault(kept.profile, []).append(kept)
         elif wanted.get(kept.profile) == kept.setup:
             now[kept.profile].append(kept)
-    found = now if now[JOINT] else before
-    return {name: Rows(rows) for name, rows in found.items() if rows}
+    return now, before
 
 
 def timed(paper: Paper, experiment: Experiment) -> Rows:
@@ -76,10 +82,9 @@ def write(paper: Paper, experiment: Experiment, rows: Iterable[Row]) -> None:
     profiles = {row.profile for row in new}
     kept = [
         row
-        for name, before in read(paper, experiment).items()
+        for name, before in _both(paper, experiment)[0].items()
         if name not in profiles
         for row in before
-        if row.setup
     ]
     table = pl.DataFrame(
         {
