@@ -101,7 +101,13 @@ def test_an_experiment_leaves_the_pictures_that_it_names(which: str, tmp_path: P
     assert {file.name for file in tmp_path.iterdir()} == {*page.pictures(paper, experiment)}
 
 
-def test_rows_are_kept_as_they_are(tmp_path: Path) -> None:
+def half(_: object, file: Path, **__: object) -> None:
+    """Write a part, and then find the disk full."""
+    Path(file).write_bytes(b"PAR1")
+    raise OSError("full")
+
+
+def test_rows_are_kept_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paper = replace(claims.papers()["afqcn"], folder=tmp_path)
     experiment = paper.experiments["fig6"]
     setup = experiment.setup
@@ -131,6 +137,17 @@ def test_rows_are_kept_as_they_are(tmp_path: Path) -> None:
     # Rows of another set-up are none of this one's.
     evidence.write(paper, experiment, [replace(of("joint", 6), setup="another")])
     assert "joint" not in evidence.read(paper, experiment)
+    # A write that fails leaves what there was, and nothing beside it.
+    with pytest.raises(TypeError):
+        evidence.write(paper, experiment, [replace(of("joint", 6), figures={"x": object()})])
+    there = evidence.file(paper, experiment)
+    before = there.read_bytes()
+    with monkeypatch.context() as patched:
+        patched.setattr("polars.DataFrame.write_parquet", half)
+        with pytest.raises(OSError, match="full"):
+            evidence.write(paper, experiment, [of("joint", 6)])
+    assert there.read_bytes() == before
+    assert [file.name for file in there.parent.iterdir()] == [there.name]
     # After a new choice the literal rows, which it does not touch, outlive the joint set-up's.
     evidence.write(paper, experiment, [of("joint", 7)])
     found = evidence.read(paper, experiment)

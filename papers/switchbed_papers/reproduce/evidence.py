@@ -3,6 +3,7 @@ follow without running anything."""
 
 import functools
 import json
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -102,4 +103,8 @@ def write(paper: Paper, experiment: Experiment, rows: Iterable[Row]) -> None:
     )
     path = file(paper, experiment)
     path.parent.mkdir(exist_ok=True)
-    table.write_parquet(path, compression="zstd", compression_level=19)
+    # Rows that are there stay whole for who reads them meanwhile, and where this one fails.
+    with tempfile.TemporaryDirectory(prefix=".rows.", dir=path.parent) as aside:
+        part = Path(aside) / path.name
+        table.write_parquet(part, compression="zstd", compression_level=19)
+        part.replace(path)
