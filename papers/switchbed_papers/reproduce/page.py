@@ -291,7 +291,7 @@ def _experiment(
         yield "Assumed, for the paper does not say:\n"
         yield "\n".join(f"- {text}" for text in experiment.assumes) + "\n"
     if experiment.full.note and not first.first_edition:
-        yield f"Smaller than the paper's: {experiment.full.note}.\n"
+        yield f"Scale: {experiment.full.note}.\n"
     for warning in lint.of_rows(paper, experiment, next(iter(rows.values()))) if rows else ():
         yield f"Suspect: {plain(warning)}.\n"
     for claim in claims:
