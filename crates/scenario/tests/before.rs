@@ -187,6 +187,33 @@ fn what_a_field_cannot_hold_is_refused_or_said() {
     assert!(!cautions(&pfc.replace("quanta = 4", "quanta = 400"), &[]).contains("of a line"));
 }
 
+#[test]
+fn loads_that_do_not_drain_with_headers_and_answers_are_said() {
+    // 2,000 B are 2,104 in two packets; a SYN and two ACKs there and a SYN-ACK back are 52 each: 2,312 a flow and line.
+    let all = STAR.replace("from = \"0-3\"\nto = 4\n", "").replace("\"20KB\"", "\"2KB\"");
+    assert_eq!(cautions(&all, &["traffic.load=0.86"]), "");
+    let said = cautions(&all, &["traffic.load=0.9"]);
+    assert!(said.contains("link is offered 1.040 times what it carries"), "{said}");
+    assert!(said.ends_with("loads of 0.96 of the scenario's drain"), "{said}");
+    // Hosts that only send carry no answers: 2,208 there.
+    let pairs = all.replace("kind = \"poisson\"", "kind = \"poisson\"\nfrom = [0, 1]\nto = [2, 3]");
+    assert_eq!(cautions(&pairs, &["traffic.load=0.9"]), "");
+    assert!(cautions(&pairs, &["traffic.load=0.92"]).contains("offered 1.016 times"));
+    // Without a handshake, with longer headers, without answers.
+    for (kind, times) in [("dcqcn", "1.015"), ("hpcc", "1.091")] {
+        let said = cautions(
+            &all,
+            &["traffic.load=0.9", &format!("transport.kind={kind}"), "topology.rate=10Gbps"],
+        );
+        assert!(said.contains(&format!("offered {times} times")), "{kind}: {said}");
+    }
+    assert_eq!(cautions(&all, &["traffic.load=0.94", "transport.kind=udp"]), "");
+    assert_eq!(cautions(&all, &["traffic.load=0.9", "traffic.connections=persistent"]), "");
+    // Large flows have few headers, and what is meant is not said.
+    assert_eq!(cautions(&all, &["traffic.load=0.93", "traffic.sizes=10MB"]), "");
+    assert_eq!(cautions(&all, &["traffic.load=1.2", "traffic.overload=true"]), "");
+}
+
 /// [`FABRIC`] with two queues of schemes of their own.
 fn by_queue(first: &str, second: &str) -> String {
     let queues = format!(

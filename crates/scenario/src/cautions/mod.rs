@@ -40,6 +40,7 @@ fn said(scenario: &Scenario, graph: &Graph, marking: Option<String>) -> Vec<Stri
     if let Topology::File(file) = &scenario.topology {
         said.extend(file.unread());
     }
+    said.extend(offered::beyond_lines(scenario, graph));
     said.extend(scenario.traffic.iter().filter_map(|entry| match &entry.source {
         Traffic::List(list) => list.unread(),
         _ => None,

@@ -1,7 +1,9 @@
 //! The load that traffic offers to links, before anything runs.
 
 use crate::Scenario;
-use crate::traffic::{Links, Traffic, flows};
+use crate::protocols::Protocols;
+use crate::topology::graph::Graph;
+use crate::traffic::{Frames, Links, Traffic, flows};
 use serde::Serialize;
 use switchbed_units::ids::LinkId;
 
@@ -32,6 +34,36 @@ pub(crate) fn busiest(scenario: &Scenario) -> Vec<OfferedLink> {
         .collect();
     found.sort_by(|a, b| b.load.total_cmp(&a.load));
     found
+}
+
+/// Said where payload fits, but not with headers, handshakes and answers: of the link that is offered the largest multiple
+/// of what it carries.
+pub(super) fn beyond_lines(scenario: &Scenario, graph: &Graph) -> Option<String> {
+    let protocols = Protocols::of(scenario);
+    let factors = |(entry, source): (usize, &Traffic)| {
+        Frames::of(protocols.get(entry as u32, 0)).factors(source.sizes(), source.persists())
+    };
+    let sources = || scenario.traffic.iter().map(|entry| &entry.source);
+    let factors: Vec<(f64, f64)> = sources().enumerate().map(factors).collect();
+    let links = Links::new(graph, scenario.topology.host_rates())?;
+    let most = |loads: &[f64]| loads.iter().copied().fold(0.0, f64::max);
+    let payload = most(&links.loads(sources()));
+    let factor = factors.iter().map(|(there, back)| there + back).fold(0.0, f64::max);
+    // A load over 1 is meant: the check refuses others.
+    if payload > 1.0 || payload * factor <= 1.0 {
+        return None;
+    }
+    let loads = links.on_wire(sources().zip(factors));
+    let worst = links.busiest_of_all(&loads)?;
+    (worst.load > 1.0).then(|| {
+        format!(
+            "with headers, handshakes and ACKs {}'s link is offered {:.3} times what it carries: flows pile up there, and \
+             FCTs grow with the run's length; loads of {:.2} of the scenario's drain",
+            worst.port,
+            worst.load,
+            (100.0 / worst.load).floor() / 100.0,
+        )
+    })
 }
 
 /// The busiest links of a repetition of an entry's program.

@@ -21,6 +21,12 @@ impl Demand {
         Demand { from: small.collect(), to: large.collect() }
     }
 
+    /// So many times as much.
+    pub(super) fn times(self, factor: f64) -> Demand {
+        let from = self.from.into_iter().map(|(host, of)| (host, factor * of)).collect();
+        Demand { from, ..self }
+    }
+
     /// The same the other way round: what senders ask for comes to them.
     pub(super) fn reversed(self) -> Demand {
         Demand { from: self.to, to: self.from }

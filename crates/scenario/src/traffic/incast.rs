@@ -155,11 +155,22 @@ impl Source for Incast {
         let fit = if gap_s > 0.0 { (around.until_s / gap_s).ceil() } else { 1.0 };
         let rounds = (self.rounds as f64).min(fit);
         let flows = round * rounds;
+        // Of rounds that take longer than from one to the next, those that are left.
+        let (there, _) = around.frames.factors(self.sizes(), self.carried.connections.persist());
+        let rates = around.topology.host_rates();
+        let line_bps = self.to.iter().map(|&to| rates.of(to).as_bps() as f64).fold(0.0, f64::max);
+        let takes_s = round * there * self.sizes.mean_bytes * 8.0 / line_bps / self.to.len() as f64;
+        let bytes = round * there * self.sizes.mean_bytes;
+        let takes_s = takes_s.max(around.frames.repeated_s(bytes, around.room));
+        let left = if takes_s > gap_s { rounds * (1.0 - gap_s / takes_s) } else { 0.0 };
         // A round may meet the one before; at random, those that a line of this load has in work.
-        let met = self.load.map_or(0.0, |load| {
-            let queued = if load < 1.0 { load / (1.0 - load) } else { f64::INFINITY };
-            4.0 * queued * self.to.len() as f64
-        });
+        let met = left
+            + self.load.map_or(0.0, |load| {
+                let busy = load * there;
+                let queued = if busy < 1.0 { busy / (1.0 - busy) } else { f64::INFINITY };
+                // Near 1 as far as chance leads.
+                (4.0 * queued).min(4.0 * rounds.sqrt()) * self.to.len() as f64
+            });
         // Two, as a round may begin while the one before drains.
         let open = flows.min((2.0 + met) * round);
         let pairs = (self.from.len() * self.to.len() * self.classes.len()) as f64;
@@ -181,6 +192,10 @@ impl Source for Incast {
         };
         let from = self.from.iter().map(|&from| (from, drawn)).collect();
         Some(Demand { from, to: self.to.iter().map(part).collect() })
+    }
+
+    fn sizes(&self) -> &[Sizes] {
+        std::slice::from_ref(&self.sizes)
     }
 
     fn classes(&self) -> u16 {

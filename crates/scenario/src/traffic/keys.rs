@@ -317,7 +317,10 @@ impl Service {
         let given = self.shares.as_ref().map(Vec::len);
         let n =
             self.services.map_or(given.unwrap_or(site.switch.queues.into()).min(255), usize::from);
-        let alone = |key, word| Unfit::new(key, format!("service is \"{word}\", which has none"));
+        let alone = |key, word: &str| {
+            let right = if word == "one" { "\"pair\" or \"random\"" } else { "\"random\"" };
+            Unfit::new(key, format!("service is \"{word}\", which has none: write {right}"))
+        };
         *self = match (self.deal, self.shares.take()) {
             (Deal::One, None) if self.services.is_none() => Service::ONE,
             (Deal::One, _) => return Err(alone(key, "one")),

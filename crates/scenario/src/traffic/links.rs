@@ -48,14 +48,31 @@ impl<'g> Links<'g> {
     where
         S: Deref<Target = dyn Source> + 'a,
     {
+        self.laid(traffic.into_iter().filter_map(|source| source.demand(&self.lines)))
+    }
+
+    /// The load of each link with headers, handshakes and answers. Each source has the bytes on the wire for a byte of its
+    /// payload, there and back.
+    pub(crate) fn on_wire<'a, S>(
+        &self,
+        traffic: impl IntoIterator<Item = (&'a S, (f64, f64))>,
+    ) -> Vec<f64>
+    where
+        S: Deref<Target = dyn Source> + 'a,
+    {
+        let both = |(source, (there, back)): (&'a S, (f64, f64))| {
+            let demand = source.demand(&self.lines)?;
+            Some([demand.clone().times(there), demand.reversed().times(back)])
+        };
+        self.laid(traffic.into_iter().filter_map(both).flatten())
+    }
+
+    /// The loads of these demands together.
+    fn laid(&self, demands: impl Iterator<Item = Demand>) -> Vec<f64> {
         let ports = self.graph.switches.iter().flat_map(|(_, ports)| ports);
         let rates: Vec<Rate> = self.graph.access.iter().chain(ports).map(|c| c.rate).collect();
         let mut bps = vec![0.0; rates.len()];
-        for source in traffic {
-            if let Some(demand) = source.demand(&self.lines) {
-                self.lay(&demand, &mut bps);
-            }
-        }
+        demands.for_each(|demand| self.lay(&demand, &mut bps));
         bps.iter().zip(rates).map(|(bps, rate)| bps / rate.as_bps() as f64).collect()
     }
 
@@ -134,6 +151,13 @@ impl<'g> Links<'g> {
         // Ties by number: the report is the same each time.
         order.sort_by(|a, b| b.1.total_cmp(a.1).then(a.0.cmp(&b.0)));
         order.into_iter().map(named).filter(|(_, link)| link.fabric == fabric).take(most).collect()
+    }
+
+    /// The busiest link; of equals, the first.
+    pub(crate) fn busiest_of_all(&self, loads: &[f64]) -> Option<LinkLoad> {
+        let (link, load) =
+            (0..).zip(loads).max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(&a.0)))?;
+        Some(self.named(LinkId::at(link), *load))
     }
 
     fn link(&self, switch: usize, port: usize) -> usize {

@@ -3,7 +3,7 @@
 
 use super::arrivals::{Arrivals, Clock, Load};
 use super::flow::{Begun, Wrong};
-use super::{Around, Carried, Demand, Expected, HostSet, Hosts, Service, Site, Source};
+use super::{Around, Carried, Demand, Expected, HostSet, Hosts, Service, Site, Sizes, Source};
 use crate::topology::rates::HostRates;
 use switchbed_config::param::Unfit;
 use switchbed_config::params;
@@ -50,6 +50,9 @@ impl Source for LogNormal {
     }
     fn demand(&self, lines: &HostRates) -> Option<Demand> {
         Some(self.arrivals().demand(lines))
+    }
+    fn sizes(&self) -> &[Sizes] {
+        &self.load.sizes
     }
     fn classes(&self) -> u16 {
         self.service.last()

@@ -47,7 +47,7 @@ pub use links::{LinkLoad, Links};
 pub use list::{List, ListFormat};
 pub use log_normal::LogNormal;
 pub use long_lived::LongLived;
-pub use offered::{Offered, TableOffered};
+pub use offered::{Frames, Offered, TableOffered};
 pub use on_off::{Off, OnOff};
 pub use poisson::Poisson;
 pub use probe::Probe;

@@ -1,7 +1,77 @@
 //! Offered load: the number that a summary prints with it.
 
+use super::Sizes;
+use crate::protocol::Protocol;
 use std::fmt;
-use switchbed_units::Rate;
+use switchbed_units::{Bytes, Rate};
+
+/// Packets that a transport makes of flows.
+#[derive(Clone, Copy, Debug)]
+pub struct Frames {
+    /// Payload of a full packet, and headers of each.
+    payload: Bytes,
+    header: Bytes,
+    /// An answer, and how many packets it is for; none without answers.
+    answer: Option<(u32, u32)>,
+    /// Whether connections begin with a handshake.
+    handshake: bool,
+    /// A timer after which senders send at the line's rate once more; none where windows shrink.
+    again_s: Option<f64>,
+}
+
+impl Frames {
+    /// Packets of a transport.
+    pub fn of(protocol: &Protocol) -> Frames {
+        let (payload, header) = protocol.framing();
+        let every = match (protocol.queue_pairs(), protocol.tcp()) {
+            (Some(roce), _) => Some(roce.ack_every),
+            (_, Some(tcp)) => Some(tcp.ack_every),
+            _ => None,
+        };
+        let answer = every.map(|every| (protocol.ack_bytes(), every));
+        let again = protocol.queue_pairs().filter(|roce| !roce.control.about().unordered());
+        let again_s = again.map(|roce| roce.rto.as_secs_f64());
+        Frames { payload, header, answer, handshake: protocol.tcp().is_some(), again_s }
+    }
+
+    /// Whether connections begin with a handshake.
+    pub(super) fn opens(&self) -> bool {
+        self.handshake
+    }
+
+    /// How long so many bytes at a time take that meet a queue with this much room: each time as many as it holds get
+    /// through. 0 where all do, or where senders send less.
+    pub(super) fn repeated_s(&self, bytes: f64, room: f64) -> f64 {
+        let times = if bytes > room { bytes / room } else { 0.0 };
+        self.again_s.map_or(0.0, |again_s| times * again_s)
+    }
+
+    /// Bytes on the wire from a sender to its receiver, and back, for a byte of payload, by the means that size tables
+    /// state; repetitions are not counted. `persists`: connections are kept.
+    pub fn factors(&self, sizes: &[Sizes], persists: bool) -> (f64, f64) {
+        let header = self.header.as_f64();
+        let answers = |packets: f64| {
+            self.answer.map_or(0.0, |(bytes, every)| {
+                f64::from(bytes) * (packets / f64::from(every)).max(1.0)
+            })
+        };
+        // A SYN and the ACK of its answer there, and that answer back.
+        let opens = if self.handshake && !persists { header } else { 0.0 };
+        let of = |table: &Sizes| {
+            let packets = table.mean_packets(self.payload);
+            let there = table.exact_mean() + header * packets + 2.0 * opens;
+            (there / table.mean_bytes, (answers(packets) + opens) / table.mean_bytes)
+        };
+        if sizes.is_empty() {
+            // Of flows without an end.
+            let packets = 1000.0;
+            let bytes = packets * self.payload.as_f64();
+            return (1.0 + packets * header / bytes, answers(packets) / bytes);
+        }
+        let sum = sizes.iter().map(of).fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
+        (sum.0 / sizes.len() as f64, sum.1 / sizes.len() as f64)
+    }
+}
 
 /// Load of a Poisson entry: payload bits offered by each sender over its link's rate. A flow counts
 /// as the mean that its size table states. The wire carries more (headers), and the sizes as drawn

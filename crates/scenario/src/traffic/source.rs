@@ -2,8 +2,10 @@
 
 use super::demand::Demand;
 use super::flow::{Begun, Hosts, Wrong};
+use super::offered::Frames;
 use super::program::Program;
 use super::site::Site;
+use crate::sizes::Sizes;
 use crate::topology::Topology;
 use crate::topology::rates::HostRates;
 use switchbed_config::param::Unfit;
@@ -41,6 +43,11 @@ pub trait Source {
     fn demand(&self, lines: &HostRates) -> Option<Demand> {
         let _ = lines;
         None
+    }
+
+    /// Sizes of its flows, by service, where tables or a number have them.
+    fn sizes(&self) -> &[Sizes] {
+        &[]
     }
 
     /// The highest class of its packets.
@@ -123,8 +130,10 @@ pub struct Around<'a> {
     pub until_s: f64,
     /// The longest round trip of an empty network, in seconds.
     pub rtt_s: f64,
-    /// Whether connections begin with a handshake.
-    pub handshakes: bool,
+    /// Packets of the source's flows.
+    pub frames: Frames,
+    /// Bytes beyond which a queue drops what comes; infinite where none does.
+    pub room: f64,
     /// Contents of the scenario's flow lists.
     pub listed: Listed,
 }
@@ -139,7 +148,7 @@ impl Around<'_> {
     /// Flows that are under way at a time since they wait for round trips, where so many of such a mean size start in
     /// a second.
     pub(crate) fn round_trips(&self, flows_a_second: f64, mean_bytes: f64) -> f64 {
-        let handshake = if self.handshakes { 1.0 } else { 0.0 };
+        let handshake = if self.frames.opens() { 1.0 } else { 0.0 };
         let rounds = ROUND_TRIPS + handshake + libm::log2((mean_bytes / FIRST_WINDOW).max(1.0));
         flows_a_second * self.rtt_s * rounds
     }

@@ -11,17 +11,20 @@ use switchbed_scenario::protocol::Protocol;
 use switchbed_scenario::protocols::Protocols;
 use switchbed_scenario::scheme::Value;
 use switchbed_scenario::topology::ports::is_host;
-use switchbed_scenario::traffic::{Around, Expected, Listed};
+use switchbed_scenario::traffic::{Around, Entry, Expected, Frames, Listed};
 use switchbed_scenario::{Host, NicFifo, NicQueue, Transport};
 use switchbed_scenario::{QueueProbe, Scenario, SchemeChoice};
 use switchbed_units::Span;
 
 /// Bytes that every run takes: pages of the program that it is the first to touch, its thread's memory, the ring of
 /// events, tables without rows.
-const RUN_BYTES: u64 = 2_900_000;
+const RUN_BYTES: u64 = 3_300_000;
 /// A flow's record, its row, and its part in the percentiles.
-const FLOW_BYTES: u64 = 210;
-const TCP_FLOW_BYTES: u64 = 220;
+const FLOW_BYTES: u64 = 112;
+const TCP_FLOW_BYTES: u64 = 128;
+/// Tables of flows that have grown leave holes, until they are large enough to be moved as pages.
+const FLOW_HOLES_BYTES: u64 = 26;
+const FLOW_HOLES: f64 = 100_000.0;
 /// A flow that never ends, more than another.
 const ENDLESS_BYTES: u64 = 180;
 /// A flow that the network knows of before it starts.
@@ -30,10 +33,10 @@ const START_BYTES: u64 = 280;
 const STARTS: f64 = 4_096.0;
 /// A connection with both its halves, its flow under way, and word of it from host to host: TCP's (some controls
 /// remember more), one without TCP, a queue pair's and what INT adds to that.
-const TCP_BYTES: u64 = 1_960;
-const DATAGRAM_BYTES: u64 = 1_365;
-const PAIR_BYTES: u64 = 1_900;
-const INT_PAIR_BYTES: u64 = 2_015;
+const TCP_BYTES: u64 = 2_190;
+const DATAGRAM_BYTES: u64 = 1_460;
+const PAIR_BYTES: u64 = 1_995;
+const INT_PAIR_BYTES: u64 = 2_110;
 /// Delivery rates and the model of a control that steers by one, more than another TCP connection.
 const MODEL_BYTES: u64 = 1_520;
 /// A queue pair whose packets may arrive in any order, more than another; and its packets' states, once it has sent some.
@@ -60,7 +63,7 @@ const PAGES: f64 = 400_000.0;
 const LEFT: f64 = 4.0;
 const PAGES_BYTES: u64 = 7_000_000;
 /// Such a message while it is under way, and a TCP connection of a schedule, more than another: flows that wait there.
-const UNDER_WAY_BYTES: u64 = 490;
+const UNDER_WAY_BYTES: u64 = 510;
 const QUEUED_BYTES: u64 = 1_300;
 /// Bytes of schedules however small they are.
 const SCHEDULES_BYTES: u64 = 800_000;
@@ -80,6 +83,8 @@ const MEASURED_BYTES: u64 = 500;
 /// A place of a scheme that hashes flows to queues of its own, and a queue that a flow has made there.
 const PLACE_BYTES: u64 = 8;
 const FLOW_QUEUE_BYTES: u64 = 270;
+/// A flow or class whose arrivals a scheme smooths, at a port.
+const PARTY_BYTES: u64 = 60;
 /// A packet in the network: what it is, what it carries, and its next event.
 const PACKET_BYTES: u64 = 150;
 /// Tables of packets that have grown leave their last places empty, until these are large enough to be moved as pages.
@@ -107,9 +112,15 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
     let until = run.until.map_or(f64::INFINITY, |until| until.as_secs_f64());
     let rtt_s = 2.0 * (topology.one_way() + scenario.delays().most() * 2).as_secs_f64();
     let protocols = Protocols::of(scenario);
-    let handshakes = protocols.all().iter().any(|protocol| protocol.tcp().is_some());
-    let around = Around { topology, until_s: until, rtt_s, handshakes, listed };
-    let sources: Vec<Expected> = traffic.iter().map(|traffic| traffic.expected(&around)).collect();
+    let room = match switch.pfc.is_some() {
+        true => f64::INFINITY,
+        false => switch.pool.unwrap_or(switch.buffer).as_f64(),
+    };
+    let expected = |(entry, traffic): (usize, &Entry)| {
+        let frames = Frames::of(protocols.get(entry as u32, 0));
+        traffic.expected(&Around { topology, until_s: until, rtt_s, frames, room, listed })
+    };
+    let sources: Vec<Expected> = traffic.iter().enumerate().map(expected).collect();
     // A run without an end of its own lasts about as long as its flows start.
     let lasts = match run.until {
         Some(_) => until,
@@ -167,6 +178,8 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
         ("places of flow queues", ports * places, PLACE_BYTES),
         // Data and ACKs of a flow, at each of the switches of its way.
         ("flow queues", (ports * places).min(flows * 2.0 * hops(scenario)), FLOW_QUEUE_BYTES),
+        ("smoothed arrivals", parties(scenario, flows, lasts), PARTY_BYTES),
+        ("holes of flows", flows.min(FLOW_HOLES), FLOW_HOLES_BYTES),
     ]);
     // A line for each size of flow: TCP's take more.
     let parts = parts.chain(flows_of.into_iter().map(|(each, count)| ("flows", count, each)));
@@ -234,6 +247,29 @@ fn places(scenario: &Scenario) -> f64 {
     };
     most(schemes.map(flows))
 }
+
+/// Flows whose arrivals a scheme still remembers, at each port of their ways.
+fn parties(scenario: &Scenario, flows: f64, lasts_s: f64) -> f64 {
+    let deployed = scenario.deploy.iter().flat_map(|deploy| &deploy.scheme);
+    let remembered_s = |scheme: &SchemeChoice| {
+        let params = scheme.params();
+        match (params.get("t_s"), params.get("beta")) {
+            (Some(Value::Span(interval)), Some(Value::Number(beta))) => {
+                // Until what is left of a first window is less than a byte.
+                let intervals = if *beta < 1.0 { -WINDOW_LN / libm::log(1.0 - beta) } else { 1.0 };
+                intervals * interval.as_secs_f64()
+            }
+            _ => 0.0,
+        }
+    };
+    let remembered_s = most(std::iter::once(&scenario.scheme).chain(deployed).map(remembered_s));
+    let at_a_time = flows * (remembered_s / lasts_s.max(f64::MIN_POSITIVE)).min(1.0);
+    // Data at one port of each switch and ACKs at another.
+    at_a_time * 2.0 * hops(scenario)
+}
+
+/// Logarithm of the bytes of a first window.
+const WINDOW_LN: f64 = 9.6;
 
 /// Switches on the longest way.
 fn hops(scenario: &Scenario) -> f64 {
@@ -355,5 +391,8 @@ fn in_network(scenario: &Scenario, protocols: &Protocols, sources: &[Expected]) 
     let window = |held: f64| (held.min(bytes) / host.mtu().as_f64()).min(most.into());
     let lines = open.min(topology.hosts().into());
     let most = lines * window(held + queue.as_f64());
-    (lines * window(held) + lines.min(receivers) * window(queue.as_f64())).min(most)
+    // A queue holds packets of all flows to its receiver.
+    let queues = open.min(receivers);
+    let queued = queues * queue.as_f64().min(bytes * open / queues.max(1.0)) / host.mtu().as_f64();
+    (lines * window(held) + queued).min(most)
 }
