@@ -165,7 +165,9 @@ pub(crate) fn refuses(
     if drops(most) > 0
         && let Some((queue, why)) = network.port(most).state().last_drop()
     {
-        return Some((most, queue, Refusal::Drops(why)));
+        // A line that is down leaves no room, whatever the rule.
+        let why = if network.is_up(most) { Refusal::Drops(why) } else { Refusal::Down };
+        return Some((most, queue, why));
     }
     let waiting = |link: LinkId| {
         let state: &PortState = network.port(link).state();

@@ -166,9 +166,13 @@ fn populations(
         put(format!("traffic {place} ({})", traffic(place).word()), true, of);
     }
     let names = protocols.names();
-    for (place, of) in
-        by(&|flow| u32::from(protocols.place(flow.traffic, flow.class, (flow.src, flow.dst))))
-    {
+    // Towards hosts of another stack a transport has a place of its own, and the same row in tables.
+    let row = |place: u8| {
+        let name = &names[usize::from(place)];
+        names.iter().position(|other| other == name).unwrap_or_default() as u32
+    };
+    let place = |flow: &FlowRecord| protocols.place(flow.traffic, flow.class, (flow.src, flow.dst));
+    for (place, of) in by(&|flow| row(place(flow))) {
         put(format!("transport {}", names[place as usize]), true, of);
     }
     for (place, of) in by(&|flow| flow.traffic) {
@@ -270,6 +274,15 @@ fn timer(protocols: &Protocols, flow: &FlowRecord, kind: Kind) -> String {
     let Some(wait) = kind else { return "ports that were held (switch.pfc)".to_owned() };
     let of = protocols.section(flow.traffic, flow.class, flow.src);
     let t = match protocols.between(flow.traffic, flow.class, (flow.src, flow.dst)) {
+        Protocol::QueuePairs(roce) if roce.control.about().unordered() => {
+            let drained = "15us and six times what the switch's memory takes to drain".to_owned();
+            let rto = roce.spray_rto.map_or(drained, |rto| rto.to_string());
+            return format!("{of}.spray_rto, {rto}");
+        }
+        Protocol::QueuePairs(roce) if roce.rto_low < roce.rto => {
+            let (rto, low) = (roce.rto, roce.rto_low);
+            return format!("{of}.rto, {rto}, or {of}.rto_low, {low}");
+        }
         Protocol::QueuePairs(roce) => return format!("{of}.rto, {}", roce.rto),
         Protocol::Transport(transport) => transport,
     };

@@ -397,3 +397,91 @@ fn a_deployed_scheme_that_never_acted_is_named() {
     let line = said(&found, "high marked nothing");
     assert!(line.contains("queue 0 of left:0") && line.contains("never above"), "{line}");
 }
+
+/// Hosts 0 to 2 send by DCTCP to one another and to host 3, which sends by CUBIC; hosts 0 and 1 by DCQCN, too.
+const STACKS: &str = r#"
+    topology = { kind = "star", hosts = 4, rate = "1Gbps", delay = "20us" }
+    switch.buffer = "100KB"
+    scheme.name = "none"
+    transport.kind = "dctcp"
+    run.until = "3s"
+    [[host]]
+    hosts = [3]
+    label = "old"
+    transport = { kind = "cubic", ecn = false }
+    [[traffic]]
+    kind = "incast"
+    from = 0
+    to = 3
+    sizes = "3KB"
+    [[traffic]]
+    kind = "incast"
+    from = 0
+    to = 1
+    sizes = "3KB"
+    [[traffic]]
+    kind = "incast"
+    from = 3
+    to = 2
+    sizes = "3KB"
+    [[traffic]]
+    kind = "incast"
+    from = 0
+    to = 1
+    sizes = "3KB"
+    start = "1ms"
+    transport = "dcqcn"
+    [[event]]
+    at = "0s"
+    port = "host0"
+    lose = [1, 2]
+"#;
+
+#[test]
+fn a_transport_towards_other_stacks_is_one_row_and_is_named_once() {
+    let found = results(STACKS, &[]).summary;
+    let rows: Vec<(&str, u64)> =
+        found.by_transport.iter().map(|row| (&*row.transport, row.flows)).collect();
+    // Host 3 has no flow over DCQCN.
+    assert_eq!(rows, [("dctcp", 2), ("cubic", 1), ("dcqcn (linux-6.x)", 1)]);
+    let line = said(&found, "figures are mostly waits for a timer");
+    assert_eq!(line.matches("transport dctcp").count(), 1, "{line}");
+}
+
+#[test]
+fn a_line_that_is_down_is_named_where_it_leaves_no_room() {
+    let down = "[[event]]\nat = \"1us\"\nport = \"switch:1\"\nup = false\n";
+    let flows = "traffic.3.sizes=1MB";
+    let found = results(&[STACKS, down].concat(), &[flows]).summary;
+    let line = said(&found, "flows failed: their connections gave up");
+    assert!(line.contains("of switch:1 has packets, and its line is down ([[event]])"), "{line}");
+}
+
+#[test]
+fn waits_of_queue_pairs_are_as_long_as_their_timer() {
+    let text = STACKS.split("[[host]]").next().expect("text");
+    let flow = "[[traffic]]\nkind = \"incast\"\nfrom = 0\nto = 1\nsizes = \"3KB\"\n\
+                [[event]]\nat = \"0s\"\nport = \"host0\"\nlose = [1, 2, 3]\n";
+    let text = [text, flow].concat();
+    let of = |sets: &[&str]| {
+        let found = results(&text, sets).summary;
+        (
+            said(&found, "figures are mostly waits").to_owned(),
+            found.fct.all.mean_us.expect("a flow"),
+        )
+    };
+    let (line, _) = of(&["transport.kind=nscc"]);
+    assert!(line.ends_with(
+        "for roce.spray_rto, 15us and six times what the switch's memory takes to drain"
+    ));
+    let (line, _) = of(&["transport.kind=nscc", "roce.spray_rto=2ms"]);
+    assert!(line.ends_with("for roce.spray_rto, 2ms"), "{line}");
+    let (line, mean_us) = of(&["transport.kind=roce", "roce.rto=50ms", "roce.rto_low=2ms"]);
+    assert!(
+        line.contains("for roce.rto") && (2_000.0..3_000.0).contains(&mean_us),
+        "{line} {mean_us}"
+    );
+    let flows = results(&text, &["transport.kind=roce", "roce.rto=50ms", "roce.rto_low=2ms"]);
+    let waited_s: f64 = texts(&flows, "waited_s")[0].parse().expect("a number");
+    assert!((0.002..0.003).contains(&waited_s), "{waited_s}");
+}

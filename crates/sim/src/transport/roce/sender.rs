@@ -10,7 +10,7 @@ use switchbed_congestion::roce::{IntHop, RateMemory, RoceAck};
 use switchbed_scenario::Recovery;
 use switchbed_scenario::int::SWITCHES;
 use switchbed_scenario::roce::RETRIES;
-use switchbed_units::{Rate, Time};
+use switchbed_units::{Rate, Span, Time};
 
 /// The sending half.
 #[derive(Clone, Debug)]
@@ -313,11 +313,16 @@ impl Sender {
         }
     }
 
+    /// The timer of what is out.
+    fn rto(&self, config: &Config) -> Span {
+        // IRN's RTO_low (SIGCOMM 2018): with few packets out, no later packet can tell of a loss.
+        let few = self.next - self.acked <= 3 * u64::from(config.mtu);
+        if few { config.rto_low } else { config.rto }
+    }
+
     fn restart_timer(&mut self, config: &Config, now: Time) {
         let out = self.next - self.acked;
-        // IRN's RTO_low (SIGCOMM 2018): with few packets out, no later packet can tell of a loss.
-        let few = out <= 3 * u64::from(config.mtu);
-        let rto = if few { config.rto_low } else { config.rto };
+        let rto = self.rto(config);
         let waits = out > 0 || self.held && self.unsent() > 0;
         self.deadline = if waits { now + rto } else { Time::NEVER };
     }
@@ -360,7 +365,9 @@ impl Sender {
             return;
         }
         self.counters.timeouts += 1;
-        let from = Time::from_ps(now.as_ps().saturating_sub(config.rto.as_ps()));
+        // A timer that runs out again is never the low one.
+        let rto = if self.retries == 0 { self.rto(config) } else { config.rto };
+        let from = Time::from_ps(now.as_ps().saturating_sub(rto.as_ps()));
         self.waits.note(Wait::Rto, (from, now), config.counts_from);
         if self.exhausted(config, now) {
             return self.fail();
