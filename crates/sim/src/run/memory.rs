@@ -179,7 +179,7 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
         // Data and ACKs of a flow, at each of the switches of its way.
         ("flow queues", (ports * places).min(flows * 2.0 * hops(scenario)), FLOW_QUEUE_BYTES),
         ("smoothed arrivals", parties(scenario, flows, lasts), PARTY_BYTES),
-        ("holes of flows", flows.min(FLOW_HOLES), FLOW_HOLES_BYTES),
+        ("holes of flows", sources.iter().map(own).sum::<f64>().min(FLOW_HOLES), FLOW_HOLES_BYTES),
     ]);
     // A line for each size of flow: TCP's take more.
     let parts = parts.chain(flows_of.into_iter().map(|(each, count)| ("flows", count, each)));
