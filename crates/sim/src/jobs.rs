@@ -3,6 +3,7 @@
 use crate::empty_network::Paths;
 use crate::ideal::ideal;
 use crate::node::host::{Programs, Round};
+use crate::nullable::nullable;
 use crate::table::{Names, Table, Values};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -86,14 +87,18 @@ pub struct JobTimes {
     /// Measured repetitions that all ranks completed.
     pub repetitions: u32,
     /// Time of one of these; null without any.
+    #[serde(deserialize_with = "nullable")]
     pub time_us: Option<f64>,
     /// Duration in an empty network, in microseconds.
     pub ideal_us: f64,
     /// Time over the ideal one.
+    #[serde(deserialize_with = "nullable")]
     pub slowdown: Option<f64>,
     /// Algorithm bandwidth: bytes over time.
+    #[serde(deserialize_with = "nullable")]
     pub algbw_bps: Option<f64>,
     /// Bus bandwidth: the same times nccl-tests' factor of the operation.
+    #[serde(deserialize_with = "nullable")]
     pub busbw_bps: Option<f64>,
 }
 

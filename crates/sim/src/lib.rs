@@ -34,6 +34,7 @@ mod jobs;
 mod lookahead;
 pub mod network;
 mod node;
+mod nullable;
 pub mod observe;
 mod operations;
 pub mod packet;

@@ -226,6 +226,26 @@ def test_a_warm_up_in_a_manifest_that_is_none_is_said_with_its_file(
         assert done.code == 0 or str(tmp_path / "out") in done.err
 
 
+def test_a_summary_without_a_value_that_may_be_null_is_damaged(store: Path) -> None:
+    path = next((store / "runs").iterdir()) / "summary.json"
+    whole = path.read_text()
+    # Older summaries lack these.
+    later = {"p999_us", "p999"}
+    for way in [("fct", "small", key) for key in json.loads(whole)["fct"]["small"]] + [
+        ("fct_by_met",),
+        ("bottleneck", "p99_bytes"),
+    ]:
+        summary = json.loads(whole)
+        inner = summary
+        for key in way[:-1]:
+            inner = inner[key]
+        del inner[way[-1]]
+        path.write_text(json.dumps(summary))
+        done = switchbed("sweep", store.parent / "two.toml", "--store", store)
+        assert done.code == (0 if way[-1] in later else 2), (way, done.err)
+        assert done.code == 0 or (str(path) in done.err and way[-1] in done.err)
+
+
 def test_a_store_without_its_sweeps_tables_is_named(store: Path) -> None:
     for file in (store / "sweeps").iterdir():
         file.unlink()

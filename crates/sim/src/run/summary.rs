@@ -5,6 +5,7 @@ use crate::flow::FlowRecord;
 use crate::ids::LinkId;
 use crate::jobs::JobTimes;
 use crate::node::host::ProbeSample;
+use crate::nullable::nullable;
 use crate::observe::interference::Interference;
 use crate::pauses::{Pause, Waited};
 use crate::ports;
@@ -50,12 +51,16 @@ pub struct Fct {
     /// Number of flows behind these figures.
     pub n: u64,
     /// Arithmetic mean in microseconds.
+    #[serde(deserialize_with = "nullable")]
     pub mean_us: Option<f64>,
     /// Median in microseconds.
+    #[serde(deserialize_with = "nullable")]
     pub p50_us: Option<f64>,
     /// 95th percentile in microseconds.
+    #[serde(deserialize_with = "nullable")]
     pub p95_us: Option<f64>,
     /// 99th percentile in microseconds.
+    #[serde(deserialize_with = "nullable")]
     pub p99_us: Option<f64>,
     /// 99.9th percentile in microseconds; older summaries lack it.
     #[serde(default)]
@@ -68,12 +73,16 @@ pub struct Slowdown {
     /// Number of flows behind these figures.
     pub n: u64,
     /// Arithmetic mean over the flows.
+    #[serde(deserialize_with = "nullable")]
     pub mean: Option<f64>,
     /// Median over the flows.
+    #[serde(deserialize_with = "nullable")]
     pub p50: Option<f64>,
     /// 95th percentile over the flows.
+    #[serde(deserialize_with = "nullable")]
     pub p95: Option<f64>,
     /// 99th percentile over the flows.
+    #[serde(deserialize_with = "nullable")]
     pub p99: Option<f64>,
     /// 99.9th percentile; older summaries lack it.
     #[serde(default)]
@@ -127,10 +136,13 @@ pub struct Bottleneck {
     /// Share of the time in which it was sending, pause frames included; also while its line was down.
     pub utilisation: f64,
     /// Time-weighted mean length of its queues together; null where not measured.
+    #[serde(deserialize_with = "nullable")]
     pub mean_bytes: Option<f64>,
     /// 99th percentile of the same.
+    #[serde(deserialize_with = "nullable")]
     pub p99_bytes: Option<f64>,
     /// Greatest length since the warm-up.
+    #[serde(deserialize_with = "nullable")]
     pub max_bytes: Option<u64>,
 }
 
@@ -214,6 +226,7 @@ pub struct SourceTimes {
     pub slowdown: Slowdown,
     /// Query completion times: of an incast's rounds, each to its last flow's end, and of requests
     /// with their answers; null for other kinds.
+    #[serde(deserialize_with = "nullable")]
     pub query: Option<Fct>,
 }
 
@@ -315,12 +328,16 @@ pub struct ProbeRtts {
     /// Number of probes that did not come back, those still on their way included.
     pub lost: u64,
     /// Mean in microseconds.
+    #[serde(deserialize_with = "nullable")]
     pub mean_us: Option<f64>,
     /// Median in microseconds.
+    #[serde(deserialize_with = "nullable")]
     pub p50_us: Option<f64>,
     /// 95th percentile in microseconds.
+    #[serde(deserialize_with = "nullable")]
     pub p95_us: Option<f64>,
     /// 99th percentile in microseconds.
+    #[serde(deserialize_with = "nullable")]
     pub p99_us: Option<f64>,
 }
 
@@ -400,6 +417,7 @@ pub struct Summary {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<JobTimes>,
     /// FCTs by what flows met of giant ones; null without `measure.giant`.
+    #[serde(deserialize_with = "nullable")]
     pub fct_by_met: Option<ByInterference<BySize<Fct>>>,
     /// FCT over the ideal one: packets back to back at the line's rate, without handshake or window.
     pub slowdown: BySize<Slowdown>,
@@ -413,6 +431,7 @@ pub struct Summary {
     /// Round-trip times of each pair's and class's probes.
     pub probes: Vec<ProbeRtts>,
     /// Flows that send as long as they run, and how evenly they shared; null without any.
+    #[serde(deserialize_with = "nullable")]
     pub endless: Option<Endless>,
     /// Packets that left a port with a CE mark of that port since the warm-up.
     pub marks: u64,
@@ -455,6 +474,7 @@ pub struct Summary {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub paths: BTreeMap<String, PathUse>,
     /// Busiest port of a switch.
+    #[serde(deserialize_with = "nullable")]
     pub bottleneck: Option<Bottleneck>,
     /// Load that each Poisson source offers.
     pub offered: Vec<OfferedLoad>,
@@ -486,12 +506,15 @@ pub struct PauseCounts {
     /// How long that was, all ports together.
     pub held_s: f64,
     /// The port that was held longest, and for how long.
+    #[serde(deserialize_with = "nullable")]
     pub longest_port: Option<String>,
     /// How long that one was.
     pub longest_s: f64,
     /// Flows that count and waited behind a port that was held; `None`: flows have no path that is known.
+    #[serde(deserialize_with = "nullable")]
     pub flows: Option<u64>,
     /// Flows of these that waited for a port that is not on their way.
+    #[serde(deserialize_with = "nullable")]
     pub victims: Option<u64>,
     /// How often the watchdog acted.
     pub storms: u64,

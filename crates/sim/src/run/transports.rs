@@ -2,6 +2,7 @@
 
 use crate::flow::FlowRecord;
 use crate::node::met::Met;
+use crate::nullable::nullable;
 use crate::records::Records;
 use crate::run::summary::{Endless, Fct, Slowdown};
 use crate::run::waits::WaitCounts;
@@ -27,6 +28,7 @@ pub struct TransportTimes {
     /// The part of all payload received.
     pub share: f64,
     /// Flows that send as long as they run; null without any.
+    #[serde(deserialize_with = "nullable")]
     pub endless: Option<Endless>,
     /// Retransmission timeouts since the warm-up, of all its flows.
     pub timeouts: u64,
@@ -56,12 +58,16 @@ pub struct Waits {
     /// Waits behind these figures.
     pub n: u64,
     /// Mean in microseconds.
+    #[serde(deserialize_with = "nullable")]
     pub mean_us: Option<f64>,
     /// Median in microseconds.
+    #[serde(deserialize_with = "nullable")]
     pub p50_us: Option<f64>,
     /// 99th percentile in microseconds.
+    #[serde(deserialize_with = "nullable")]
     pub p99_us: Option<f64>,
     /// Longest in microseconds.
+    #[serde(deserialize_with = "nullable")]
     pub max_us: Option<f64>,
 }
 
