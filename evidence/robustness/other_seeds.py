@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> int:
         committed = page.committed(paper)
         for experiment in paper.experiments.values():
             needed = experiments.jobs(paper, experiment, experiment.full, first_seed)
-            if price.missing(paper, experiment, needed, store) > 60 * minutes:
+            if price.missing(paper, experiment, needed, store).core_s > 60 * minutes:
                 continue
             experiments.run(paper, experiment, needed, store, Silent())
             rows = experiments.rows(needed, store)

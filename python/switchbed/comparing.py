@@ -35,7 +35,7 @@ class Row:
 
     def total(self, counter: str) -> int:
         """Return the counter's sum over the seeds."""
-        return sum(int(run.summary[counter]) for run in self.runs)
+        return sum(int(run.summary.get(counter, 0)) for run in self.runs)
 
 
 @dataclass(frozen=True)

@@ -116,11 +116,13 @@ def print_sweep(outcomes: Sequence[Outcome], wall_s: float) -> None:
     rows = comparing.rows(outcomes)
     keys = [key for key, _ in rows[0].point]
     columns = measured(rows)
-    counters = ("marks", "drops", "timeouts")
+    counters = {"marks": "marks", "drops": "drops", "timeouts": "timeouts"}
+    if any(outcome.summary.get("lost") for outcome in outcomes):
+        counters["lost"] = "lost on links"
     schemes = ["scheme"] if rows[0].scheme is not None else []
     # Means stand beside these: the heading says that they are sums.
     several = any(len(row.runs) > 1 for row in rows)
-    headings = [f"{counter}, all seeds" if several else counter for counter in counters]
+    headings = [f"{head}, all seeds" if several else head for head in counters.values()]
     console, table = ruled(*schemes, *keys, "seeds", *columns, *headings)
     for row in rows:
         table.add_row(
@@ -555,10 +557,16 @@ def heading(statistic: tuple[str, str]) -> str:
 def _counters(summary: dict[str, Any]) -> str:
     return (
         f"{_flows(summary)} · {summary['marks']:,} marks"
-        f"{_notifications(summary)} · {summary['drops']:,} drops · {summary['timeouts']:,} timeouts"
-        f"{_waits(summary)}"
+        f"{_notifications(summary)} · {summary['drops']:,} drops{_lost(summary)}"
+        f" · {summary['timeouts']:,} timeouts{_waits(summary)}"
         f" · {summary['goodput_bps'] / 1e9:.4g} Gbps goodput"
     )
+
+
+def _lost(summary: dict[str, Any]) -> str:
+    """Packets that lines lost, as events said: no port dropped them."""
+    lost = summary.get("lost", 0)
+    return f" · {lost:,} lost on links" if lost else ""
 
 
 def _waits(summary: dict[str, Any]) -> str:

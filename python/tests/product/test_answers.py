@@ -397,8 +397,8 @@ def test_flows_of_a_host_without_a_line_are_not_put_down_to_udp(
 ) -> None:
     (tmp_path / "x.toml").write_text(f'transport.kind = "{transport}"\n{CUT_OFF}')
     run = switchbed("run", "x.toml", "--json", "x.json")
-    assert "never finished: their hosts' links are down ([[event]])" in run.stderr
-    assert "udp" not in run.stderr
+    assert "; their hosts' links are down ([[event]]); FCTs are of the others" in run.stderr
+    assert "udp" not in run.stderr and "want of room" not in run.stderr
     # The port of the link that went down after 1 ms was busy for a third of that.
     bottleneck = json.loads((tmp_path / "x.json").read_text())["bottleneck"]
     assert bottleneck["port"] != "switch:0"
@@ -416,6 +416,15 @@ def test_waits_and_timeouts_of_one_line_are_of_one_time(switchbed: Program, tmp_
     assert summary["timeouts"] == 1
     waits = summary["waits"]
     assert waits["syn"] + waits["rto_initial"] + waits["rto"] == 1
+
+
+def test_packets_that_links_lose_stand_beside_drops(switchbed: Program, tmp_path: Path) -> None:
+    # The event of `TIMERS` loses two packets.
+    lines = TIMERS
+    (tmp_path / "lost.toml").write_text(lines)
+    assert "0 drops · 1 lost on links" in switchbed("run", "lost.toml").stdout
+    (tmp_path / "lost.toml").write_text(lines + "[compare]\nseed = [1, 2]\n")
+    assert "lost on links, all seeds" in " ".join(switchbed("run", "lost.toml").stdout.split())
 
 
 def test_a_threshold_under_a_packet_is_said_with_its_queue(

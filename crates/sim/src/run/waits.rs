@@ -9,6 +9,7 @@ use switchbed_scenario::Scenario;
 use switchbed_scenario::protocol::Protocol;
 use switchbed_scenario::protocols::Protocols;
 use switchbed_units::Time;
+use switchbed_units::ids::HostId;
 
 /// Waits that each timer ended since the warm-up, of all flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -40,8 +41,13 @@ impl WaitCounts {
     }
 }
 
-/// Says how many flows failed, and what for.
-pub(crate) fn failed(scenario: &Scenario, warmed_at: Time, flows: &Records) -> Option<String> {
+/// Says how many flows failed, and what for, and whether all of them had an end that is `cut_off`.
+pub(crate) fn failed(
+    scenario: &Scenario,
+    warmed_at: Time,
+    flows: &Records,
+    cut_off: impl Fn(HostId) -> bool,
+) -> Option<(String, bool)> {
     let counted = || flows.iter().filter(|flow| flow.counts_since(warmed_at));
     let failed = || counted().filter(|flow| flow.failed.is_some());
     let protocols = Protocols::of(scenario);
@@ -61,11 +67,18 @@ pub(crate) fn failed(scenario: &Scenario, warmed_at: Time, flows: &Records) -> O
     };
     let keys: BTreeSet<String> = failed().map(|flow| key(&flow)).collect();
     (!keys.is_empty()).then(|| {
-        format!(
-            "{} of {} flows failed: their connections gave up ({}); FCTs are of the others",
-            failed().count(),
+        let all = failed().count();
+        let down = failed().filter(|flow| cut_off(flow.src) || cut_off(flow.dst)).count();
+        let of_links = match down {
+            0 => String::new(),
+            _ if down == all => "; their hosts' links are down ([[event]])".to_owned(),
+            _ => format!("; the hosts' links of {down} are down ([[event]])"),
+        };
+        let text = format!(
+            "{all} of {} flows failed: their connections gave up ({}){of_links}; FCTs are of the others",
             counted().count(),
             keys.into_iter().collect::<Vec<_>>().join("; ")
-        )
+        );
+        (text, down == all)
     })
 }

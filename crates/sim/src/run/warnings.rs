@@ -50,8 +50,10 @@ pub(crate) fn warnings(
     }
     let finite = flows.iter().filter(|flow| flow.size.is_some() && flow.counts_since(since));
     let open: Vec<_> = finite.filter(|flow| flow.end.is_none() && flow.failed.is_none()).collect();
-    if let Some(failed) = waits::failed(scenario, since, flows) {
-        let by = simulation.refusing();
+    let cut_off = |host| simulation.is_cut_off(host);
+    if let Some((failed, all_cut_off)) = waits::failed(scenario, since, flows, cut_off) {
+        // A full queue is no reason where the line itself is gone.
+        let by = simulation.refusing().filter(|_| !all_cut_off);
         let by =
             by.map(|by| format!("; {}", crate::run::stalled::refusing(scenario, simulation, by)));
         warnings.push(failed + &by.unwrap_or_default());
