@@ -29,10 +29,10 @@ RED = "{ name = 'red', params = { kmin = '20pkt', kmax = '65pkt', pmax = 0.1 } }
 FLOWS = "{ kind = 'poisson', load = 0.95, flows = 20000, sizes = 'web-search'"
 PAIRS = f"{FLOWS}, service = 'pair', services = 8 }}"
 CASES = {
-    # A few flows keep fig9's hosts as busy as its 5,000 do, for a fraction of a second.
-    "fig9, MQ-ECN, 8 DWRR queues": ["fig9.toml", "flows=16"],
-    "fig9, step marking, one queue": ["fig9.toml", "flows=16", "scheme=per-queue", *ONE_QUEUE],
-    "fig9, queues off": ["fig9.toml", "flows=16", OFF],
+    # A few flows fill queues of fig9 as its 5,000 do, for a fraction of a second.
+    "fig9, MQ-ECN, 8 DWRR queues": ["fig9.toml", "flows=40"],
+    "fig9, step marking, one queue": ["fig9.toml", "flows=40", "scheme=per-queue", *ONE_QUEUE],
+    "fig9, queues off": ["fig9.toml", "flows=40", OFF],
     "star, step marking, one queue": ["star.toml", "run.until=20ms"],
     "star, queues off": ["star.toml", "run.until=20ms", OFF],
     "star, RED, one queue": ["star.toml", "run.until=20ms", f"scheme={RED}"],
