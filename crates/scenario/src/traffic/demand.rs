@@ -21,7 +21,7 @@ impl Demand {
         Demand { from: small.collect(), to: large.collect() }
     }
 
-    /// So many times as much.
+    /// Multiplies the senders' demand by a factor.
     pub(super) fn times(self, factor: f64) -> Demand {
         let from = self.from.into_iter().map(|(host, of)| (host, factor * of)).collect();
         Demand { from, ..self }
