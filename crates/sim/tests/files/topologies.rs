@@ -214,7 +214,8 @@ fn what_is_wrong_is_told_with_its_line_and_column() {
     }
     for (from, to, told) in [
         ("5 2 4", "5 2 5", "t: ends after 4 of 5 links"),
-        ("5 2 4", "5 2 3", "t:6: the first line says 3 links, and this is one more"),
+        // A row behind the links that the first line says is none of them.
+        ("5 2 4", "5 2 3", "t:2: no links lead from switch4 to switch3: the network is in parts"),
         (
             "5 2 4",
             "5 3 4",
