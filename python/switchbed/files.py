@@ -141,7 +141,10 @@ def read_text(path: Path) -> str:
     except OSError as error:
         raise Mistake(f"{path}: cannot be read: {why(error)}") from error
     except UnicodeDecodeError as error:
-        raise Mistake(f"{path}: is damaged: it is no UTF-8 text") from error
+        # The first bytes of a gzip file (RFC 1952, section 2.3.1).
+        packed = error.object[:2] == b"\x1f\x8b"
+        why_not = "is compressed by gzip: unpack it" if packed else "is damaged: it is no UTF-8 text"
+        raise Mistake(f"{path}: {why_not}") from error
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -67,6 +67,10 @@ pub fn reference_of(of: &str) -> Result<String, String> {
     }
     let (place, word) = of.split_once('=').map_or((of, None), |(key, word)| (key, Some(word)));
     let (name, key) = place.split_once('.').map_or((place, None), |(name, key)| (name, Some(key)));
+    if of == "compare" {
+        let why = "its keys are those of other sections, each with a list: compare.load = [0.3, 0.6]";
+        return Err(format!("{of}: {why}"));
+    }
     let Some(section) = SECTIONS.iter().find(|section| section.name == name) else {
         let mut names: Vec<&str> = SECTIONS.iter().map(|section| section.name).collect();
         names.dedup();
@@ -93,6 +97,9 @@ pub fn reference_of(of: &str) -> Result<String, String> {
                 });
             }
             section_keys(&mut text, section, Some((key, word)));
+        }
+        (Some(key), None) if words_of(section, key).is_empty() => {
+            return Err(format!("{of}: write {name}, which prints all of its keys"));
         }
         _ => return Err(format!("{of}: write SECTION, SECTION.KEY=WORD or a scheme's name")),
     }
@@ -188,6 +195,8 @@ mod tests {
             ("topology.hosts=4", "no table stands for topology.hosts alone; write topology"),
             ("switch.policy=abm", "no table stands for switch.policy alone; write switch"),
             ("topology.kind", "write SECTION, SECTION.KEY=WORD or a scheme's name"),
+            ("topology.delay", "topology.delay: write topology, which prints all"),
+            ("compare", "compare: its keys are those of other sections"),
             ("scheme.name=mq", "mq: no section or scheme has that name"),
         ] {
             let message = reference_of(of).unwrap_err();

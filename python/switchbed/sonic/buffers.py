@@ -64,8 +64,8 @@ class Writer:
             self.said.refused(
                 "switch.pfc",
                 "without the device's own file (NAME.sonic.json, as import sonic leaves it) the "
-                "tables would name no lossless class: put it beside the scenario, or leave "
-                "switch.pfc away and keep these tables from a switch that has it",
+                "tables would name no lossless class: put it beside the scenario, under the "
+                "scenario's name, or leave switch.pfc away and keep these tables from a switch that has it",
             )
             return
         self.watched = watchdog.write(self.draft)

@@ -65,6 +65,8 @@ def tune(
         say(f"{fragment_to}: is not written: {why}", err=True)
     if json_to is not None:
         options.write_json(found.to_json(), json_to)
+        if not quiet and json_to != "-":
+            say(found.sentence, err=True)
     else:
         from switchbed.tuning import printing
 

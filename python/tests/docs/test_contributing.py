@@ -75,7 +75,8 @@ def test_a_scheme_is_a_line_of_the_registry_and_nowhere_else_by_name() -> None:
 
 def test_the_figure_of_the_recipe_is_drawn(tmp_path: Path) -> None:
     """In a copy of the package, in three files."""
-    code, method, command = re.findall(r"^```python\n(.*?)^```$", recipe_of("plot.md"), re.M | re.S)
+    shown = re.findall(r"^```(?:python)?\n(.*?)^```$", recipe_of("plot.md"), re.M | re.S)
+    code, method, command = shown
     package = tmp_path / "switchbed"
     shutil.copytree(ROOT / "python/switchbed", package, symlinks=True)
     plots = package / "plots"

@@ -32,6 +32,7 @@ ORDER = (
     "engine",
     "node",
     "operations",
+    "nullable",
     "jobs",
     "lookahead",
     "network",
