@@ -143,8 +143,8 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         # The first bytes of a gzip file (RFC 1952, section 2.3.1).
         packed = error.object[:2] == b"\x1f\x8b"
-        why_not = "is compressed by gzip: unpack it" if packed else "is damaged: it is no UTF-8 text"
-        raise Mistake(f"{path}: {why_not}") from error
+        faults = "compressed by gzip: unpack it" if packed else "damaged: it is no UTF-8 text"
+        raise Mistake(f"{path}: is {faults}") from error
 
 
 def read_json(path: Path) -> dict[str, Any]:

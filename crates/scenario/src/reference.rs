@@ -68,7 +68,8 @@ pub fn reference_of(of: &str) -> Result<String, String> {
     let (place, word) = of.split_once('=').map_or((of, None), |(key, word)| (key, Some(word)));
     let (name, key) = place.split_once('.').map_or((place, None), |(name, key)| (name, Some(key)));
     if of == "compare" {
-        let why = "its keys are those of other sections, each with a list: compare.load = [0.3, 0.6]";
+        let why =
+            "its keys are those of other sections, each with a list: compare.load = [0.3, 0.6]";
         return Err(format!("{of}: {why}"));
     }
     let Some(section) = SECTIONS.iter().find(|section| section.name == name) else {

@@ -65,7 +65,8 @@ class Writer:
                 "switch.pfc",
                 "without the device's own file (NAME.sonic.json, as import sonic leaves it) the "
                 "tables would name no lossless class: put it beside the scenario, under the "
-                "scenario's name, or leave switch.pfc away and keep these tables from a switch that has it",
+                "scenario's name, or leave switch.pfc away and keep these tables from a switch "
+                "that has it",
             )
             return
         self.watched = watchdog.write(self.draft)

@@ -1,6 +1,7 @@
 """Answers to mistakes: each names what is wrong and leads to what would be right."""
 
 import errno
+import gzip
 import json
 from pathlib import Path
 
@@ -417,6 +418,12 @@ def test_waits_and_timeouts_of_one_line_are_of_one_time(switchbed: Program, tmp_
     assert summary["timeouts"] == 1
     waits = summary["waits"]
     assert waits["syn"] + waits["rto_initial"] + waits["rto"] == 1
+
+
+def test_a_compressed_configuration_is_named_as_such(switchbed: Program, tmp_path: Path) -> None:
+    (tmp_path / "config_db.json.gz").write_bytes(gzip.compress(b"{}"))
+    told = switchbed("import", "sonic", "config_db.json.gz", code=2).stderr
+    assert "config_db.json.gz: is compressed by gzip" in told
 
 
 def test_packets_that_links_lose_stand_beside_drops(switchbed: Program, tmp_path: Path) -> None:
