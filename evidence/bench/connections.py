@@ -57,7 +57,7 @@ def peak():
     return int(status.partition("VmHWM:")[2].split()[0]) * 1024
 _native.plans(Path(sys.argv[1]).with_name("warm.toml"), [])
 before = peak()
-# What the check of a schedule takes is its run's, too.
+# The run of a schedule also takes the memory that its check takes.
 (plan,) = _native.plans(Path(sys.argv[1]), sys.argv[2:])
 plan.run(_native.Progress(), any_memory=True)
 parts = json.loads(plan.memory)

@@ -137,7 +137,7 @@ def test_contradictions_by_hand(switchbed: Program, tmp_path: Path) -> None:
 
 
 def test_ports_of_several_speeds_are_all_there(switchbed: Program, tmp_path: Path) -> None:
-    # Their scenario has a file of links, and no number of hosts.
+    # Ports of several speeds become a file of links, without a number of hosts.
     config = json.loads(TOR.read_text())
     config["PORT"]["Ethernet12"]["speed"] = "40000"
     device, file = tmp_path / "device.json", tmp_path / "seen.json"

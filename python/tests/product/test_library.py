@@ -1,4 +1,4 @@
-"""What comes with the program: scenarios by name, beginnings of one's own, flow-size tables,
+"""Parts that come with the program: scenarios by name, beginnings of one's own, flow-size tables,
 chips, runs that train a build; and a scenario from standard input."""
 
 import json

@@ -1,4 +1,4 @@
-"""What cargo is told of the Rust tests, who knows whom in the simulator, and where `unsafe` is."""
+"""Rules of the crates: their tests, who knows whom in the simulator, and where `unsafe` is."""
 
 import re
 import tomllib
