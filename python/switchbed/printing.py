@@ -4,6 +4,7 @@ import json
 import re
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -459,6 +460,10 @@ def print_warnings(outcomes: Sequence[Outcome]) -> None:
 
 TIMERS = "figures are mostly waits"
 """Begin of the warning that names timers under a run's means and percentiles."""
+TIMED = re.compile(rf"{TIMERS} for (?:a timer|pauses): (of .+?\)), for (.+)")
+"""The warning's populations with their statistics, and its timers."""
+CELLS = 6
+"""Most cells of a comparison that a warning names."""
 
 
 def print_timers(outcomes: Sequence[Outcome]) -> None:
@@ -478,7 +483,10 @@ def warnings(outcomes: Sequence[Outcome]) -> list[str]:
     if len(outcomes) == 1:
         return [text for texts in kinds.values() for text in texts]
     lines = []
-    for texts in kinds.values():
+    for kind, texts in kinds.items():
+        if kind.startswith(TIMERS):
+            lines += _timed(texts, outcomes)
+            continue
         most = max(texts, key=lambda text: len(texts[text]))
         others = len(texts) - 1
         more = len(set().union(*texts.values()))
@@ -487,6 +495,51 @@ def warnings(outcomes: Sequence[Outcome]) -> list[str]:
         )
         lines.append(f"{most} ({len(texts[most])} of {len(outcomes)} runs{alike})")
     return lines
+
+
+def _timed(texts: Mapping[str, set[int]], outcomes: Sequence[Outcome]) -> list[str]:
+    """A line for each timer: the cells of the comparison whose figures are mostly waits for it,
+    the statistics, and the number of seeds."""
+    # By timer and cell: the runs, and the statistics in the order of the warnings.
+    found: dict[str, dict[str, tuple[set[int], dict[str, None]]]] = {}
+    for text, runs in texts.items():
+        if (match := TIMED.fullmatch(text)) is None:
+            continue
+        statistics = [
+            part.strip().removesuffix(" percentile")
+            for group in re.findall(r"\(([^()]*(?:mean|percentile)[^()]*)\)", match[1])
+            for part in group.removeprefix("slowdown: ").split(",")
+        ]
+        for run in sorted(runs):
+            cell = found.setdefault(match[2], {}).setdefault(_compared(outcomes[run]), (set(), {}))
+            cell[0].add(run)
+            cell[1].update(dict.fromkeys(statistics))
+    sizes = Counter(map(_compared, outcomes))
+    lines = []
+    for timers, cells in found.items():
+        told = [
+            f"{cell} ({_statistics(statistics)}; {len(runs)} of {sizes[cell]} runs)"
+            for cell, (runs, statistics) in cells.items()
+        ]
+        more = [f"{len(told) - CELLS} more cells"] if len(told) > CELLS else []
+        lines.append(f"{TIMERS} for {timers}: {'; '.join(told[:CELLS] + more)}")
+    return lines
+
+
+def _statistics(found: Iterable[str]) -> str:
+    """`mean, 95th, 99th percentile`, in this order."""
+
+    def place(name: str) -> float:
+        return float(name[:-2]) if name.endswith("th") else 0.0
+
+    ranks = sorted(found, key=place)
+    return ", ".join(ranks) + (" percentile" if ranks[-1:] and place(ranks[-1]) else "")
+
+
+def _compared(outcome: Outcome) -> str:
+    """Scheme and settings of a run without its seed: `MQ-ECN, load 0.3`."""
+    of = [f"{key.rpartition('.')[2]} {value}" for key, value in comparing.point(outcome)]
+    return ", ".join(filter(None, (comparing.label(outcome), *of))) or "all runs"
 
 
 def _kind(warning: str) -> str:

@@ -155,7 +155,7 @@ def fig9(rows: Rows, title: str, file: Path) -> None:
 def fig10(rows: Rows, title: str, file: Path) -> None:
     """CDFs of the longest queue after a burst, a panel a T_i, a line a T_a."""
     times = ["1us", "10us", "30us"]
-    figure, panels = _panels(title, [f"T_i = {t_i.removesuffix('us')} us" for t_i in times])
+    figure, panels = _panels(title, [f"T_i = {t_i.removesuffix('us')} µs" for t_i in times])
     for axes, t_i in zip(panels, times, strict=True):
         runs = rows.where({T_I: t_i})
         for index, t_a in enumerate(runs.values(T_A)):

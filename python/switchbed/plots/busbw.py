@@ -25,6 +25,7 @@ def figure(drawn: Sequence[Line], traffic: int | None, title: str) -> "Figure":
     made = style.figure(4.5 * min(2, len(panels)), 3.4 * -(-len(panels) // 2), title)
     grid = made.subplots(-(-len(panels) // 2), min(2, len(panels)), squeeze=False, sharey=True)
     every = list(grid.flat)
+    counts: list[int] = []
     for axes, panel in zip(every, panels, strict=False):
         found = [
             (line, curve)
@@ -32,6 +33,7 @@ def figure(drawn: Sequence[Line], traffic: int | None, title: str) -> "Figure":
             if line.panel == panel
             for curve in curves(line.runs, traffic)
         ]
+        counts += [point.gbps.n for _, curve in found for point in curve.points]
         if not found:
             raise Mistake("no collective was completed: there is no bandwidth to draw")
         for line, curve in found:
@@ -42,7 +44,7 @@ def figure(drawn: Sequence[Line], traffic: int | None, title: str) -> "Figure":
         _finish(axes, found)
     for axes in every[len(panels) :]:
         axes.set_visible(False)
-    style.legend_below(made)
+    style.legend_below(made, note=style.means(counts, drawn="shaded"))
     return made
 
 

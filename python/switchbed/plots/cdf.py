@@ -51,7 +51,8 @@ def figure(
         axes.set_visible(False)
     for axes in grid[:, 0]:
         axes.set_ylabel(distribution.SHARE + (" that took longer" if complement else ""))
-    style.legend_below(made)
+    seeds = style.counted(len(line.runs) for line in drawn)
+    style.legend_below(made, note=f"flows of {seeds} together")
     return made
 
 

@@ -35,7 +35,9 @@ def figure(results: Sequence[Result], asked: Asked, title: str) -> "Figure":
         axes.grid(alpha=0.3)
     for axes in grid[len(found) :]:
         axes.set_visible(False)
-    style.legend_below(made)
+    counts = [at.value.n for panel in found for one in panel.curves for at in one.points]
+    mean = "mean" if asked.against is None else "geometric mean over pairs"
+    style.legend_below(made, note=style.means(counts, mean))
     return made
 
 

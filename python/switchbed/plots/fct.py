@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from switchbed import comparing, stats
+from switchbed import comparing
 from switchbed.plots import output, style
 from switchbed.runner import Outcome
 from switchbed.series import comparison, runs
@@ -39,9 +39,6 @@ def relative(outcomes: Sequence[Outcome], title: str) -> "Figure":
     """FCT of every scheme divided by the first one's, a panel a statistic: geometric mean over
     paired seeds, with bars for the confidence interval."""
     found = comparison.relative(outcomes)
-    level = f"{100 * stats.LEVEL:g} % confidence intervals"
-    spread = f"\ngeometric mean of {found.pairs} paired seeds, {level}"
-    title += spread if found.pairs > 1 else ""
     return _draw(found.panels, f"FCT relative to {found.base}", title, found.base)
 
 
@@ -62,7 +59,11 @@ def _draw(
         axes.set_xlabel(LOAD)
         _finish(axes, sorted({point.x for one in curves for point in one.points}))
         reach(axes, curves)
-    style.legend_below(made)
+    every = [point.value.n for given in panels for one in given for point in one.points]
+    # The base over itself is 1 whatever its seeds.
+    counts = [n for n in every if n > 1] or every if base else every
+    mean = "geometric mean over pairs" if base else "mean"
+    style.legend_below(made, note=style.means(counts, mean))
     return made
 
 

@@ -7,6 +7,7 @@ from switchbed._native import Mistake
 from switchbed.plots import style
 from switchbed.plots.style import MOST
 from switchbed.series import flows
+from switchbed.series.comparison import unit_of
 from switchbed.series.runs import Line
 
 if TYPE_CHECKING:
@@ -31,10 +32,14 @@ def figure(
     chosen = list(rows) or sampled[:MOST]
     made, panels = style.over_time(len(quantities), title, flows.TIME, "", sharey=False)
     for axes, quantity in zip(panels, quantities, strict=True):
-        for each in flows.of(found[0], quantity, chosen, window_ms):
+        shown = flows.of(found[0], quantity, chosen, window_ms)
+        most = max((value for each in shown for value in each.values if value), default=0.0)
+        title, size = unit_of(flows.axis(quantity), most)
+        for each in shown:
             look = style.numbered(chosen.index(each.row))
-            style.line(axes, each.times_ms, each.values, look, each.name, 1)
-        axes.set_ylabel(flows.axis(quantity), fontsize="small")
+            values = [None if value is None else value / size for value in each.values]
+            style.line(axes, each.times_ms, values, look, each.name, 1)
+        axes.set_ylabel(title, fontsize="small")
         axes.set_ylim(bottom=0)
-    style.legend_below(made, 6)
+    style.legend_below(made, 6, style.of_seeds(found))
     return made

@@ -9,6 +9,9 @@ from switchbed.measured import Metric
 from switchbed.plots import style
 from switchbed.result import Result
 from switchbed.series import maps
+from switchbed.series.comparison import unit_of
+from switchbed.series.curves import label
+from switchbed.series.runs import words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,38 +23,36 @@ def figure(
     """Each cell is the mean over its seeds, coloured and in digits. `x` and `y` are settings of
     `[compare]`, by default its first two."""
     x, y = _axes(results, x, y)
-    tables = maps.cells(results, Metric.read(metric).value, x, y)
+    of = Metric.read(metric)
+    tables = maps.cells(results, of.value, x, y)
     scale = maps.scale(tables)
     if scale is None:
         raise Mistake(f"--metric {metric}: no run has a value of it")
-    low, high = scale
+    name, size = unit_of(label(of, None, results[0].over), scale[1])
+    low, high = (end / size for end in scale)
     xs, ys = tables[0].xs, tables[0].ys
     made = style.figure(1.2 + len(tables) * (0.9 + 0.75 * len(xs)), 2 + 0.45 * len(ys), title)
     row = made.subplots(1, len(tables), sharey=True, squeeze=False)[0]
     for axes, table in zip(row, tables, strict=True):
-        grid = [style.gaps(line) for line in table.rows]
+        rows = [[None if value is None else value / size for value in line] for line in table.rows]
+        grid = [style.gaps(line) for line in rows]
         image = axes.imshow(
             grid, cmap="cividis", vmin=low, vmax=high, aspect="auto", origin="lower"
         )
-        for j, line in enumerate(table.rows):
+        for j, line in enumerate(rows):
             for i, value in enumerate(line):
                 if value is not None:
                     ink = "white" if value < (low + high) / 2 else "black"
                     axes.text(i, j, _digits(value), ha="center", va="center", color=ink, fontsize=7)
         axes.set_xticks(range(len(xs)), map(style.plain, xs), fontsize="small")
         axes.set_yticks(range(len(ys)), map(style.plain, ys), fontsize="small")
-        axes.set_xlabel(x)
+        axes.set_xlabel(style.plain(words(x)))
         axes.set_title(style.plain(table.name), fontsize="medium")
-    row[0].set_ylabel(y)
-    made.colorbar(image, ax=list(row), label=_label(metric, results), format="{x:,g}")
+    row[0].set_ylabel(style.plain(words(y)))
+    seeds = [len({run.seed for run in results})]
+    named = ", ".join(filter(None, (name, of.detail)))
+    made.colorbar(image, ax=list(row), label=f"{named}; {style.averaged(seeds)}", format="{x:,g}")
     return made
-
-
-def _label(metric: str, results: Sequence[Result]) -> str:
-    """The metric's name, with what a slowdown is over."""
-    if metric.split(".", maxsplit=1)[0].partition("[")[0] != "slowdown":
-        return metric
-    return f"{metric}, {comparing.slowdown(results[0].over)}"
 
 
 def _axes(results: Sequence[Result], x: str | None, y: str | None) -> tuple[str, str]:

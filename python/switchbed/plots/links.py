@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+BANDS = "line: mean of the links; band: least used to busiest"
+
 
 def over_time(drawn: Sequence[Line], window_ms: tuple[float, float] | None, title: str) -> "Figure":
     """A panel a run: a line a pair of tiers, the mean of its links, with a band from the least used
@@ -28,7 +30,7 @@ def over_time(drawn: Sequence[Line], window_ms: tuple[float, float] | None, titl
         seed = f", seed {run.seed}" if len(line.runs) > 1 else ""
         axes.set_title(style.plain(f"{line.label}{seed}"), fontsize="small", loc="left")
     rows[0].set_ylim(0, 102)
-    style.legend_below(made, 6)
+    style.legend_below(made, 6, f"{style.of_seeds(run for _, run in panels)}; {BANDS}")
     return made
 
 
@@ -45,7 +47,7 @@ def together(drawn: Sequence[Line], window_ms: tuple[float, float] | None, title
                 _line(axes, tier, line.look, line.label)
         axes.set_title(style.plain(f"{_where(panel)}{name}"), fontsize="small", loc="left")
     rows[0].set_ylim(0, 102)
-    style.legend_below(made, 6)
+    style.legend_below(made, 6, f"{style.of_seeds(line.runs[0] for line in drawn)}; {BANDS}")
     return made
 
 
@@ -73,6 +75,7 @@ def by_link(drawn: Sequence[Line], title: str) -> "Figure":
     rows[0].set_ylim(bottom=0)
     rows[-1].set_xlabel(links.RANKED)
     made.supylabel(links.USED, fontsize="medium")
+    style.footnote(made, style.averaged(len(line.runs) for line in drawn))
     return made
 
 

@@ -49,7 +49,7 @@ def data(figure: "Figure", path: Path) -> None:
     import csv
 
     # Panels beside or above each other share a label that only one of them shows.
-    x_labels = [figure.get_supxlabel(), *(axes.get_xlabel() for axes in reversed(figure.axes))]
+    x_labels = [axes.get_xlabel() for axes in reversed(figure.axes)]
     y_labels = [figure.get_supylabel(), *(axes.get_ylabel() for axes in figure.axes)]
     x_label, y_label = (next(filter(None, of), "") for of in (x_labels, y_labels))
 

@@ -30,7 +30,7 @@ def figure(
         seed = f", seed {run.seed}" if len(line.runs) > 1 else ""
         axes.set_title(f"{style.plain(line.label)}{seed}: {chosen}", fontsize="small", loc="left")
     rows[0].set_ylim(bottom=0)
-    style.legend_below(made, 6)
+    style.legend_below(made, 6, style.of_seeds(run for _, run in panels))
     return made
 
 
@@ -50,7 +50,7 @@ def together(
         where = f"{runs.named(*panel)}: " if panel else ""
         axes.set_title(style.plain(f"{where}{chosen}"), fontsize="small", loc="left")
     rows[0].set_ylim(bottom=0)
-    style.legend_below(made, 6)
+    style.legend_below(made, 6, style.of_seeds(line.runs[0] for line in drawn))
     return made
 
 

@@ -31,7 +31,7 @@ def figure(drawn: Sequence[Line], title: str) -> "Figure":
         told = f"{style.plain(line.label)}{seed}: {found.mean_gbps:.3g} Gbps in all"
         axes.set_title(told, fontsize="small", loc="left")
         axes.set_ylim(0, 101)
-    style.legend_below(made, 8)
+    style.legend_below(made, 8, style.of_seeds(run for _, run in panels))
     return made
 
 
@@ -52,5 +52,5 @@ def together(drawn: Sequence[Line], title: str) -> "Figure":
         where = f"{runs.named(*panel)}, " if panel else ""
         axes.set_title(style.plain(f"{where}class {number}"), fontsize="small", loc="left")
         axes.set_ylim(0, 101)
-    style.legend_below(made)
+    style.legend_below(made, note=style.of_seeds(first))
     return made

@@ -45,7 +45,8 @@ def figure(drawn: Sequence[Line], title: str, bins: int = BINS) -> "Figure":
                 curve(axes, line.label, line.look, percentiles(frame, edges, percentile))
             finish(axes, edges, f"{where}{percentile}th percentile")
         row[0].set_ylabel(comparing.slowdown(drawn[0].runs[0].over))
-    style.legend_below(made)
+    seeds = style.counted(len(line.runs) for line in drawn)
+    style.legend_below(made, note=f"flows of {seeds} together")
     return made
 
 
@@ -66,7 +67,7 @@ def finish(axes: "Axes", edges: Sequence[int], title: str) -> None:
     axes.yaxis.set_minor_formatter("")
     shown = range(len(edges) - 1, -1, -max(1, len(edges) // 5))
     axes.set_xticks(list(shown), [_size(edges[i]) for i in shown])
-    axes.set_xlabel("flow size up to")
+    axes.set_xlabel("flow size up to (bytes)")
     axes.grid(alpha=0.3)
 
 

@@ -1,12 +1,14 @@
 """Figures of one look: their size, text and legend. How lines look is `series.looks`'s."""
 
 import re
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from switchbed import stats
 from switchbed._native import Mistake
 from switchbed.series.looks import *  # noqa: F403  papers' pictures have these looks
 from switchbed.series.looks import Style
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy import float64
     from numpy.typing import NDArray
+
+    from switchbed.result import Result
 
 PAPER = Path(__file__).with_name("paper.mplstyle")
 NARROW = 4.5
@@ -155,10 +159,48 @@ def plain(text: str) -> str:
 
 ROW = 0.24
 """Height of a legend's row in inches."""
+LETTER = 0.07
+"""Width of a letter of a note in inches."""
 
 
-def legend_below(made: "Figure", columns: int = 4) -> None:
-    """One legend for all panels, as wide as the figure at most."""
+def counted(seeds: Iterable[int]) -> str:
+    """Numbers of seeds behind a figure's points: `5 seeds`, `3 to 5 seeds`."""
+    known = set(seeds) or {1}
+    low, high = min(known), max(known)
+    return stats.seeds(high) if low == high else f"{low} to {stats.seeds(high)}"
+
+
+def means(seeds: Iterable[int], mean: str = "mean", drawn: str = "bars") -> str:
+    """A note on estimates: `mean of 5 seeds; bars: 95 % interval`, which does not break there."""
+    known = list(seeds)
+    if max(known, default=1) == 1:
+        return "one seed, so no intervals"
+    return f"{mean} of {counted(known)}; {drawn}: {100 * stats.LEVEL:g}\xa0% interval"
+
+
+def averaged(seeds: Iterable[int]) -> str:
+    """A note on means without intervals: `mean of 5 seeds`."""
+    known = list(seeds)
+    return f"mean of {counted(known)}" if max(known, default=1) > 1 else "one seed"
+
+
+def of_seeds(runs: Iterable["Result"]) -> str:
+    """A note on figures of single runs: `seed 1`."""
+    seeds = sorted({run.seed for run in runs})
+    return f"seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}"
+
+
+def _wrapped(note: str, made: "Figure") -> str:
+    return "\n".join(textwrap.wrap(note, max(20, int(made.get_figwidth() / LETTER))))
+
+
+def footnote(made: "Figure", note: str) -> None:
+    """A note below a figure without a legend of its own."""
+    made.supxlabel(plain(_wrapped(note, made)), fontsize="small")
+
+
+def legend_below(made: "Figure", columns: int = 4, note: str = "") -> None:
+    """One legend for all panels, as wide as the figure at most, under the note."""
     found: dict[str, Any] = {}
     for axes in made.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -170,6 +212,8 @@ def legend_below(made: "Figure", columns: int = 4) -> None:
         columns = max(1, min(columns, round(wide / 1.6), int(wide / widest)))
         # A long legend takes its height from below, and not from the panels.
         rows = -(-len(found) // columns)
+        note = _wrapped(note, made)
+        rows += note.count("\n") + 1 if note else 0
         if _size.get()[1] is None:
             made.set_figheight(made.get_figheight() + ROW * max(0, rows - 2))
         made.legend(
@@ -178,4 +222,6 @@ def legend_below(made: "Figure", columns: int = 4) -> None:
             loc="outside lower center",
             ncols=min(columns, len(found)),
             frameon=False,
+            title=plain(note) or None,
+            title_fontsize="small",
         )

@@ -41,7 +41,7 @@ def figure(
             axes.set_xlim(*window_ms)
         seed = f", seed {run.seed}" if len(line.runs) > 1 else ""
         axes.set_title(style.plain(f"{line.label}{seed}"), fontsize="small", loc="left")
-    style.legend_below(made, 6)
+    style.legend_below(made, 6, style.of_seeds(run for _, run in panels))
     return made
 
 

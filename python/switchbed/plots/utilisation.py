@@ -40,6 +40,7 @@ def figure(drawn: Sequence[Line], title: str) -> "Figure":
         axes.set_title(style.plain(text), fontsize="small", loc="left")
     rows[-1].set_xlabel(PORT)
     made.colorbar(image, ax=list(rows), label=UTILISATION)
+    style.footnote(made, style.averaged(len(line.runs) for line in drawn))
     return made
 
 
@@ -64,7 +65,7 @@ def together(drawn: Sequence[Line], title: str) -> "Figure":
         axes.grid(alpha=0.3)
     rows[-1].set_xlabel("ports, the busiest first")
     made.supylabel(UTILISATION, fontsize="medium")
-    style.legend_below(made)
+    style.legend_below(made, note=style.averaged(len(line.runs) for line in drawn))
     return made
 
 

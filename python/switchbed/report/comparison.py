@@ -28,7 +28,9 @@ def chart(drawn: Sequence[Line]) -> Chart:
                 titles = [axis.title if axis else "", name.rpartition(": ")[2]]
                 view = {"figure": name} | at(line, None)
                 meta = {"line": line.label, "view": view, "titles": titles}
-                traces.append({"name": line.label, "meta": meta} | _points(curve))
+                traces.append(
+                    {"name": line.label, "meta": meta} | _points(curve, comparison.unit(name))
+                )
     level = f"{100 * stats.LEVEL:g} % confidence intervals"
     sentence = comparing.SLOWDOWNS[drawn[0].runs[0].over]
     note = f"Means over seeds, with {level}. {sentence}."
@@ -41,12 +43,12 @@ def chart(drawn: Sequence[Line]) -> Chart:
     return Chart("comparison", "Comparison", note, traces, layout(xaxis, {"rangemode": "tozero"}))
 
 
-def _points(curve: Curve) -> Trace:
+def _points(curve: Curve, of: str) -> Trace:
     """A line over numbers, a bar over a name."""
     drawn: Trace = {
         "x": [point.x for point in curve.points],
         "y": curve.estimates,
-        "text": [_told(point.value) for point in curve.points],
+        "text": [_told(point.value, of) for point in curve.points],
         "hovertemplate": "%{fullData.name}, %{x}: %{text}<extra></extra>",
     }
     if any(point.value.low is not None for point in curve.points):
@@ -59,8 +61,8 @@ def _points(curve: Curve) -> Trace:
     return drawn | {"type": "scatter", "mode": "lines+markers"} | look_of(curve.look)
 
 
-def _told(mean: stats.Interval) -> str:
+def _told(mean: stats.Interval, of: str) -> str:
     if mean.low is None or mean.high is None:
         few = f", {stats.FEW} for an interval" if mean.n > 1 else ""
-        return f"{mean.estimate:.4g} ({stats.seeds(mean.n)}{few})"
-    return f"{mean.estimate:.4g} ({mean.low:.4g}–{mean.high:.4g}, {stats.seeds(mean.n)})"
+        return f"{mean.estimate:.4g}{of} ({stats.seeds(mean.n)}{few})"
+    return f"{mean.estimate:.4g}{of} ({mean.low:.4g}–{mean.high:.4g}, {stats.seeds(mean.n)})"

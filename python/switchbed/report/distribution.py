@@ -20,7 +20,7 @@ def chart(drawn: Sequence[Line]) -> Chart:
                     meta = {"line": line.label, "view": view, "titles": [name_of_axis, SHARE]}
                     look = look_of(line.look)["line"] | {"shape": "hv"}
                     some = found.thinned
-                    told = ": %{y:.3f} within %{x:.4g}"
+                    told = ": %{y:.3f} within %{x:.4g}" + (" ms" if value == "fct" else " times")
                     traces.append(
                         {"name": line.label, "meta": meta}
                         | curve(some.values, some.shares, look, told)

@@ -24,7 +24,7 @@ class Cell(NamedTuple):
     @classmethod
     def duration(cls, us: float | None) -> "Cell":
         """A time in microseconds; none sorts last."""
-        return cls(printing.duration(us), float("inf") if us is None else us)
+        return cls(printing.duration(us).replace(" us", " µs"), float("inf") if us is None else us)
 
 
 def table(name: str, columns: Sequence[str], rows: Sequence[tuple[str, Sequence[Cell]]]) -> str:

@@ -7,7 +7,7 @@ from switchbed import comparing
 from switchbed.report.chart import Chart, Trace, at, layout, rounded
 from switchbed.result import Result
 from switchbed.series import maps
-from switchbed.series.comparison import measures_of
+from switchbed.series.comparison import measures_of, unit
 from switchbed.series.runs import Line
 
 
@@ -27,13 +27,14 @@ def sweep(results: Sequence[Result]) -> Chart:
             for cells in found:
                 if not cells.known:
                     continue
+                value = f"%{{z:.4g}}{unit(name)}"
                 view = {"figure": name, "settings": f"{x}, {y}", "of": cells.name}
                 traces.append(
                     {"type": "heatmap", "meta": {"line": None, "view": view, "titles": [x, y]}}
                     | {"x": list(cells.xs), "y": list(cells.ys)}
                     | {"z": list(map(rounded, cells.rows)), "zmin": low, "zmax": high}
                     | _look("%{z:.4g}")
-                    | {"hovertemplate": f"{x} %{{x}}, {y} %{{y}}: %{{z:.4g}}<extra></extra>"}
+                    | {"hovertemplate": f"{x} %{{x}}, {y} %{{y}}: {value}<extra></extra>"}
                 )
     note = "Means over seeds; one scale for all that can be chosen of a figure."
     axis = {"type": "category", "title": {"standoff": 10}}

@@ -16,7 +16,7 @@ from switchbed.series.runs import Line
 
 Measure = Callable[[Result], float | None]
 
-LOAD, FCT, SLOWDOWN = "load (%)", "FCT (us)", "slowdown"
+LOAD, FCT, SLOWDOWN = "load (%)", "FCT (µs)", "slowdown"
 """Titles of the axes and names of the figures."""
 PANELS = {
     ("all", "mean_us"): "All flows, average",
@@ -57,26 +57,43 @@ class Curve:
         ]
 
 
-MANY_US = 10_000
-"""Microseconds from which on an axis has milliseconds."""
+MANY = 10_000
+"""Values from which on an axis has the next unit."""
+NEXT = {"µs": ("ms", 1e3), "bytes": ("KB", 1e3), "bit/s": ("Gbps", 1e9), "KB": ("MB", 1e3)}
+"""Units, with the next larger one and its size."""
+
+
+def unit(name: str) -> str:
+    """The unit in a figure's name, for what is shown under the pointer."""
+    return " " + name.rpartition("(")[2][:-1] if name.endswith(")") else ""
+
+
+def unit_of(title: str, most: float) -> tuple[str, float]:
+    """An axis' title, and the number that its values are divided by: the next larger unit from
+    10,000 on, ms in place of µs, and Mbps below 1 Gbps."""
+    head, _, unit = title.removesuffix(")").rpartition("(")
+    if unit == "Gbps" and 0 < most < 1:
+        return f"{head}(Mbps)", 1e-3
+    if unit not in NEXT or most < MANY or not title.endswith(")"):
+        return title, 1.0
+    return f"{head}({NEXT[unit][0]})", NEXT[unit][1]
 
 
 def readable(title: str, curves: Sequence[Curve]) -> tuple[str, Sequence[Curve]]:
-    """A panel's title and curves: times of 10 ms and more in ms in place of µs."""
-    unit = next((each for each in ("(us)", "(µs)") if title.endswith(each)), "")
+    """A panel's title and curves, in the unit of `unit_of`."""
     most = max((height for one in curves for height in one.estimates), default=0.0)
-    if not unit or most < MANY_US:
+    title, size = unit_of(title, most)
+    if size == 1:
         return title, curves
-    in_ms = [
-        replace(one, points=tuple(Point(at.x, _in_ms(at.value)) for at in one.points))
+    return title, [
+        replace(one, points=tuple(Point(at.x, _over(at.value, size)) for at in one.points))
         for one in curves
     ]
-    return f"{title.removesuffix(unit)}(ms)", in_ms
 
 
-def _in_ms(us: stats.Interval) -> stats.Interval:
-    low, high = (None if end is None else end / 1e3 for end in (us.low, us.high))
-    return replace(us, estimate=us.estimate / 1e3, low=low, high=high)
+def _over(value: stats.Interval, size: float) -> stats.Interval:
+    low, high = (None if end is None else end / size for end in (value.low, value.high))
+    return replace(value, estimate=value.estimate / size, low=low, high=high)
 
 
 @dataclass(frozen=True)
@@ -214,7 +231,7 @@ def measures_of(results: Sequence[Result]) -> dict[str, Measure]:
     for place in places:
         whose = "Queries" if len(places) == 1 else f"Queries of traffic {place}"
         for statistic, word in (("mean_us", "average"), ("p99_us", "99th percentile")):
-            found[f"{whose}, {word}: completion time (us)"] = _query(place, statistic)
+            found[f"{whose}, {word}: completion time (µs)"] = _query(place, statistic)
     return MEASURES | found
 
 

@@ -16,6 +16,7 @@ Value = Literal["fct", "slowdown"]
 VALUES: tuple[Value, ...] = get_args(Value)
 SHARE = "share of flows"
 """Title of the y axis."""
+FCT = "FCT (ms)"
 CLASSES = ("all", "small", "medium", "large")
 BELOW, TAIL = 200, 60
 """Points of a thinned distribution below and above its 99th percentile."""
@@ -23,7 +24,7 @@ BELOW, TAIL = 200, 60
 
 def title(value: Value, drawn: Sequence[Line]) -> str:
     """Title of the x axis, with its unit."""
-    return "FCT (us)" if value == "fct" else comparing.slowdown(drawn[0].runs[0].over)
+    return FCT if value == "fct" else comparing.slowdown(drawn[0].runs[0].over)
 
 
 @dataclass(frozen=True)
@@ -81,13 +82,13 @@ def _finished(run: Result) -> "pl.DataFrame":
 
 
 def _classified(run: Result) -> "pl.DataFrame":
-    """FCT in µs, slowdown and size class of each."""
+    """FCT in ms, slowdown and size class of each."""
     import polars as pl
 
     small, large = (run.size_bytes("measure", name) for name in ("small", "large"))
     size = pl.col("size_bytes")
     return _finished(run).select(
-        (pl.col("fct_s") * 1e6).alias("fct"),
+        (pl.col("fct_s") * 1e3).alias("fct"),
         "slowdown",
         pl.when(size <= small)
         .then(pl.lit("small"))

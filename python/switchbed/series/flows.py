@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 TIME = "time (ms)"
 QUANTITIES = {
     "window": ("cwnd_packets", 1.0, "packets"),
-    "rtt": ("srtt_s", 1e6, "us"),
+    "rtt": ("srtt_s", 1e6, "µs"),
     "flight": ("in_flight_bytes", 1e-3, "KB"),
     "pacing": ("pacing_bps", 1e-9, "Gbps"),
     "rate": ("delivered_bps", 1e-9, "Gbps"),
@@ -40,7 +40,7 @@ class Flow:
 
 
 def axis(quantity: str) -> str:
-    """The axis of a quantity: `smoothed RTT (us)`."""
+    """The axis of a quantity: `smoothed RTT (µs)`."""
     unit = QUANTITIES[quantity][2]
     return f"{TITLES[quantity]} ({unit})" if unit else TITLES[quantity]
 

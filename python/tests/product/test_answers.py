@@ -80,7 +80,7 @@ def test_a_text_for_a_parameter_that_is_a_number_is_refused(
 def test_the_figure_of_one_scheme_has_values(mine: Path) -> None:
     run = sb.Scenario.from_file(mine).with_(load=0.3).run()
     axes = Plots([run]).fct().axes[0]
-    assert axes.get_ylabel() == "FCT (us)"
+    assert axes.get_ylabel() == "FCT (µs)"
     drawn = [y for line in axes.get_lines() for y in np.asarray(line.get_ydata())]
     assert run.summary()["fct"]["all"]["mean_us"] in drawn
 

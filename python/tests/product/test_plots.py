@@ -19,7 +19,7 @@ from switchbed.plots import cdf, fct, heatmap, output, queue, shares, sizes, sty
 from switchbed.plots.methods import Plots
 from switchbed.run import Request, execute
 from switchbed.series import links, looks, maps, queues, runs
-from switchbed.series.comparison import Curve, Point
+from switchbed.series.comparison import Curve, Point, unit_of
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +125,7 @@ def test_a_distribution_ends_at_the_slowest_flow(results: list[sb.Result]) -> No
     xs, shares_of = line_of(figure.axes[0], "MQ-ECN")
     slowest = pl.concat([run.flows["fct_s"] for run in drawn[1].runs]).max()
     assert isinstance(slowest, float)
-    assert xs[-1] == pytest.approx(1e6 * slowest)
+    assert xs[-1] == pytest.approx(1e3 * slowest)
     assert shares_of[-1] == 1
     assert len(xs) == 600
     # 30 KB are small: no other class has a panel.
@@ -232,16 +232,37 @@ def test_lines_are_named_by_what_differs(results: list[sb.Result]) -> None:
     assert [line.label for line in runs.lines(results[:1])] == ["per-queue"]
 
 
-@pytest.mark.parametrize(("us", "label", "drawn"), [(9_000, "us", 9_000), (20_000, "ms", 20)])
+@pytest.mark.parametrize(("us", "label", "drawn"), [(9_000, "µs", 9_000), (20_000, "ms", 20)])
 def test_long_times_are_in_milliseconds(us: float, label: str, drawn: float) -> None:
     points = (Point(30.0, stats.Interval(us, us / 2, us * 2, 3)),)
     one = Curve("mq-ecn", style.STYLES["mq-ecn"], points)
-    figure = fct._draw([[one]] * 4, "FCT (us)", "")
+    figure = fct._draw([[one]] * 4, "FCT (µs)", "")
     axes = figure.axes[0]
     assert axes.get_ylabel() == f"FCT ({label})"
     bars: Any = axes.containers[0]
     assert list(bars.lines[0].get_ydata()) == [drawn]
     assert bars.lines[2][0].get_segments()[0][:, 1].tolist() == [drawn / 2, drawn * 2]
+    note = figure.legends[0].get_title().get_text()
+    assert note == "mean of 3 seeds; bars: 95\xa0% interval"
+
+
+def test_notes_say_how_many_seeds_there_are_and_what_bars_are() -> None:
+    assert style.means([1, 1]) == "one seed, so no intervals"
+    assert style.means([3, 5], drawn="shaded") == "mean of 3 to 5 seeds; shaded: 95\xa0% interval"
+    assert style.averaged([2, 2]) == "mean of 2 seeds"
+
+
+@pytest.mark.parametrize(
+    ("title", "most", "shown"),
+    [
+        ("mean (bytes)", 80_000, ("mean (KB)", 1e3)),
+        ("mean (bytes)", 8_000, ("mean (bytes)", 1)),
+        ("marks", 80_000, ("marks", 1)),
+        ("rate (Gbps)", 0.06, ("rate (Mbps)", 1e-3)),
+    ],
+)
+def test_large_values_have_the_next_unit(title: str, most: float, shown: tuple[str, float]) -> None:
+    assert unit_of(title, most) == shown
 
 
 def test_a_kind_is_called_by_its_section() -> None:

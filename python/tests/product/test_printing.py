@@ -87,6 +87,21 @@ def test_warnings_of_one_kind_take_one_line() -> None:
         "a: b (1 of 3 runs)",
     ]
     assert printing.warnings(outcomes([small, large])) == [small, large]
+    timer = "figures are mostly waits for a timer: of small flows (mean), for rto_min, 200ms"
+    later = timer.replace("(mean)", "(slowdown: 95th, 99th percentile)")
+    runs = [
+        Outcome(0, {"scheme": "b", "load": load, "seed": seed}, "x", {"warnings": each}, 0.0)
+        for load, seed, each in (
+            (0.3, 1, [timer]),
+            (0.3, 2, [later]),
+            (0.6, 1, [timer]),
+            (0.6, 2, []),
+        )
+    ]
+    assert printing.warnings(runs) == [
+        "figures are mostly waits for rto_min, 200ms: b, load 0.3 (mean, 95th, 99th percentile; "
+        "2 of 2 runs); b, load 0.6 (mean; 1 of 2 runs)"
+    ]
     # A short head, such as a key's name, does not make two warnings alike.
     assert len(printing.warnings(outcomes(["host.mtu: odd"], ["host.mtu: even"]))) == 2
 

@@ -115,7 +115,7 @@ def test_charts_have_what_was_measured(kept: Path) -> None:
         assert chart["traces"]
     results = runs.read([kept / "compared"])
     for trace in found["comparison"]["traces"]:
-        if trace["meta"]["view"]["figure"] == "All flows, average: FCT (us)":
+        if trace["meta"]["view"]["figure"] == "All flows, average: FCT (µs)":
             for x, y in zip(trace["x"], trace["y"], strict=True):
                 seeds = [
                     run.summary()["fct"]["all"]["mean_us"]
@@ -137,8 +137,8 @@ def test_completion_times_of_queries_can_be_chosen() -> None:
     found = measures_of([run])
     shown = {name: measure(run) for name, measure in found.items() if name.startswith("Queries")}
     assert shown == {
-        "Queries, average: completion time (us)": query["mean_us"],
-        "Queries, 99th percentile: completion time (us)": query["p99_us"],
+        "Queries, average: completion time (µs)": query["mean_us"],
+        "Queries, 99th percentile: completion time (µs)": query["p99_us"],
     }
     assert query["n"] == 2
     assert list(measures_of([])) == list(MEASURES)
@@ -357,7 +357,7 @@ def test_a_browser_shows_it_without_a_complaint(kept: Path, tab: Page, width: in
     # What is under the pointer tells its value and interval.
     hover = """Plotly.Fx.hover('comparison', [{curveNumber: 0, pointNumber: 0}]),
         document.querySelector('#comparison .hovertext').textContent"""
-    assert re.fullmatch(r"per-queue, 40: [\d.]+ \([\d.]+–[\d.e+]+, 2 seeds\)", tab.ask(hover))
+    assert re.fullmatch(r"per-queue, 40: [\d.]+ µs \([\d.]+–[\d.e+]+, 2 seeds\)", tab.ask(hover))
 
     # Choosing a figure shows its data.
     y = "document.getElementById('comparison').data.find(t => t.visible).y"
