@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from switchbed._native import Mistake
-from switchbed.plots import style
+from switchbed.plots import output, style
 from switchbed.plots.sizes import _size
 from switchbed.series import runs
 from switchbed.series.bandwidth import Curve, curves
@@ -52,7 +52,8 @@ def _curve(axes: "Axes", line: Line, curve: Curve, *, several: bool) -> None:
     label = f"{line.label}, {curve.name}" if several else line.label
     xs = [point.bytes for point in curve.points]
     ys = [point.gbps.estimate for point in curve.points]
-    style.line(axes, xs, ys, line.look, label, 1.2, every=1)
+    drawn = style.line(axes, xs, ys, line.look, label, 1.2, every=1)
+    output.band(drawn, [point.gbps for point in curve.points])
     low = [point.gbps.low for point in curve.points]
     high = [point.gbps.high for point in curve.points]
     if any(one is not None for one in low):
@@ -67,9 +68,9 @@ def _finish(axes: "Axes", found: Sequence[tuple[Line, Curve]]) -> None:
     if len(sizes) > 1:
         axes.set_xscale("log")
     shown = sizes[:: max(1, len(sizes) // 6)]
-    axes.set_xticks(shown, [f"{_size(size)}B" for size in shown])
+    axes.set_xticks(shown, [_size(size) for size in shown])
     axes.set_xticks([], minor=True)
-    axes.set_xlabel("size")
+    axes.set_xlabel("size (bytes)")
     axes.set_ylabel("bus bandwidth (Gbps)")
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)

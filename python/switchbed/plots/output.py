@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.container import ErrorbarContainer
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+    from switchbed.stats import Interval
 
 METADATA: dict[str, dict[str, str | None]] = {
     "pdf": {"Creator": files.OURS, "CreationDate": None},
@@ -40,6 +43,15 @@ _SEEDS: "WeakKeyDictionary[Any, list[int]]" = WeakKeyDictionary()
 def count(bars: "ErrorbarContainer", seeds: list[int]) -> None:
     """Keeps how many seeds are behind each of the points, for `data`."""
     _SEEDS[bars.lines[0]] = seeds
+
+
+_BANDS: "WeakKeyDictionary[Any, list[Interval]]" = WeakKeyDictionary()
+"""Intervals of each point of a line whose band shows them."""
+
+
+def band(line: "Line2D", intervals: "list[Interval]") -> None:
+    """Keeps the intervals of the points of a line, for `data`."""
+    _BANDS[line] = intervals
 
 
 def data(figure: "Figure", path: Path) -> None:
@@ -85,8 +97,11 @@ def _rows(axes: "Axes") -> "Iterator[tuple[Any, ...]]":
     for line in axes.get_lines():
         name = str(line.get_label())
         if line not in with_bars and not name.startswith("_"):
-            for x, y in _points(line):
-                yield name, x, y, "", "", ""
+            known = _BANDS.get(line, [])
+            for number, (x, y) in enumerate(_points(line)):
+                of = known[number] if number < len(known) else None
+                bounds = (of.low, of.high) if of else (None, None)
+                yield name, x, y, *bounds, of.n if of else ""
     for image in axes.get_images():
         cells: Any = image.get_array()
         down = [label.get_text() for label in axes.get_yticklabels()]

@@ -17,6 +17,7 @@ from switchbed.terminal import clean
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
     from numpy import float64
     from numpy.typing import NDArray
 
@@ -138,11 +139,12 @@ def line(
     label: str,
     width: float | None = None,
     every: int = 0,
-) -> None:
+) -> "Line2D":
     """Draws a line, with a marker on one of `every` so many points, if any."""
     marked = {"marker": look.marker, "markersize": 4, "markevery": every} if every else {}
     drawn: dict[str, Any] = {"color": look.colour, "linestyle": look.dashes, **marked}
-    axes.plot(xs, gaps(ys), linewidth=width, label=label, **drawn)
+    (made,) = axes.plot(xs, gaps(ys), linewidth=width, label=label, **drawn)
+    return made
 
 
 def gaps(values: Iterable[float | None]) -> "NDArray[float64]":

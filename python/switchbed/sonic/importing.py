@@ -96,6 +96,13 @@ class _Import:
         switch |= memory.switch
         cut = trimming(self.reading, ports[0], queues)
         device.modelled = list(dict.fromkeys(device.modelled))
+        if "priorities" in memory.pfc and not cut:
+            classes = ", ".join(map(str, memory.pfc["priorities"]))
+            self.said.approximated(
+                "transport.kind",
+                f"dctcp: a switch's configuration names no hosts, and classes {classes} are "
+                "lossless: dcqcn where they send RoCE",
+            )
         self._left_out(ports, device)
         self.said.settle()
         files: dict[str, str] = {}

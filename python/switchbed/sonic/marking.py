@@ -131,5 +131,7 @@ def _colours(reading: Reading, where: str, row: Mapping[str, str]) -> None:
             continue
         for part in ("min_threshold", "max_threshold", "drop_probability"):
             if row.get(f"{colour}_{part}") != row.get(f"green_{part}"):
-                reading.said.left_out(where, f"{colour} differs from green, which counts")
+                reading.said.left_out(
+                    f"{where}|{colour}", f"differs from green; all packets have green's {part}"
+                )
                 break

@@ -78,6 +78,13 @@ class Writer:
         # A profile that no queue has any more keeps its fields, for other ports.
         for name in set(marks.values()) - {marks[queue] for queue in left}:
             self.draft.made["WRED_PROFILE"][name].update(self.draft.own("WRED_PROFILE", name))
+        for name in sorted({marks[queue] for queue in left}):
+            own = self.draft.own("WRED_PROFILE", name)
+            if any(key.startswith(("yellow_", "red_")) for key in own):
+                self.said.approximated(
+                    f"WRED_PROFILE|{name}",
+                    "yellow and red stay as the device has them; the scenario sets green",
+                )
         self.draft.fill(
             "WRED_PROFILE",
             {queue: marks[queue] for queue in left},
@@ -252,6 +259,7 @@ class Writer:
             for part in ("min_threshold", "max_threshold", "drop_probability"):
                 row[f"{colour}_{part}"] = row[f"green_{part}"]
             row[f"wred_{colour}_enable"] = row["wred_green_enable"]
+        self.said.exact(f"WRED_PROFILE|{name}", "yellow and red are set as green, the scenario's")
         for queue in queues:
             for each in self.draft.each_queue("QUEUE", queue):
                 each["wred_profile"] = name

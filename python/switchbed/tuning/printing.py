@@ -6,6 +6,7 @@ from switchbed import comparing, stats
 from switchbed.printing import ruled
 from switchbed.terminal import say
 from switchbed.tuning.advice import BREAKS, REFUSED, Advice, Entry, Fresh, shown
+from switchbed.tuning.objective import Guard
 
 if TYPE_CHECKING:
     from switchbed.console import Console
@@ -51,7 +52,7 @@ def _entries(found: Advice) -> "Console":
             if entry.verdict != REFUSED
             else entry.why,
             *([_ratio(entry.regret)] if worst else []),
-            *(_guard(entry, guard) for guard in guards),
+            *(_guard(entry, guard) for guard in found.guards),
         )
     console.print(made)
     return console
@@ -95,12 +96,15 @@ def _end(value: float) -> str:
     return f"{value:.3f}" if 0.001 <= value < 100 else f"{value:.1g}"
 
 
-def _guard(entry: Entry, name: str) -> str:
-    verdict = entry.guards.get(name)
+def _guard(entry: Entry, guard: Guard) -> str:
+    verdict = entry.guards.get(str(guard))
     if verdict is None or verdict.mean is None:
         return ""
-    told = verdict.surely or verdict.over <= 0
-    return f"{verdict.mean:.4g}{'' if told else ' (over, not surely)'}"
+    if verdict.over <= 0:
+        return f"{verdict.mean:.4g}"
+    # Points have unequal seeds, so their means do not tell by what the bound is missed.
+    by = f"{100 * verdict.over:.3g} %" if guard.number else f"{verdict.over:.3g}"
+    return f"{verdict.mean:.4g} (missed by {by}{'' if verdict.surely else ', not surely'})"
 
 
 def _number(each: Fresh, metric: str) -> str:

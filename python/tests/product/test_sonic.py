@@ -161,6 +161,16 @@ def test_a_profile_without_its_greatest_threshold_is_refused() -> None:
         load(other, "one port")
 
 
+def test_colours_and_the_transport_of_lossless_classes_are_said_by_name() -> None:
+    shape, name = CONFIGS["one port"], "AZURE_LOSSLESS"
+    config = changed(shape, "WRED_PROFILE", name, "yellow_max_threshold", "9")
+    said = {each.key: each for each in load(config, "one port").findings.all}
+    assert said["WRED_PROFILE|AZURE_LOSSLESS"].kind == "exact"
+    assert said["WRED_PROFILE|AZURE_LOSSLESS|yellow"].kind == "left out"
+    lossless = {each.key: each for each in load(CONFIGS["a ToR"], "a ToR").findings.all}
+    assert "dcqcn where they send RoCE" in lossless["transport.kind"].text
+
+
 @pytest.mark.long
 @settings(max_examples=400)
 @given(st.sampled_from(fields()), st.data())

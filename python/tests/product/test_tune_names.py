@@ -9,7 +9,9 @@ from conftest import Program
 
 import switchbed as sb
 from switchbed.tuning import advice, tune
+from switchbed.tuning.advice import Entry
 from switchbed.tuning.figures import NAMES, named
+from switchbed.tuning.guards import Verdict
 from switchbed.tuning.objective import Guard, Objective
 
 QUEUES = """
@@ -193,6 +195,10 @@ def test_what_is_known_is_printed_when_it_is_stopped(
     printing.show(found)
     printed = capsys.readouterr().out
     assert "15 KB" in printed
+    over = Verdict(4.0, 4.0, surely=False)
+    # Points may have unequal seeds: a column of means alone would not tell by how much.
+    missed = Entry(found.entries[0].point, "worse", guards={"drops=0": over})
+    assert printing._guard(missed, Guard.parse("drops=0")) == "4 (missed by 4, not surely)"
     assert "fresh seeds " not in printed
 
 
