@@ -82,7 +82,13 @@ class Result:
 
     @classmethod
     def of_run(cls, plan: Plan, results: Results, outcome: Outcome) -> Self:
-        """Make a result in memory from a run that has finished."""
+        """Make a result in memory from a run that has finished.
+
+        Args:
+            plan: Plan that was run.
+            results: Tables and summary that it returned.
+            outcome: Settings and summary of the run.
+        """
         native = tables.of(results)
 
         def read(name: str) -> "pl.DataFrame | None":
@@ -142,7 +148,14 @@ class Result:
         frames: "dict[str, pl.DataFrame]",
         program: str,
     ) -> Self:
-        """A run with its tables as data frames, as one that was pickled is."""
+        """Make a run of data frames, as one that was pickled is.
+
+        Args:
+            outcome: Settings and summary of the run.
+            scenario: Scenario, resolved.
+            frames: Tables by their names.
+            program: Name and version of the program that ran it.
+        """
         return cls(outcome, scenario, frames.get, program=program)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -205,6 +218,10 @@ class Result:
         Raises:
             ValueError: The value is no size, or tables of a list (`[[host]]`) differ in it.
             KeyError: The scenario has no such key.
+
+        Example:
+            >>> run.size_bytes("host", "mtu")
+            1500
         """
         values = self.scenario[section]
         tables = values if isinstance(values, list) else [values]
@@ -359,6 +376,9 @@ class Result:
 
         Raises:
             Mistake: No table has this name.
+
+        Example:
+            >>> run.table("ports").sort("utilisation")
         """
         return self._table(_known(name))
 
@@ -393,6 +413,9 @@ class Result:
         Raises:
             Mistake: No table has this name.
             ImportError: pandas is not installed.
+
+        Example:
+            >>> run.to_pandas("flows")["fct_s"].median()
         """
         import pandas as pd
 

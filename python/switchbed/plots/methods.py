@@ -45,6 +45,9 @@ class Plots:
             colour: Key whose values become lines, or `scheme`.
             panel: Key whose values become panels, or `scheme`.
             title: Title of the figure.
+
+        Example:
+            >>> found.plot.fct(value="slowdown").savefig("fct.pdf")
         """
         from switchbed.plots import curve, fct
         from switchbed.series import curves, runs
@@ -107,6 +110,9 @@ class Plots:
             colour: Key whose values become lines, or `scheme`.
             panel: Key whose values become panels, or `scheme`.
             title: Title of the figure.
+
+        Example:
+            >>> found.plot.cdf(value="slowdown", complement=True)
         """
         from switchbed.plots import cdf
 
@@ -128,6 +134,9 @@ class Plots:
             colour: Key whose values become lines, or `scheme`.
             panel: Key whose values become panels, or `scheme`.
             title: Title of the figure.
+
+        Example:
+            >>> found.plot.sizes(bins=10, panel="load")
         """
         from switchbed.plots import sizes
 
@@ -150,6 +159,9 @@ class Plots:
             colour: Key whose values become lines. The port's queues are then drawn together.
             panel: Key whose values become panels.
             title: Title of the figure.
+
+        Example:
+            >>> run.plot.queue(port="switch:8", window=(40, 44))
         """
         from switchbed.plots import queue
 
@@ -176,6 +188,9 @@ class Plots:
 
         Returns:
             The figure.
+
+        Example:
+            >>> run.plot.flow(quantities=["window", "rtt"], flows=[0, 4])
         """
         from switchbed.plots import flow
 
@@ -196,6 +211,9 @@ class Plots:
             colour: Key whose values become lines; each class then has a panel.
             panel: Key whose values become panels.
             title: Title of the figure.
+
+        Example:
+            >>> run.plot.shares()
         """
         from switchbed.plots import shares
         from switchbed.series.shares import metrics
@@ -224,6 +242,9 @@ class Plots:
             x: Key on the x axis. Default: the first that was swept.
             y: Key on the y axis. Default: the second that was swept.
             title: Title of the figure.
+
+        Example:
+            >>> found.plot.heatmap(metric="bottleneck.mean_bytes", x="load", y="topology.delay")
         """
         from switchbed.plots import heatmap
 
@@ -244,6 +265,9 @@ class Plots:
             colour: Key whose values become lines.
             panel: Key whose values become panels.
             title: Title of the figure.
+
+        Example:
+            >>> run.plot.utilisation()
         """
         from switchbed.plots import utilisation
         from switchbed.series.maps import METRICS
@@ -271,6 +295,9 @@ class Plots:
             colour: Key whose values become lines, or `scheme`; each pair of tiers is a panel then.
             panel: Key whose values become panels, or `scheme`.
             title: Title of the figure.
+
+        Example:
+            >>> run.plot.links(window=(40, 44))
         """
         from switchbed.plots import links
 
@@ -340,6 +367,9 @@ class Plots:
             traffic: Only this entry of `[[traffic]]`, from 0. Default: all.
             window: Only this time, from and to in ms.
             title: Title of the figure.
+
+        Example:
+            >>> run.plot.timeline(traffic=0)
         """
         from switchbed.plots import timeline
 
