@@ -717,7 +717,7 @@ def check(
 ) -> int:
     """Say of each FILE whether it would run. FILE is as for `switchbed run`. The file of a scheme
     in Python is read, and not executed unless by --allow-python."""
-    from switchbed import printing, room
+    from switchbed import links, printing, room
     from switchbed.prototype import process
 
     found: list[dict[str, Any]] = []
@@ -747,6 +747,7 @@ def check(
                 "runs": len(plans),
                 "memory_bytes": need.bytes,
                 "busiest_links": (busiest := printing.busiest_links(plans)),
+                "packet_hops": (hops := links.packet_hops(plans[0])),
                 "repetitions": (repeated := printing.repetitions(plans)),
                 "headroom": (groups := printing.headrooms(plans)),
                 "warnings": said,
@@ -762,6 +763,8 @@ def check(
                 say(f"{path}: {printing.repetition(each)}", err=True)
             for line in dict.fromkeys(line for each in groups for line in printing.headroom(each)):
                 say(f"{path}: {line}")
+            if hops:
+                say(f"{path}: {printing.expected(hops, len(plans))}", err=True)
             say(f"{path}: ok, {len(plans)} run{'s' * (len(plans) != 1)}{takes}")
     if json_to is not None:
         options.write_json(found, json_to)

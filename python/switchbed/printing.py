@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from switchbed import comparing, quantity, stats
+from switchbed.links import HOP_S
 from switchbed.runner import Outcome
 from switchbed.terminal import say
 
@@ -378,6 +379,16 @@ def busiest_links(plans: "Sequence[Plan]") -> list[dict[str, Any]]:
     `load` (payload over what the link carries), and whether it joins switches (`fabric`)."""
     offered = [json.loads(plan.offered) for plan in plans]
     return max(offered, key=lambda links: links[0]["load"] if links else 0.0, default=[])
+
+
+def expected(hops: float, runs: int) -> str:
+    """Expected packet-hops of a run, and the order of the time that all take."""
+    seconds = hops * runs * HOP_S
+    orders = ((1, "1 s"), (10, "10 s"), (60, "a minute"), (600, "10 minutes"), (3600, "an hour"))
+    order = next((f"below {name}" for most, name in orders if seconds <= most), "hours")
+    count = f"{hops / 1e6:.2g} million" if hops >= 1e6 else f"{float(f'{hops:.1g}'):,.0f}"
+    each = f" a run, {runs} runs" if runs > 1 else ""
+    return f"about {count} packet-hops{each}: {order} of a core, at 0.5 us a packet-hop"
 
 
 def in_words(links: Sequence[Mapping[str, Any]]) -> str:

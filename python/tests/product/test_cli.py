@@ -255,6 +255,13 @@ def test_check_speaks_for_each_file(switchbed: Program, single: Path, sweep: Pat
     assert "missing.toml" in done.stderr
 
 
+def test_check_expects_the_packet_hops_of_a_run(switchbed: Program, single: Path) -> None:
+    (checked,) = json.loads(switchbed("scenario", "check", single, "--json").stdout)
+    hops = json.loads(switchbed("run", single, "--json").stdout)["packet_hops"]
+    assert hops / 2 < checked["packet_hops"] < 2 * hops
+    assert "packet-hops: below" in switchbed("scenario", "check", single).stderr
+
+
 def test_a_file_is_checked_with_other_values(switchbed: Program, single: Path) -> None:
     more = ("--set", "compare.seed=[1, 2, 3]")
     assert ": ok, 3 runs" in switchbed("scenario", "check", single, *more).stdout
