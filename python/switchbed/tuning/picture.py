@@ -54,7 +54,12 @@ def draw(found: Advice, path: Path) -> None:
                 axes.axvline(x, color=style.BLACK, lw=0.8, ls=":")
     if single:
         panels[-1].set_xscale("log")
-        panels[-1].set_xticks(xs, [f"{x:.3g}" for x in xs], fontsize="x-small", rotation=60)
+        panels[-1].set_xticks(
+            xs,
+            [f"{x:.3g}" if x < 1000 else f"{x:,.0f}" for x in xs],
+            fontsize="x-small",
+            rotation=60,
+        )
         panels[-1].minorticks_off()
         panels[-1].set_xlabel(
             f"{next(iter(entries[0].point.settings))} ({scale[1]}; dotted: yours)"
