@@ -141,6 +141,12 @@ def test_each_frame_has_its_decision_and_they_add_up_to_the_counters(
     marked = comments(out, "-Y", f"{shown} && ip.dsfield.ecn == 3 && frame.comment")
     assert sum("marked" in comment for _, comment, _ in marked) == receiver["marked_packets"]
     assert {length for _, comment, length in rows if "trimmed-from" in comment} == {128}
+    # Wireshark computes the checksums anew, and finds those of cut frames right.
+    checked = ("-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE")
+    good = " && ".join(f'{of}.checksum.status == "Good"' for of in ("ip", "udp"))
+    right = comments(out, *checked, "-Y", f"{shown} && {good}")
+    trimmed = sum("trimmed-from" in comment for _, comment, _ in right)
+    assert trimmed == receiver["tx_trim_packets"]
     info = subprocess.run(["capinfos", str(out)], capture_output=True, text=True, check=True)
     assert "pcapng" in info.stdout
 
