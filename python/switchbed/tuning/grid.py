@@ -140,8 +140,14 @@ def build(
             f"scheme.name is {scheme}: it has no parameter that is tuned unless one is named: "
             "--param KEY, or --param KEY=VALUE,VALUE"
         )
-    if len(wanted) == 1 and wanted[0].startswith("ramp="):
-        return _ramps(scenario, link, hold, wanted[0].removeprefix("ramp="))
+    ramps = [text for text in wanted if text.partition("=")[0].strip() == "ramp"]
+    if ramps:
+        _, _, listed = ramps[0].partition("=")
+        found = _ramps(scenario, link, hold, listed or None, alone=len(wanted) == 1)
+        others = [text for text in wanted if text not in ramps[:1]]
+        if not others:
+            return found
+        return _crossed(found, build(scenario, others, link, hold, alphas, shipped, changed))
     if shipped is not None and "alpha" not in scenario["switch"]:
         scenario = {**scenario, "switch": {**scenario["switch"], "alpha": shipped}}
     axes = [
@@ -192,9 +198,33 @@ def _is_ramp(scheme: str) -> bool:
     return bool(library.definition(scheme)["wred"] == "ramp")
 
 
-def _ramps(scenario: Mapping[str, Any], link: Link, hold: Round, listed: str | None = None) -> Grid:
+def _crossed(one: Grid, other: Grid) -> Grid:
+    """Each setting of one with each of the other; yours are both of yours."""
+    keys = (*one.keys, *other.keys)
+    if len(set(keys)) < len(keys):
+        raise Mistake("--param: names a parameter twice; ramp has kmin, kmax and pmax")
+    pairs = itertools.product(one.points, other.points)
+    points = [
+        Point(
+            {**a.settings, **b.settings},
+            (*a.place, *b.place),
+            ("yours",) if "yours" in a.names and "yours" in b.names else (),
+        )
+        for a, b in pairs
+    ]
+    return Grid(keys, _merged(points))
+
+
+def _ramps(
+    scenario: Mapping[str, Any],
+    link: Link,
+    hold: Round,
+    listed: str | None = None,
+    *,
+    alone: bool = True,
+) -> Grid:
     """WRED's: where it begins, where it ends, and how likely a mark is there; those listed, as
-    `30KB:90KB:20%`, or around C·RTT."""
+    `30KB:90KB:20%`, or around C·RTT. Published ones are added where nothing else varies."""
     if not _is_ramp(scenario["scheme"]["name"]):
         raise Mistake("--param ramp: is red's: add --set scheme=red")
     keys = tuple(f"scheme.params.{name}" for name in ("kmin", "kmax", "pmax"))
@@ -208,7 +238,7 @@ def _ramps(scenario: Mapping[str, Any], link: Link, hold: Round, listed: str | N
     top = quantity.size(params["kmax"])
     bottom = quantity.size(params["kmin"]) if "kmin" in params else top // 2
     points = [point(bottom, top, float(params["pmax"]), "yours")]
-    points += [point(p.kmin, p.kmax, p.chance, p.name) for p in published(link)]
+    points += [point(p.kmin, p.kmax, p.chance, p.name) for p in published(link) if alone]
     points += [point(*_ramp(text, link)) for text in (listed or "").split(",") if text]
     for low in () if listed is not None else _around(link.product, RAMP_STEPS, 2):
         if low < link.mtu:

@@ -173,6 +173,14 @@ def test_a_ramps_grid_has_wreds_three_numbers_and_steps() -> None:
     )
     assert {(3e4, 3e4, 1.0), (15e3, 45e3, 0.01)} <= {p.place for p in listed.points}
     assert len(listed.points) == 7  # HPCC's 30 KB is 20 packets
+    link = Link(10**10, 85.2e-6, 1500)
+    both = grid.build(scenario, ["alpha=1,2", "ramp=15KB:45KB:1%"], link, lambda k: k, shipped=0.5)
+    assert both.keys == (*found.keys, "switch.alpha")
+    places = {(k, a) for k in (15e3, 30e3) for a in (0.5, 1.0, 2.0)}
+    assert {(p.place[0], p.place[3]) for p in both.points} == places
+    assert both.points[both.own].place == (3e4, 9e4, 0.1, 0.5)
+    with pytest.raises(sb.Mistake, match="twice; ramp has kmin, kmax and pmax"):
+        grid.build(scenario, ["ramp=15KB:45KB:1%", "kmin=20KB,30KB"], link, lambda k: k)
     labels = [p.label for p in found.points]
     assert "1.049 MB / 2.097 MB / 5 %" in labels
     assert found.points[found.own].label == "30 KB / 90 KB / 10 %"
