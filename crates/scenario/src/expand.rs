@@ -247,6 +247,10 @@ impl<'a> Expansion<'a> {
         match (compared, axis, value) {
             (Some(name), axis, Node { data: Data::List(values), .. }) => {
                 let typed = Axis { key: name.to_owned(), at, values };
+                // The value typed last counts: an earlier one of the key gives way.
+                let root = &self.root;
+                let gives_way = |key: &str| places(root, key).is_ok_and(|other| other == targets);
+                self.fixed.retain(|(key, _)| !gives_way(key));
                 match axis {
                     Some(axis) => self.axes[axis] = typed,
                     None => self.axes.push(typed),
@@ -320,6 +324,15 @@ impl<'a> Expansion<'a> {
         in_file.into_iter().chain(compared).chain(fixed).filter_map(find).collect()
     }
 
+    /// Whether a key has one inside that is compared, as `switch` has `switch.alpha`.
+    fn is_around(&self, key: &str) -> bool {
+        let Ok(outer) = places(&self.root, key) else { return false };
+        let inner = self.axes.iter().filter_map(|axis| places(&self.root, &axis.key).ok());
+        inner.flatten().any(|inner| {
+            outer.iter().any(|outer| inner.len() > outer.len() && inner.starts_with(outer))
+        })
+    }
+
     /// The cross product, the first key slowest.
     fn plans(&self) -> Result<Vec<Plan>, Mistake> {
         let runs = self.axes.iter().map(|axis| axis.values.len()).product();
@@ -336,11 +349,17 @@ impl<'a> Expansion<'a> {
         chosen.reverse();
         let wrong = |key: &str, value: &Node, why| self.origin.mistake(value.at, key, why);
         let mut root = self.root.clone();
+        // A table or list that has what is compared comes first: else each run would have its value.
+        let (around, last): (Vec<_>, Vec<_>) =
+            self.fixed.iter().partition(|(key, _)| self.is_around(key));
+        for (key, value) in around {
+            set(&mut root, key, value).map_err(|why| wrong(key, value, why))?;
+        }
         for (axis, value) in &chosen {
             set(&mut root, &axis.key, value).map_err(|why| wrong(&axis.key, value, why))?;
         }
-        // Overrides come last: they hold whatever is compared.
-        for (key, value) in &self.fixed {
+        // Other overrides come last: they hold whatever is compared.
+        for (key, value) in last {
             set(&mut root, key, value).map_err(|why| wrong(key, value, why))?;
         }
         let settings = chosen.iter().map(|(axis, value)| (axis.key.clone(), setting(axis, value)));

@@ -125,6 +125,26 @@ fn an_override_of_what_is_compared_takes_its_place() {
 }
 
 #[test]
+fn a_comparison_holds_beside_overrides_of_its_key_and_of_what_is_around() {
+    let buffers = |sets: &[&str]| -> Vec<String> {
+        let sets = [sets, &["scheme=fast", "load=0.4"]].concat();
+        let all = plans(FILE, &sets, None);
+        all.iter().map(|plan| format!("{:?}", plan.scenario.switch.buffer)).collect()
+    };
+    let compared = "compare.switch.buffer=[1MB, 2MB]";
+    let expected = buffers(&[compared]);
+    assert_ne!(expected[0], expected[1]);
+    // An earlier value of the key gives way, and a later one takes its place.
+    assert_eq!(buffers(&["switch.buffer=3MB", compared]), expected);
+    assert_eq!(buffers(&[compared, "switch.buffer=2MB"]), expected[1..]);
+    for around in
+        [&["switch={queues=4, buffer=\"3MB\"}", compared], &[compared, "switch={queues=4}"]]
+    {
+        assert_eq!(buffers(around), expected);
+    }
+}
+
+#[test]
 fn keys_may_be_dotted_quoted_or_nested() {
     let compare = |keys: &str| {
         let text = &FILE[..FILE.find("[compare]").unwrap()];
