@@ -33,7 +33,8 @@ pub(crate) fn check<'a>(
             };
             if let Traffic::Goal(goal) = &traffic.source {
                 let program = goal.read(scenario.run.seed, entry).map_err(refused)?;
-                let bytes = program.messages().map(|message| message.bytes.get()).sum();
+                let sent = program.messages().filter(|message| !message.stays());
+                let bytes = sent.map(|message| message.bytes.get()).sum();
                 let held = Listed {
                     flows: program.flows(),
                     bytes,

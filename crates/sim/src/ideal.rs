@@ -146,6 +146,11 @@ pub(crate) fn ideal(program: &Program, entry: u32, paths: &Paths) -> Span {
         }
         for nth in going {
             let message = program.message(nth);
+            if message.stays() {
+                let happens = [Happens::Arrives(nth), Happens::Ends(message.sent_by)];
+                to_come.extend(happens.map(|happens| Reverse((now, rank, happens))));
+                continue;
+            }
             let [src, dst] = [rank, message.to].map(|rank| program.hosts[rank as usize]);
             let of = (src.0, dst.0, message.class, message.bytes.get());
             let on = (entry, message.class);

@@ -159,8 +159,13 @@ impl Source for List {
     fn flows(&self, hosts: Hosts, _: u64, _: usize) -> Result<Begun, Wrong> {
         let rows = self.open(hosts).map_err(Wrong::List)?;
         match rows.wait {
-            // Rows that wait are a program's: none starts by the clock alone.
-            true => Ok(Begun::new(Vec::new().into_iter(), 0)),
+            // Rows that wait are a program's: those alone that never end start by the clock.
+            true => {
+                let endless = rows.filter(|flow| flow.size.is_none());
+                let endless: Vec<FlowStart> = endless.collect();
+                let total = endless.len() as u64;
+                Ok(Begun::new(endless.into_iter(), total))
+            }
             false => {
                 let total = rows.flows();
                 Ok(Begun::new(rows, total))

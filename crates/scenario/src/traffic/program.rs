@@ -142,6 +142,10 @@ impl Program {
         let mut sent = vec![None; self.operations.len()];
         let known = self.messages().filter(|of| of.received_by != ANY);
         known.for_each(|of| sent[of.received_by as usize] = Some(of));
+        let any = |word: Option<u32>| match word {
+            None | Some(ANY) => "-1".to_owned(),
+            Some(word) => word.to_string(),
+        };
         let mut lines = vec![format!("num_ranks {}", ranks.len())];
         for rank in ranks {
             let operations = self.of_rank(rank);
@@ -154,7 +158,8 @@ impl Program {
                         let Message { to, bytes, channel, .. } = self.message(message);
                         // GOAL's nic and cpu are bytes.
                         let nic = channel % 256;
-                        format!("send {}b to {to} tag {tag} cpu {cpu} nic {nic}", bytes.get())
+                        let (bytes, tag) = (bytes.get(), any(Some(tag)));
+                        format!("send {bytes}b to {to} tag {tag} cpu {cpu} nic {nic}")
                     }
                     (Work::Receive(cpu), Some(message)) => {
                         let (bytes, src) = (message.bytes.get(), from[message.sent_by as usize]);
@@ -168,8 +173,6 @@ impl Program {
                         format!("calc {} cpu {}", (span.as_ps() + 500) / 1000, cpu % 256)
                     }
                     (Work::Receive(cpu), None) => {
-                        let any =
-                            |word: Option<u32>| word.map_or("-1".into(), |word| word.to_string());
                         let pattern = self.pattern(number);
                         let [from, tag] =
                             [pattern.and_then(|of| of.from), pattern.and_then(|of| of.tag)]
@@ -256,9 +259,10 @@ impl Program {
         most
     }
 
-    /// How many messages a run sends.
+    /// How many messages a run sends through the network.
     pub fn flows(&self) -> u64 {
-        self.messages.len() as u64 * u64::from(self.repeats)
+        let own = self.messages().filter(|message| message.stays()).count();
+        (self.messages.len() - own) as u64 * u64::from(self.repeats)
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use switchbed_scenario::plans_of;
 use switchbed_sim::{FlowRecord, Job, Simulation, Status};
-use switchbed_units::{Span, Time};
+use switchbed_units::{Bytes, Span, Time};
 
 /// The jobs and flows of a schedule, or why it is refused.
 fn run(goal: &str, hosts: u32, more: &str) -> Result<(Vec<Job>, Vec<FlowRecord>), String> {
@@ -241,12 +241,12 @@ impl Random {
     /// Bounds of the times when operations start and end, from what the flows did.
     fn check(&self, flows: &[FlowRecord]) {
         let mut rows = flows.iter();
-        let sent: Vec<Vec<Option<FlowRecord>>> = self
-            .ranks
-            .iter()
-            .map(|ops| {
-                let record =
-                    |op: &Op| matches!(op, Op::Send { .. }).then(|| *rows.next().expect("a row"));
+        // A message that stays at its rank has no flow.
+        let sent: Vec<Vec<Option<FlowRecord>>> = (0..)
+            .zip(&self.ranks)
+            .map(|(rank, ops)| {
+                let goes = |op: &Op| matches!(*op, Op::Send { to, .. } if to != rank);
+                let record = |op: &Op| goes(op).then(|| *rows.next().expect("a row"));
                 ops.iter().map(record).collect()
             })
             .collect();
@@ -271,6 +271,7 @@ impl Random {
                     starts[rank][nth] = Some((low, high));
                     ends[rank][nth] = Some(match self.ranks[rank][nth] {
                         Op::Calculate(ns) => (low + Span::from_ns(ns), high + Span::from_ns(ns)),
+                        Op::Send { to, .. } if to == rank => (low, high),
                         Op::Send { .. } => {
                             let flow = sent[rank][nth].expect("a send");
                             assert!(
@@ -283,6 +284,11 @@ impl Random {
                         }
                         Op::Receive { .. } => {
                             let (from, send) = self.partner(rank, nth).expect("a send");
+                            if from == rank {
+                                let Some(came) = ends[rank][send] else { continue };
+                                ends[rank][nth] = Some((low.max(came.0), high.max(came.1)));
+                                continue;
+                            }
                             let flow = sent[from][send].expect("a send");
                             // A message arrives after it was sent and before its ACK is back.
                             (low.max(flow.start), high.max(flow.end.expect("ended")))
@@ -298,14 +304,15 @@ impl Random {
 /// Programs of two to four ranks: messages between them, and waits for what stands before or, now and then, behind.
 fn random() -> impl Strategy<Value = Random> {
     let messages =
-        prop::collection::vec((0usize..4, 1usize..4, 0u32..2, 0u32..99, 0u32..99), 1..12);
+        prop::collection::vec((0usize..4, 0usize..5, 0u32..2, 0u32..99, 0u32..99), 1..12);
     let times = prop::collection::vec((0usize..4, 0u64..9_000, 0u32..99), 0..8);
     let waits = prop::collection::vec((0usize..4, 0usize..99, 0usize..99, 0u32..12), 0..30);
     (2usize..5, messages, times, waits).prop_map(|(n, messages, times, waits)| {
         let mut placed: Vec<Vec<(u32, Op)>> = vec![Vec::new(); n];
         for (from, apart, tag, at, there) in messages {
             let from = from % n;
-            let to = (from + 1 + apart % (n - 1)) % n;
+            // One in five stays at its rank.
+            let to = if apart == 0 { from } else { (from + 1 + apart % (n - 1)) % n };
             placed[from].push((at, Op::Send { to, tag }));
             placed[to].push((there, Op::Receive { from, tag }));
         }
@@ -376,6 +383,58 @@ fn a_receive_of_any_source_takes_what_arrives_first() {
                 rank 1 {\nsend 9b to 0\n}\n";
     let (jobs, _) = run(text, 2, "").unwrap();
     assert_eq!((jobs[0].done, took(&jobs[0])), (true, Span::from_us(50)));
+}
+
+#[test]
+fn a_rank_s_message_to_itself_takes_its_processor_alone() {
+    // LogGOPSim's own run takes such a schedule, too: its message event goes to the same host.
+    let text = |from: &str| {
+        format!(
+            "num_ranks 2\nrank 0 {{\na: calc 1000\ns: send 9000b to 0 tag 5\ns requires a\n\
+             s irequires r\nr: recv 9000b from {from} tag 5\nt: send 9b to 1\nt requires r\n}}\n\
+             rank 1 {{\nrecv 9b from 0\n}}\n"
+        )
+    };
+    for from in ["0", "-1"] {
+        for (more, us) in [("", 1), ("overhead = \"2us\"", 7)] {
+            let (jobs, flows) = run(&text(from), 2, more).unwrap();
+            let [flow] = flows[..] else { panic!("one flow, {flows:?}") };
+            assert_eq!((jobs[0].done, jobs[0].bytes.get()), (true, 9009));
+            assert_eq!((flow.src.0, flow.dst.0, flow.size), (0, 1, Some(Bytes::new(9))));
+            // The calculation, the overheads of send and receive, and that of the other send.
+            assert_eq!(flow.start, Time::ZERO + Span::from_us(us));
+            assert_eq!(jobs[0].ideal_s, took(&jobs[0]).as_secs_f64());
+        }
+    }
+    // A receive that waits for its own rank's later send is a deadlock.
+    let text = "num_ranks 1\nrank 0 {\nr: recv 9b from 0\ns: send 9b to 0\ns requires r\n}\n";
+    let message = run(text, 2, "").unwrap_err();
+    assert_eq!(message, "x.goal: deadlock: rank 0 `r` waits for rank 0 `s` waits for rank 0 `r`");
+}
+
+#[test]
+fn a_send_of_any_tag_fits_each_receive_of_its_source() {
+    // LogGOPSim matches by either side's wildcard. The tag 5 is taken by the first that arrives.
+    let text = "num_ranks 3\nrank 1 {\nfive: recv 9b from 0 tag 5\nsix: recv 9b from -1 tag 6\n\
+                c: send 1b to 2\nc requires five\n}\n\
+                rank 0 {\nsend 9b to 1 tag -1\nw: calc 20000\nb: send 9b to 1 tag 6\nb requires w\n}\n\
+                rank 2 {\nrecv 1b from 1\n}\n";
+    let (jobs, flows) = run(text, 3, "").unwrap();
+    assert!(jobs[0].done);
+    let freed = flows.iter().find(|flow| flow.dst.0 == 2).unwrap();
+    assert!(freed.start < Time::ZERO + Span::from_us(5), "{freed:?}");
+}
+
+#[test]
+fn a_flow_without_an_end_begins_at_its_start_beside_flows_that_wait() {
+    let matrix = "Nodes 4\nConnections 3\nTriggers 1\n0->1 id 1 start 7000000 size 0\n\
+                  2->3 id 2 start 0 size 9000 send_done_trigger 1\n3->2 id 3 trigger 1 size 500\n\
+                  trigger id 1 oneshot\n";
+    let (jobs, flows) = of_file("list", matrix, 6, "[run]\nuntil = \"1ms\"").unwrap();
+    assert_eq!((jobs[0].done, jobs[0].ranks, jobs[0].bytes.get()), (true, 2, 9500));
+    // Rows stay as in the file.
+    let rows: Vec<_> = flows.iter().map(|flow| (flow.row, flow.src.0)).collect();
+    assert_eq!(rows, [(1, 2), (2, 3)]);
 }
 
 /// The flows of a list, by row, or why it is refused.

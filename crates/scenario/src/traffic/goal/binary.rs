@@ -127,11 +127,9 @@ fn read_rank(
         let (tag, cpu, nic) = (fields.u32()?, fields.u8()?, fields.u8()?);
         let known = |peer: u32| match peer {
             _ if peer >= ranks => Err(wrong(format!("{peer} is no rank; there are {ranks}"))),
-            _ if peer == rank => Err(wrong("a rank sends to itself".to_owned())),
             _ => Ok(peer),
         };
         let step = match kind {
-            1 if tag == u32::MAX => return Err(wrong("a send has a tag".to_owned())),
             1 if size > u64::MAX >> 8 => return Err(wrong(format!("{size} bytes are too many"))),
             1 => {
                 let (to, bytes, channel) = (known(peer)?, Bytes::new(size), nic.into());
@@ -258,10 +256,7 @@ mod tests {
             ([&SPOILT.to_le_bytes()[..], &example[8..]].concat(), "was used up by a run"),
             (example[..40].to_vec(), "40 bytes, and a part ends behind them"),
             (whole(&[part(&[(1, 4, 1, 0, &[], &[])])]), "rank 0: operation 0: 4 is no rank"),
-            (
-                whole(&[part(&[(1, 0, 1, 0, &[], &[])])]),
-                "rank 0: operation 0: a rank sends to itself",
-            ),
+            (whole(&[part(&[(1, 0, 1, 0, &[], &[])])]), "rank 0: `operation 0` has no receive at"),
             (whole(&[part(&[(4, 0, 1, 0, &[], &[])])]), "rank 0: operation 0: its type is 4"),
             (whole(&[part(&[(3, 0, 1, 0, &[7], &[])])]), "rank 0: operation 7 waits"),
             (whole(&[part(&[(3, 0, 1, 0, &[0], &[])])]), "deadlock: rank 0 `operation 0`"),

@@ -10,7 +10,7 @@
 //! ```
 
 use super::labels::Labels;
-use crate::traffic::program::{Draft, Envelope, Pattern, Step};
+use crate::traffic::program::{ANY, Draft, Envelope, Pattern, Step};
 use std::io::{BufRead, ErrorKind};
 use switchbed_config::text::shown;
 use switchbed_units::{Bytes, Span};
@@ -397,15 +397,10 @@ fn read_operation(
                 return Ok(step);
             }
             let peer = lexer.as_number(&peer, "rank", u64::from(ranks) - 1)? as u32;
-            if peer == rank {
-                return Err((line, format!("rank {rank} is both ends; write calc")));
-            }
             let options = read_options(lexer, &["tag", "cpu", "nic"])?;
             let step = match word {
                 "send" => {
-                    let Some(tag) = options.tag else {
-                        return Err((line, "-1 is any tag; a send has one".to_owned()));
-                    };
+                    let tag = options.tag.unwrap_or(ANY);
                     let channel = options.nic.into();
                     let class = lexer.class;
                     let envelope =
@@ -586,10 +581,16 @@ mod tests {
             ("num_ranks 2\nrank 1 {\ncalc 5 cpu 256\n}", "3: `256` is no cpu; write 0 to 255"),
             ("num_ranks 2\nrank 1 {\nsend 5 to 0\n}", "3: `to` where `b` is expected"),
             ("num_ranks 2\nrank 1 {\nsend 5b from 0\n}", "3: `from` where `to` is expected"),
-            ("num_ranks 2\nrank 1 {\nsend 5b to 1\n}", "3: rank 1 is both ends; write calc"),
+            (
+                "num_ranks 2\nrank 1 {\na: send 5b to 1\n}",
+                "rank 1: `a` has no receive at rank 1 with",
+            ),
             ("num_ranks 2\nrank 1 {\nsend 5b to 2\n}", "3: `2` is no rank; write 0 to 1"),
             ("num_ranks 2\nrank 1 {\nsend 5b to -1\n}", "3: -1 is any source; a send goes"),
-            ("num_ranks 2\nrank 1 {\nsend 5b to 0 tag -1\n}", "3: -1 is any tag; a send has one"),
+            (
+                "num_ranks 2\nrank 1 {\nsend 5b to 0 tag -1\n}",
+                "rank 0: 1 messages are sent to it, and it receives 0",
+            ),
             (
                 "num_ranks 2\nrank 1 {\nrecv 5b from -1\nrecv 5b from 0 tag -1\n}\nrank 0 {\nsend 5b to 1\n}",
                 "rank 1: 1 messages are sent to it, and it receives 2",

@@ -420,7 +420,15 @@ mod tests {
                     2,
                     1,
                 ),
-                "5: size 0 never ends, which is not supported in a file with triggers",
+                "5: size 0 never ends, and no trigger starts such a flow",
+            ),
+            (
+                with(
+                    "0->1 start 0 size 0 send_done_trigger 1\n0->1 id 2 trigger 1 size 1\ntrigger id 1 oneshot",
+                    2,
+                    1,
+                ),
+                "5: no flow fires trigger 1, so this one never starts",
             ),
             (one("0->1 start 0 size 1 size 1"), "4: size is there twice"),
             (one("0->1 start -1 size 1"), "4: `-1` is no time from 0; write picoseconds"),

@@ -3,6 +3,8 @@
 //! htsim fires a trigger everywhere at once. Here a host starts a flow by what it knows. A flow's sender knows of
 //! its end with the ACK of its last byte, its receiver with the byte itself. Where other hosts fire a trigger, they
 //! send a byte to the first host that waits for it, and that host sends one to each of the rest.
+//!
+//! A flow of size 0 never ends: it begins at its start, as in a file without triggers, and fires none.
 
 use super::foreign::Wrong;
 use super::matrix::{Entry, Kind, Matrix, Trigger};
@@ -63,8 +65,8 @@ struct Sketch<'a> {
     matrix: &'a Matrix,
     ends: Vec<HostId>,
     draft: Draft,
-    /// Sent and received.
-    steps: Vec<(Step, Step)>,
+    /// Sent and received, by flow.
+    steps: BTreeMap<usize, (Step, Step)>,
     signals: u32,
 }
 
@@ -87,7 +89,7 @@ impl Sketch<'_> {
     /// The end of a flow as a host at one of its ends knows it.
     fn known(&mut self, host: HostId, (flow, _): Shot) -> Option<Step> {
         let (src, dst) = self.hosts(flow);
-        let (sent, received) = self.steps[flow];
+        let (sent, received) = self.steps[&flow];
         let step = match host {
             _ if host == src => sent,
             _ if host == dst => received,
@@ -120,7 +122,7 @@ impl Sketch<'_> {
         for &shot in by {
             let known = self.known(host, shot);
             gathered.push(known.unwrap_or_else(|| {
-                let ((src, dst), (sent, received)) = (self.hosts(shot.0), self.steps[shot.0]);
+                let ((src, dst), (sent, received)) = (self.hosts(shot.0), self.steps[&shot.0]);
                 match shot.1 {
                     true => self.signal(src, host, sent),
                     false => self.signal(dst, host, received),
@@ -131,7 +133,7 @@ impl Sketch<'_> {
     }
 
     /// Lets a trigger start its flows; `begins` are their first operations.
-    fn fire(&mut self, Fired { by, starts }: &Fired, begins: &[Step]) {
+    fn fire(&mut self, Fired { by, starts }: &Fired, begins: &BTreeMap<usize, Step>) {
         let Some(&(first, _)) = starts.first() else { return };
         let first = self.hosts(first).0;
         let mut gathered: BTreeMap<HostId, Vec<Step>> = BTreeMap::new();
@@ -146,8 +148,8 @@ impl Sketch<'_> {
             let at = if knows { host } else { first };
             let steps = gathered.entry(at).or_insert_with(|| self.gather(at, by));
             if at == host {
-                steps.iter().for_each(|&step| self.draft.order(step, begins[flow]));
-                self.draft.least(begins[flow], needs);
+                steps.iter().for_each(|&step| self.draft.order(step, begins[&flow]));
+                self.draft.least(begins[&flow], needs);
                 continue;
             }
             let step = told.get(&(needs, host)).copied().unwrap_or_else(|| {
@@ -156,7 +158,7 @@ impl Sketch<'_> {
                 self.signal(at, host, point)
             });
             told.insert((needs, host), step);
-            self.draft.order(step, begins[flow]);
+            self.draft.order(step, begins[&flow]);
         }
     }
 }
@@ -169,12 +171,14 @@ pub(super) fn program(
     if matrix.flows.iter().all(|of| of.trigger.is_none()) {
         return Ok(None);
     }
-    if let Some(of) = matrix.flows.iter().find(|of| of.flow.size.is_none()) {
-        let what = "size 0 never ends, which is not supported in a file with triggers; write bytes";
+    let endless = |of: &&Entry| of.flow.size.is_none();
+    if let Some(of) = matrix.flows.iter().find(|of| endless(of) && of.trigger.is_some()) {
+        let what = "size 0 never ends, and no trigger starts such a flow; write start or bytes";
         return Err((Some(of.line), what.to_owned()));
     }
+    let ending = || matrix.flows.iter().enumerate().filter(|(_, of)| !endless(of));
     let mut fired: BTreeMap<u32, Fired> = BTreeMap::new();
-    for (nth, of) in matrix.flows.iter().enumerate() {
+    for (nth, of) in ending() {
         for (id, sender) in [(of.sent, true), (of.received, false)] {
             let Some(id) = id else { continue };
             fired.entry(id).or_default().by.push((nth, sender));
@@ -186,14 +190,17 @@ pub(super) fn program(
     for (id, fired) in &mut fired {
         fired.count(*id, matrix.triggers[id], &matrix.flows)?;
     }
-    let mut ends: Vec<HostId> =
-        matrix.flows.iter().flat_map(|of| [of.flow.src, of.flow.dst]).collect();
+    let mut ends: Vec<HostId> = ending().flat_map(|(_, of)| [of.flow.src, of.flow.dst]).collect();
     ends.sort_unstable();
     ends.dedup();
     let draft = Draft::new(ends.len() as u32);
-    let mut sketch = Sketch { matrix, ends, draft, steps: Vec::new(), signals: 0 };
-    let mut begins = Vec::new();
+    let mut sketch = Sketch { matrix, ends, draft, steps: BTreeMap::new(), signals: 0 };
+    let mut begins = BTreeMap::new();
     for (nth, of) in matrix.flows.iter().enumerate() {
+        if endless(&of) {
+            sketch.draft.skip_row();
+            continue;
+        }
         let (src, dst) = (sketch.rank(of.flow.src), sketch.rank(of.flow.dst));
         let bytes = of.flow.size.unwrap_or_default();
         let tag = nth as u32;
@@ -209,8 +216,8 @@ pub(super) fn program(
             None => format!("{}->{}", of.flow.src, of.flow.dst),
         };
         [begin, sent, received].iter().for_each(|&step| sketch.draft.label(step, &label));
-        begins.push(begin);
-        sketch.steps.push((sent, received));
+        begins.insert(nth, begin);
+        sketch.steps.insert(nth, (sent, received));
     }
     fired.values().for_each(|fired| sketch.fire(fired, &begins));
     let Sketch { draft, ends, .. } = sketch;

@@ -26,7 +26,7 @@ impl Step {
 pub struct Envelope {
     /// The rank it goes to.
     pub to: u32,
-    /// Tag, which the receive has, too.
+    /// Tag, which the receive has, too; [`ANY`]: that of any receive.
     pub tag: u32,
     /// Payload; at least a byte is sent.
     pub bytes: Bytes,
@@ -144,9 +144,15 @@ impl Draft {
         step
     }
 
-    /// A message to another rank, once others at the rank are done.
+    /// Leaves a number in the order of writing to a flow that is no message.
+    pub fn skip_row(&mut self) {
+        self.rows += 1;
+    }
+
+    /// A message to a rank, once others at the sending rank are done.
     pub fn send(&mut self, rank: u32, envelope: Envelope, after: &[Step]) -> Step {
         let Envelope { to, tag, bytes, channel, class, path } = envelope;
+        self.about[to as usize].any |= tag == ANY;
         let of = &mut self.ranks[rank as usize];
         let (sent_by, nth) = (of.operations.len() as u32, of.messages.len() as u32);
         let bytes = bytes.max(Bytes::new(1));
@@ -167,7 +173,7 @@ impl Draft {
         self.add(rank, Work::Send(nth, 0), after)
     }
 
-    /// A message from another rank.
+    /// A message from a rank.
     pub fn receive(&mut self, (rank, from): (u32, u32), tag: u32, after: &[Step]) -> Step {
         self.receive_any(rank, Pattern { from: Some(from), tag: Some(tag) }, after)
     }
@@ -253,18 +259,9 @@ impl Draft {
             *waits_for = done.min(*waits_for);
         }
         let mut edge = of.edges.iter().peekable();
-        let mut receives = of.receives.iter();
         for (nth, mut operation) in (0..).zip(of.operations) {
-            match &mut operation.work {
-                Work::Send(message, _) => *message += sent,
-                Work::Receive(_) => {
-                    let taken = receives.next().filter(|_| about.any);
-                    let any = |word: u32| Some(word).filter(|&word| word != ANY);
-                    program.patterns.extend(taken.map(|&(from, tag)| {
-                        (first + nth, Pattern { from: any(from), tag: any(tag) })
-                    }));
-                }
-                Work::Calculate(..) => {}
+            if let Work::Send(message, _) = &mut operation.work {
+                *message += sent;
             }
             while let Some((_, after)) = edge.next_if(|edge| edge.0 == nth) {
                 program.followers.push(first + after);
@@ -361,19 +358,24 @@ impl Finished<'_> {
         }
     }
 
-    /// The receives whose messages are known before the run, in the order of their keys.
-    fn received(&self, program: &Program) -> Vec<Received> {
+    /// The receives whose messages are known before the run, in the order of their keys; the others become patterns
+    /// of the program.
+    fn received(&self, program: &mut Program) -> Vec<Received> {
         let mut receives = self.receives.iter();
         let mut received = Vec::with_capacity(self.receives.len());
+        let any = |word: u32| Some(word).filter(|&word| word != ANY);
+        let mut patterns = Vec::new();
         for (rank, about) in (0..).zip(&self.about) {
             let numbers = program.of_rank(rank);
             let is_one = |&number: &u32| program.operation(number).work.receives();
             for (number, &(from, tag)) in numbers.filter(is_one).zip(receives.by_ref()) {
-                if !about.any {
-                    received.push((from, rank, tag, number));
+                match about.any {
+                    true => patterns.push((number, Pattern { from: any(from), tag: any(tag) })),
+                    false => received.push((from, rank, tag, number)),
                 }
             }
         }
+        program.patterns = patterns;
         received.sort_unstable();
         received
     }
@@ -394,8 +396,8 @@ impl Finished<'_> {
 
     /// Gives each message its receive.
     fn pair(&mut self, program: &mut Program) -> Result<(), Fault> {
-        self.check_any(program)?;
         let received = self.received(program);
+        self.check_any(program)?;
         let messages = &program.messages;
         let key = |&nth: &u32| {
             let Message { from, to, tag, .. } = messages.get(nth);

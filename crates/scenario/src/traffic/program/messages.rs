@@ -11,7 +11,7 @@ pub struct Message {
     pub sent_by: u32,
     /// See `sent_by`.
     pub from: u32,
-    /// Tag, by which a receive of any source chooses it; 0 in a program without such a receive.
+    /// Tag, by which a receive of any source chooses it; [`ANY`]: it fits each; 0 in a program without such a receive.
     pub tag: u32,
     /// The rank it goes to, and the operation there that receives it; [`ANY`]: the first that it fits as it arrives.
     pub to: u32,
@@ -31,7 +31,14 @@ pub struct Message {
     pub row: u32,
 }
 
-/// Stands for an operation that is not known before the run.
+impl Message {
+    /// Whether a rank sends it to itself: it arrives at once, without the network.
+    pub fn stays(&self) -> bool {
+        self.from == self.to
+    }
+}
+
+/// Stands for an operation that is not known before the run, and for any tag.
 pub const ANY: u32 = u32::MAX;
 
 /// Messages that a receive takes.
@@ -47,7 +54,7 @@ impl Pattern {
     /// Whether it takes a message.
     pub fn takes(&self, message: &Message) -> bool {
         self.from.is_none_or(|from| from == message.from)
-            && self.tag.is_none_or(|tag| tag == message.tag)
+            && self.tag.is_none_or(|tag| [tag, ANY].contains(&message.tag))
     }
 }
 

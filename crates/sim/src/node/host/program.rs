@@ -174,6 +174,10 @@ impl Host {
     fn send<N: Net>(&mut self, nth: u32, message: u32, cx: &mut Cx<N>, now: Time) {
         let (settings, part) = (cx.settings, &self.parts[nth as usize]);
         let Some((program, connection)) = settings.programs.get(part.entry) else { return };
+        if program.message(message).stays() {
+            self.parts[nth as usize].course.arrive(program, message);
+            return self.did(nth, program.sent_by(message), cx, now);
+        }
         let place = (part.entry, part.course.round());
         let flow = flow(program, message, place, (self.id, *connection), now);
         cx.log.running += 1;
