@@ -104,7 +104,7 @@ def fabrics(
 @click.option(
     "--budget",
     "budget_min",
-    type=click.FloatRange(min=0),
+    type=options.Real(min=0),
     default=60.0,
     show_default=True,
     metavar="MINUTES",

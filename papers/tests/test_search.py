@@ -5,9 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from switchbed.meter import Silent
 from switchbed.store import Store
+from switchbed_papers import commands
 from switchbed_papers.reproduce import claims, evidence, price, search
 from switchbed_papers.reproduce import experiment as experiments
 from switchbed_papers.reproduce.rows import Row, Rows
@@ -172,3 +174,11 @@ def test_what_was_searched_is_not_run_again(tmp_path: Path) -> None:
     measured = {f: t for f, t in kept.items() if f.parent.name == "measured"}
     assert measured
     assert all(file.stat().st_mtime_ns == at for file, at in measured.items())
+
+
+@pytest.mark.parametrize("minutes", ["nan", "inf", "1e400", "-1", "١"])
+def test_a_budget_is_a_finite_number(minutes: str) -> None:
+    """One that is no number was over no price, and the search ran for ever."""
+    done = CliRunner().invoke(commands.reproduce, ["search", "mqecn", "--budget", minutes])
+    assert done.exit_code == 2
+    assert "--budget" in done.output

@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from switchbed import library, quantity
+from switchbed import foreign, library, quantity
 from switchbed._native import Mistake
 from switchbed.terminal import say
 
@@ -17,7 +17,8 @@ def named(name: str) -> dict[str, Any]:
             return chip
     names = [chip["name"] for chip in found]
     near = difflib.get_close_matches(name, names, 1)
-    raise Mistake(f"{name}: is no chip; " + (f"did you mean {near[0]}?" if near else "asic list"))
+    right = f"did you mean {near[0]}?" if near else "switchbed asic list names them"
+    raise Mistake(f"{foreign.name(name)}: is no chip; {right}")
 
 
 def of_switch(names: Sequence[str]) -> dict[str, Any] | None:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from switchbed import _native, files, library, toml
+from switchbed import _native, files, foreign, library, toml
 from switchbed._native import Mistake
 from switchbed.terminal import say
 
@@ -23,6 +23,11 @@ FILES = ("Cargo.toml", "lib.rs", "golden.txt")
 EXAMPLE = "waiting"
 """Name of the template's scheme."""
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+TYPE = re.compile(r"\b[A-Z]\w*")
+"""Types and traits in a file of Rust."""
+RUSTS = ("Self", "Option", "Some", "String", "Vec", "Box")
+"""Names of Rust's that macros of a scheme use."""
+WORDS = "write lower-case words, such as my-scheme"
 LICENSES = ("LICENSE-MIT", "LICENSE-APACHE")
 """Of Switchbed, whose module the wheel has."""
 HASHED = (".rs", ".toml", ".txt")
@@ -32,9 +37,17 @@ HASHED = (".rs", ".toml", ".txt")
 def write_new(name: str, out: Path | None, source: Path | None) -> None:
     """Writes the crate of a scheme of this name."""
     if not NAME.fullmatch(name):
-        raise Mistake(f"{name}: is no scheme's name: write lower-case words, such as my-scheme")
+        raise Mistake(
+            f"{foreign.name(name)}: is no scheme's name: write lower-case words, such as my-scheme"
+        )
     if name in {scheme["name"] for scheme in library.schemes()}:
         raise Mistake(f"{name}: there is such a scheme already: choose another name")
+    used = TYPE.findall((TEMPLATE / "lib.rs").read_text(encoding="utf-8"))
+    if type_of(name) in (*RUSTS, *used):
+        raise Mistake(
+            f"{name}: its type {type_of(name)} has the name of one that a crate needs: "
+            f"choose another name, such as my-{name}"
+        )
     tree = source_tree(source)
     folder = out or Path(name)
     if os.path.lexists(folder):
@@ -53,8 +66,12 @@ def write_new(name: str, out: Path | None, source: Path | None) -> None:
 
 def text_of(name: str, text: str) -> str:
     """Return a file of the template for a scheme of another name."""
-    camel = "".join(word.capitalize() for word in name.split("-"))
-    return text.replace(EXAMPLE.capitalize(), camel).replace(EXAMPLE, name)
+    return text.replace(type_of(EXAMPLE), type_of(name)).replace(EXAMPLE, name)
+
+
+def type_of(name: str) -> str:
+    """Return the Rust type of a scheme."""
+    return "".join(word.capitalize() for word in name.split("-"))
 
 
 def source_tree(given: Path | None) -> Path:
@@ -117,19 +134,18 @@ def build(folder: Path, source: Path | None, *, dev: bool) -> Path:
 
 def _name(folder: Path) -> str:
     file = folder / "Cargo.toml"
+    if not file.exists():
+        raise Mistake(f"{folder}: has no Cargo.toml: switchbed new scheme NAME writes a crate")
+    text = files.read_text(file)
     try:
-        manifest = tomllib.loads(file.read_text(encoding="utf-8"))
-        name = manifest["package"]["name"]
-    except FileNotFoundError:
-        raise Mistake(
-            f"{folder}: has no Cargo.toml: switchbed new scheme NAME writes a crate"
-        ) from None
-    except (tomllib.TOMLDecodeError, KeyError, TypeError) as error:
-        raise Mistake(f"{file}: names no package: {error}") from None
+        name = tomllib.loads(text)["package"]["name"]
+    except tomllib.TOMLDecodeError as error:
+        raise Mistake(f"{file}: is no TOML: {error}") from None
+    except (KeyError, TypeError):
+        right = 'write name = "my-scheme" in [package]'
+        raise Mistake(f"{file}: package.name is missing: {right}") from None
     if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise Mistake(
-            f"{file}: package.name is {name!r}: write lower-case words, such as my-scheme"
-        )
+        raise Mistake(f"{file}: package.name is {foreign.shown(name)}: {WORDS}")
     return name
 
 

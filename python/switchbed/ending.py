@@ -101,11 +101,18 @@ def _usage(error: click.UsageError) -> str:
             have = " and ".join(f"switchbed {name}" for name in others)
             which = f"{have} ha{'ve' if len(others) > 1 else 's'} it"
             return f"{command} has no option {error.option_name}: {which}"
-    return f"{error.format_message().rstrip('.')}; see {command} --help"
+    said = error.format_message().rstrip(".")
+    if error.ctx and isinstance(group := error.ctx.command, click.Group):
+        names = group.list_commands(error.ctx)
+        if said.startswith("No such command") and "Did you mean" not in said and len(names) <= MOST:
+            said += f": {command} has {', '.join(names)}"
+    return f"{said}; see {command} --help"
 
 
 FEW = 3
 """Commands that are named for an option that another lacks."""
+MOST = 12
+"""Commands of a group that a message names."""
 
 
 def _with(option: str, program: click.Command) -> list[str]:

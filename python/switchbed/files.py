@@ -109,7 +109,8 @@ def whole(path: Path, option: str = "") -> Iterator[Path]:
         if _is_stream(path):
             yield path
             return
-        place = path.resolve()  # a link stays one
+        # A link stays one; `Path.resolve` raises no OSError where links go round in a circle.
+        place = Path(os.path.realpath(path))
         import tempfile
 
         with tempfile.TemporaryDirectory(prefix=f".{place.stem}.", dir=place.parent) as aside:

@@ -61,7 +61,7 @@ class Answer:
 
 def _base(config: Path, ports: Sequence[str], folder: str) -> tuple[Scenario, list[str] | None]:
     """A scenario of the configuration, and its ports' names where it has any."""
-    if config.suffix == ".toml":
+    if str(config).startswith("@") or config.suffix == ".toml":
         return Scenario.from_file(config), None
     given = foreign.read(config)
     if not isinstance(given, dict):

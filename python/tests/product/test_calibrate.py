@@ -224,6 +224,17 @@ def test_a_grid_that_is_not_right_is_refused_in_a_line(
     assert why in done.stderr
 
 
+def test_a_scenario_that_comes_with_switchbed_may_be_the_configuration(
+    switchbed: Program, tmp_path: Path
+) -> None:
+    file = tmp_path / "seen.txt"
+    file.write_text(QUEUES)
+    said = switchbed("calibrate", "@star-dctcp", "--watermarks", file, *FEW, code=2).stderr
+    assert "queue 3 held packets: @star-dctcp has 1 queues" in said
+    said = switchbed("calibrate", "@star-dctpc", "--watermarks", file, *FEW, code=2).stderr
+    assert "did you mean @star-dctcp" in said
+
+
 def test_the_configuration_may_be_wrong_too(switchbed: Program, tmp_path: Path) -> None:
     file = tmp_path / "seen.txt"
     file.write_text(QUEUES)

@@ -104,6 +104,7 @@ def test_the_command(switchbed: Program) -> None:
         (("--speed", "1Gbps", "--peer-response", "1s"), "at most 10 ms"),
         (("--speed", "1Gbps", "--rule", "nvidia"), "name one by --asic"),
         (("--speed", "1Gbps", "--asic", "tomahawq"), "did you mean tomahawk"),
+        (("--speed", "1Gbps", "--asic", ""), "'': is no chip; switchbed asic list names them"),
         (("--speed", "1Gbps", "--lookup", "none.ini"), "none.ini"),
     ],
 )

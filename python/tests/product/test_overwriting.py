@@ -105,6 +105,18 @@ def test_root_follows_no_link(switchbed: Program, ready: Path, what: str) -> Non
             assert place.is_symlink()
 
 
+@pytest.mark.parametrize("what", ["run --json", "plot", "report", "new", "export tc"])
+def test_links_in_a_circle_are_refused(switchbed: Program, ready: Path, what: str) -> None:
+    arguments, place = target(ready, WRITING[what])
+    (ready / "circle").symlink_to("circle")
+    arguments = [word.replace(place.name, f"circle/{place.name}") for word in arguments]
+    said = switchbed(*arguments, code=2).stderr
+    assert "internal error" not in said
+    last = said.splitlines()[-1]
+    assert "circle" in last
+    assert "cannot be written: " in last or "does not exist or is read-only" in last
+
+
 LIVE = """\
 [live]
 rate = "100Mbps"

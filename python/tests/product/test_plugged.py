@@ -182,6 +182,9 @@ def test_a_new_scheme_is_the_template_under_its_name(switchbed: Program, tmp_pat
     [
         (["scheme"], "a name is missing: switchbed new scheme my-scheme"),
         (["scheme", "My_Rule"], "My_Rule: is no scheme's name: write lower-case words"),
+        (["scheme", ""], "'': is no scheme's name: write lower-case words"),
+        (["scheme", "self"], "its type Self has the name of one that a crate needs: choose"),
+        (["scheme", "scheme-info"], "choose another name, such as my-scheme-info"),
         (["scheme", "tcn"], "tcn: there is such a scheme already: choose another name"),
         (["scheme", "mine", "--source", "none"], "--source none: is no source tree of Switchbed's"),
         (["star", "mine"], "switchbed new star: a scenario has no NAME and no --source"),
@@ -203,10 +206,15 @@ def test_an_installation_without_the_source_tree_asks_for_it(
 def test_what_cannot_be_built_is_refused(switchbed: Program, tmp_path: Path) -> None:
     said = switchbed("build", tmp_path / "none", code=2).stderr
     assert said.endswith("has no Cargo.toml: switchbed new scheme NAME writes a crate\n")
-    (tmp_path / "Cargo.toml").write_text("[package]\nname = 3\n")
-    assert (
-        "package.name is 3: write lower-case words" in switchbed("build", tmp_path, code=2).stderr
-    )
+    for text, says in {
+        b"[package]\nname = 3\n": "package.name is 3: write lower-case words",
+        b"[package]\n": 'package.name is missing: write name = "my-scheme" in [package]',
+        b"package = 3\n": "package.name is missing",
+        b"name\n": "is no TOML: Expected '='",
+        b"\xbc\xff": "is damaged: it is no UTF-8 text",
+    }.items():
+        (tmp_path / "Cargo.toml").write_bytes(text)
+        assert says in switchbed("build", tmp_path, code=2).stderr
 
 
 def test_the_wheels_crate_is_the_module_with_one_crate_more(tmp_path: Path) -> None:
