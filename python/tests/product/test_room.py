@@ -104,6 +104,8 @@ rounds = 20
 overload = true
 """
 
+ROUNDS = INCAST.replace("100KB", "20KB").replace("8ms", "10ms") + "flows_each = 20\n"
+
 
 @pytest.mark.parametrize(
     ("traffic", "sets"),
@@ -115,6 +117,13 @@ overload = true
         (FLOWS, ("topology.hosts=129", "switch.queues=1")),
         # Rounds that drops keep from being through when the next begins.
         (INCAST, ("topology.hosts=65", "transport.kind=dcqcn")),
+        # TCP's timeouts hold rounds up, lost datagrams end no flow, and small windows lose little.
+        (ROUNDS, ("transport.kind=bbr3",)),
+        (ROUNDS, ("transport.kind=udp",)),
+        (ROUNDS, ("transport.kind=swift",)),
+        # Chance evens out over hosts, and models are given back.
+        (FLOWS, ("transport.kind=hpcc", "load=0.9", "flows=10000")),
+        (FLOWS, ("topology.hosts=257", "transport.kind=bbr", "flows=10000")),
     ],
 )
 def test_forecasts_are_within_a_tenth(traffic: str, sets: tuple[str, ...]) -> None:

@@ -2,6 +2,7 @@
 
 use super::Sizes;
 use crate::protocol::Protocol;
+use crate::roce::{RateControl, Roce};
 use std::fmt;
 use switchbed_units::{Bytes, Rate};
 
@@ -15,8 +16,21 @@ pub struct Frames {
     answer: Option<(u32, u32)>,
     /// Whether connections begin with a handshake.
     handshake: bool,
-    /// A timer after which senders send at the line's rate once more; none where windows shrink.
-    again_s: Option<f64>,
+    /// Repetition of what a full queue refuses.
+    again: Again,
+}
+
+/// Repetition of what a full queue refuses, by transport.
+#[derive(Clone, Copy, Debug)]
+enum Again {
+    /// Seldom needed: senders begin with little.
+    Small,
+    /// After so many seconds at the line's rate once more, and again.
+    Each(f64),
+    /// After so many seconds, in windows that have shrunk.
+    Once(f64),
+    /// The flow never ends.
+    Never,
 }
 
 impl Frames {
@@ -29,9 +43,14 @@ impl Frames {
             _ => None,
         };
         let answer = every.map(|every| (protocol.ack_bytes(), every));
-        let again = protocol.queue_pairs().filter(|roce| !roce.control.about().unordered());
-        let again_s = again.map(|roce| roce.rto.as_secs_f64());
-        Frames { payload, header, answer, handshake: protocol.tcp().is_some(), again_s }
+        let again = match (protocol.queue_pairs(), protocol.tcp()) {
+            (Some(roce), _) if roce.control.about().unordered() => Again::Small,
+            (Some(Roce { control: RateControl::Swift(_), .. }), _) => Again::Small,
+            (Some(roce), _) => Again::Each(roce.rto.as_secs_f64()),
+            (_, Some(tcp)) => Again::Once(tcp.rto_min.as_secs_f64()),
+            _ => Again::Never,
+        };
+        Frames { payload, header, answer, handshake: protocol.tcp().is_some(), again }
     }
 
     /// Whether connections begin with a handshake.
@@ -42,8 +61,13 @@ impl Frames {
     /// How long so many bytes at a time take that meet a queue with this much room: each time as many as it holds get
     /// through. 0 where all do, or where senders send less.
     pub(super) fn repeated_s(&self, bytes: f64, room: f64) -> f64 {
-        let times = if bytes > room { bytes / room } else { 0.0 };
-        self.again_s.map_or(0.0, |again_s| times * again_s)
+        match self.again {
+            _ if bytes <= room => 0.0,
+            Again::Small => 0.0,
+            Again::Each(rto_s) => rto_s * bytes / room,
+            Again::Once(rto_s) => rto_s,
+            Again::Never => f64::INFINITY,
+        }
     }
 
     /// Bytes on the wire from a sender to its receiver, and back, for a byte of payload, by the means that size tables

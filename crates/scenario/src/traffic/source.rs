@@ -142,7 +142,7 @@ pub struct Around<'a> {
 /// and until both its ends know that it is over.
 const ROUND_TRIPS: f64 = 1.5;
 /// Bytes of a first window, which each round trip after it doubles.
-const FIRST_WINDOW: f64 = 14_600.0;
+pub(super) const FIRST_WINDOW: f64 = 14_600.0;
 
 impl Around<'_> {
     /// Flows that are under way at a time since they wait for round trips, where so many of such a mean size start in

@@ -39,6 +39,9 @@ const PAIR_BYTES: u64 = 1_995;
 const INT_PAIR_BYTES: u64 = 2_110;
 /// Delivery rates and the model of a control that steers by one, more than another TCP connection.
 const MODEL_BYTES: u64 = 1_520;
+/// Part of the flows that come one after another which have their models at the fullest moment: others' handshakes are
+/// under way.
+const MODELLED: f64 = 0.65;
 /// A queue pair whose packets may arrive in any order, more than another; and its packets' states, once it has sent some.
 const SPRAY_BYTES: u64 = 300;
 const SPRAYED_BYTES: u64 = 1_100;
@@ -165,6 +168,17 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
         |entry: usize| protocols.of_entry(entry as u32).map(connection).max().unwrap_or(0);
     let connections = sources.iter().enumerate();
     let connections = by_size(connections.map(|(nth, of)| (each_connection(nth), of.connections)));
+    let model = |tcp: &Option<&Transport>| tcp.is_some_and(|tcp| tcp.control.about().model);
+    let models = traffic.iter().zip(&sources).zip(&tcps).filter(|(_, tcp)| model(tcp));
+    // A flow's end gives its model back; a connection that is kept keeps it.
+    let models = models.map(|((entry, of), _)| match entry.persists() {
+        true => of.connections,
+        false => {
+            let later = (of.open.max(of.under_way) - of.together).max(0.0);
+            of.connections.min(of.together + MODELLED * later)
+        }
+    });
+    let models: f64 = models.sum();
     let windows = sources.iter().zip(&tcps).filter(|(_, tcp)| tcp.is_some());
     let parts = [
         ("runs", 1.0, RUN_BYTES),
@@ -205,6 +219,7 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
         ("messages of programs", messages, MESSAGE_BYTES),
         ("schedules", f64::from(u8::from(scheduled > 0.0)), SCHEDULES_BYTES),
         ("connections of schedules", queued, QUEUED_BYTES),
+        ("models of connections", models, MODEL_BYTES),
         ("messages under way", sum(|source| source.under_way), UNDER_WAY_BYTES),
         ("sprayed connections", sprayed(scenario, &protocols, &sources, lasts), SPRAYED_BYTES),
         ("messages of schedules", scheduled, SCHEDULED_BYTES),
@@ -284,7 +299,6 @@ fn connection(protocol: &Protocol) -> u64 {
         (Some(roce), _) if roce.control.about().int => INT_PAIR_BYTES,
         (Some(roce), _) if roce.control.about().unordered() => PAIR_BYTES + SPRAY_BYTES,
         (Some(_), _) => PAIR_BYTES,
-        (_, Some(tcp)) if tcp.control.about().model => TCP_BYTES + MODEL_BYTES,
         (_, Some(_)) => TCP_BYTES,
         _ => DATAGRAM_BYTES,
     }
