@@ -41,6 +41,8 @@ pub struct Section<'a> {
 
 /// Most keys that a message names which have a word in common.
 const LONGER: usize = 3;
+/// The most keys of a section that a message lists besides keys of others.
+const FEW: usize = 10;
 
 impl<'a> Section<'a> {
     /// Opens the section that `node` holds, an empty one if there is none. Refuses
@@ -141,20 +143,22 @@ impl<'a> Section<'a> {
             let guess = longer.iter().map(|key| format!("{key} or ")).collect::<String>() + last;
             return format!("is unknown: did you mean {guess}?");
         }
-        if let Some(home) = (self.origin.home)(name) {
-            return format!("is unknown: did you mean {home}?");
-        }
-        match self.keys {
-            [] => format!("is unknown: {} has no keys", self.path),
-            _ => {
-                let mut names: Vec<&str> = Vec::new();
-                for key in own() {
-                    if !names.contains(&key) {
-                        names.push(key);
-                    }
-                }
-                format!("is unknown: {} takes {}", self.path, list_of(names.into_iter()))
+        let mut names: Vec<&str> = Vec::new();
+        for key in own() {
+            if !names.contains(&key) {
+                names.push(key);
             }
+        }
+        let few = (1..=FEW).contains(&names.len());
+        let takes = match names.is_empty() {
+            true => format!("{} has no keys", self.path),
+            false => format!("{} takes {}", self.path, list_of(names.into_iter())),
+        };
+        match (self.origin.home)(name) {
+            // A section's own keys may say the same by another name: `mtbf` for `every`.
+            Some(home) if few => format!("is unknown: did you mean {home}? {takes}"),
+            Some(home) => format!("is unknown: did you mean {home}?"),
+            None => format!("is unknown: {takes}"),
         }
     }
 

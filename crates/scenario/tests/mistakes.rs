@@ -106,6 +106,8 @@ queues = 2 -> threshold = 3
     8: switch.threshold is unknown: did you mean scheme.params.threshold?
 queues = 2 -> colour = 3
     8: switch.colour is unknown: switch takes queues, classify, discipline, strict, strict_order, quantum, buffer, memory, asic, policy, pool, egress_pool, alpha, young, alpha_young, saturation, drain_interval, expulsion, unmarkable, pfc, trimming or queue
+[run] -> [[failures]]\ntier = "x"\nevery = "1ms"\n[run]
+    24: failures.every is unknown: did you mean routing.every or traffic.every? failures takes tier, at, links, lasts, mtbf, mttr, detect, converge or queue
 to = 8 -> to = 8\nload = 0.5
     20: traffic.load does not apply to kind = "long-lived", which takes kind, from, to, flows_each, classes, start, stagger, stop or transport
 hosts = 9 -> hosts = 9\nleaves = 3

@@ -218,3 +218,18 @@ hosts_per_edge = 16\nhost_rate = "100Gbps"\nhost_delay = "1us"\naggregation_rate
     assert [(a, b) for a, b, *_ in found[0].rows()] == flows
     # Each is alone, and a message of few packets is as fast as the links are.
     assert all(slowdown < 1.05 for slowdown in found[0]["slowdown"])
+
+
+@pytest.mark.parametrize("text", ["0 0 0\n", "node,tier\nfrom,to,rate,delay\n"])
+def test_a_network_without_nodes_is_refused(switchbed: Program, tmp_path: Path, text: str) -> None:
+    """It was shown as nothing, and then an internal error."""
+    (tmp_path / "none.csv").write_text(text)
+    said = switchbed("topology", "show", "none.csv", code=2).stderr
+    assert said == (
+        "switchbed: none.csv: has no nodes: a network has hosts, and links between them\n"
+    )
+
+
+def test_a_command_that_is_not_there_leads_to_those_that_are(switchbed: Program) -> None:
+    said = switchbed("topology", "new", "star", code=2).stderr
+    assert "No such command 'star': switchbed topology new has dual-plane, dual-tor, rail;" in said

@@ -134,6 +134,9 @@ impl Described {
             }
             link.ends.iter().for_each(|&end| links[end as usize] += 1);
         }
+        if self.nodes.is_empty() {
+            return Err(Wrong::file("has no nodes: a network has hosts, and links between them"));
+        }
         match self.nodes.iter().zip(&links).find(|&(_, &links)| links == 0) {
             Some((node, _)) => {
                 let kind = if node.tier.is_none() { "host" } else { "switch" };
