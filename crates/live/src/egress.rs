@@ -9,7 +9,7 @@
 use crate::capture::{Fate, Taps, Way};
 use crate::frames::Frames;
 use crate::random::Stream;
-use crate::stats::{Lengths, Tally, total};
+use crate::stats::{Lengths, Tally};
 use std::collections::VecDeque;
 use switchbed_qdisc::hooks::End;
 use switchbed_qdisc::port::pauses::Guard;
@@ -215,7 +215,7 @@ impl Egress {
     }
     /// Returns the port's totals since the switch began.
     pub fn counters(&self) -> Counters {
-        total(&self.past, &self.qdisc().state().counters())
+        self.past.with(&self.qdisc().state().counters())
     }
     /// How long its queues were.
     pub fn lengths(&self) -> &Lengths {
@@ -317,7 +317,7 @@ impl Egress {
 
         shared.memory.give_back(state.bytes());
         // Frames that are queued arrive once more, at the new port.
-        self.past = total(&self.past, &state.counters());
+        self.past = self.past.with(&state.counters());
         self.past.arrived -= u64::from(state.packets());
         self.past.arrived_bytes -= state.bytes().get();
         self.lengths.close(now);

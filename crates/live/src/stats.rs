@@ -299,23 +299,6 @@ impl Lengths {
     }
 }
 
-/// Sums the totals of two schemes that had the port one after the other.
-pub fn total(a: &Counters, b: &Counters) -> Counters {
-    Counters {
-        arrived: a.arrived + b.arrived,
-        arrived_bytes: a.arrived_bytes + b.arrived_bytes,
-        sent: a.sent + b.sent,
-        sent_bytes: a.sent_bytes + b.sent_bytes,
-        marked: a.marked + b.marked,
-        unmarkable: a.unmarkable + b.unmarkable,
-        notified: a.notified + b.notified,
-        drops: std::array::from_fn(|i| a.drops[i] + b.drops[i]),
-        dropped_bytes: a.dropped_bytes + b.dropped_bytes,
-        trims: a.trims.with(&b.trims),
-        cut_bytes: a.cut_bytes + b.cut_bytes,
-    }
-}
-
 impl PortStats {
     /// The counters under their names; what the switch knows beside them is zero.
     pub(crate) fn counted(port: String, rate_bps: u64, counters: &Counters) -> PortStats {

@@ -88,6 +88,23 @@ impl Counters {
         self.drops.iter().sum()
     }
 
+    /// Returns the sum with the counts of another scheme that had the port.
+    pub fn with(&self, other: &Counters) -> Counters {
+        Counters {
+            arrived: self.arrived + other.arrived,
+            arrived_bytes: self.arrived_bytes + other.arrived_bytes,
+            sent: self.sent + other.sent,
+            sent_bytes: self.sent_bytes + other.sent_bytes,
+            marked: self.marked + other.marked,
+            unmarkable: self.unmarkable + other.unmarkable,
+            notified: self.notified + other.notified,
+            drops: std::array::from_fn(|i| self.drops[i] + other.drops[i]),
+            dropped_bytes: self.dropped_bytes + other.dropped_bytes,
+            trims: self.trims.with(&other.trims),
+            cut_bytes: self.cut_bytes + other.cut_bytes,
+        }
+    }
+
     /// Returns the difference from an `earlier` count of the same port.
     pub fn since(&self, earlier: &Counters) -> Counters {
         Counters {
@@ -496,5 +513,6 @@ mod tests {
             cut_bytes: 2 * n,
         };
         assert_eq!(count(5).since(&count(2)), count(3));
+        assert_eq!(count(2).with(&count(3)), count(5));
     }
 }
