@@ -1,6 +1,7 @@
 """The release, tried as its users get it: builds the sdist, from it the wheel, installs that into
 fresh environments of each Python from 3.11 on that the machine has, and runs the main commands
-there, away from the source tree. Prints what it all takes, and how long.
+there, away from the source tree. Under the first of them a scheme of a user's own is written, built
+and swept by its name. Prints what it all takes, and how long.
 
     python -m evidence.robustness.wheels [--quick]
 
@@ -40,11 +41,16 @@ COMMANDS = (
     ("plot", "fct", "switchbed-store/sweeps/leaf-spine.parquet", "--out", "fct.pdf"),
     ("report", "run"),
     ("schemes",),
+    ("--version", "--json"),
+    ("doctor",),
+    ("completion", "bash"),
     ("reproduce", "list"),
     ("reproduce", "mqecn/fig1", "--quick", "--seeds", "1"),
     ("reproduce", "mqecn/fig9", "--quick", "--seeds", "1"),
     ("fabrics", "--flows", "300", "--seeds", "2", "--only", "10-40-web-search-plain"),
 )
+OWN = '{ name = "my-rule", params = { threshold = "20us" } }'
+PLUGGED = ("--set", f'compare.scheme=[{OWN}, {{ name = "per-queue" }}]')
 LAB = (
     ("live", "lab", "star.toml", "--scale", "0.01", "--set", "flows=50"),
     ("live", "lab", "@star-dctcp", "--scale", "0.01"),
@@ -82,6 +88,7 @@ def main() -> None:
         papers = of_papers(place)
         print(f"{papers.name}: {papers.stat().st_size / 1e6:.1f} MB")
         mistakes += [why for version in PYTHONS for why in tried(version, [wheel, papers], place)]
+        mistakes += plugged(sdist, place)
     sys.exit("\n".join(mistakes) if mistakes else 0)
 
 
@@ -128,9 +135,7 @@ def from_sdist(sdist: Path, place: Path, quick: bool) -> Path:
 def profiled(sdist: Path, place: Path, profdata: str) -> Path:
     """The profile of short runs. `maturin build --pgo` would link the counting module by zig, too,
     which has no runtime for it."""
-    with tarfile.open(sdist) as archive:
-        archive.extractall(place / "source", filter="data")
-    (source,) = (place / "source").iterdir()
+    source = unpacked(sdist, place)
     raw, out = place / "profiles", place / "counting"
     maturin = Path(sys.executable).with_name("maturin")
     # The target is named, since functions of another kind of build have other names in a profile.
@@ -151,6 +156,15 @@ def profiled(sdist: Path, place: Path, profdata: str) -> Path:
     merged = place / "merged.profdata"
     subprocess.run([profdata, "merge", "-o", merged, raw], check=True)
     return merged
+
+
+def unpacked(sdist: Path, place: Path) -> Path:
+    """The source tree in an sdist."""
+    if not (place / "source").exists():
+        with tarfile.open(sdist) as archive:
+            archive.extractall(place / "source", filter="data")
+    (source,) = (place / "source").iterdir()
+    return source
 
 
 def target_of_rustc() -> str:
@@ -200,6 +214,32 @@ def tried(version: str, wheels: Sequence[Path], place: Path) -> Iterator[str]:
             yield f"Python {version}: switchbed {' '.join(words)}: {done.stdout}{done.stderr}"
 
 
+def plugged(sdist: Path, place: Path) -> Iterator[str]:
+    """A scheme of a user's own from the sdist, by the commands of docs/plug-in.md;
+    gives what went wrong."""
+    here = next(place / version for version in PYTHONS if (place / version).exists())
+    source = ("--source", str(unpacked(sdist, place)))
+    steps = (
+        ("new", "scheme", "my-rule", *source),
+        ("build", "my-rule", "--dev", *source),
+        ("conformance", "my-rule"),
+        ("sweep", "star.toml", *SHORT, *PLUGGED, "--seeds", "2"),
+        ("plot", "fct", "switchbed-store/sweeps/star.parquet", "--out", "mine.pdf"),
+    )
+    begin = time.monotonic()
+    for words in steps:
+        if words[0] == "conformance":
+            pip = [str(place / "builder/bin/python"), "-m", "pip", "--python"]
+            (wheel,) = (here / "my-rule/dist").glob("*.whl")
+            again = ("install", "--quiet", "--no-deps", "--force-reinstall", str(wheel))
+            subprocess.run([*pip, str(here / "venv/bin/python"), *again], check=True)
+        done = switchbed(here, *words, path=place / "builder/bin")
+        if done.returncode != 0:
+            yield f"plug-in: switchbed {' '.join(words)}: {done.stdout}{done.stderr}"
+            return
+    print(f"a scheme of one's own, from nothing to a figure: {time.monotonic() - begin:.0f} s")
+
+
 def found(version: str) -> str | None:
     """The interpreter, if it runs: a name may stand for one that is not chosen, as pyenv has it."""
     kept = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
@@ -243,9 +283,13 @@ def children_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def switchbed(here: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """The command there."""
+def switchbed(
+    here: Path, *words: str, path: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """The command there, with the programs of a folder in front of the others."""
     clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    if path is not None:
+        clean["PATH"] = f"{path}{os.pathsep}{clean['PATH']}"
     program = [str(here / "venv/bin/switchbed"), *words]
     return subprocess.run(program, check=False, cwd=here, env=clean, capture_output=True, text=True)
 
