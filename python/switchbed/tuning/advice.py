@@ -11,10 +11,11 @@ from switchbed.tuning.grid import Point
 from switchbed.tuning.guards import Verdict
 from switchbed.tuning.objective import Guard
 
-ADVISED, AS_GOOD, UNTOLD, WORSE, BREAKS, REFUSED = (
+ADVISED, AS_GOOD, UNTOLD, GONE, WORSE, BREAKS, REFUSED = (
     "advised",
     "as good",
     "not separated",
+    "not compared any more",
     "worse",
     "breaks",
     "cannot be held",
@@ -237,7 +238,9 @@ class Advice:
         entry = next(e for e in self.entries if e.point == point)
         if entry.verdict in (BREAKS, REFUSED):
             return f"{entry.verdict} {entry.why}".strip()
-        return "may be as good: the seeds do not tell" if entry.verdict == UNTOLD else "is worse"
+        if entry.verdict in (UNTOLD, GONE):
+            return "may be as good: the seeds do not tell"
+        return "is worse"
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that `--json` writes."""

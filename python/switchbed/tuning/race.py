@@ -6,13 +6,13 @@ points of a block met the same flows, so differences are paired and have Student
 
 Intervals hold all at once (Bonferroni): over the comparisons of a look, and over all looks, of
 which look r spends 6/(π²r²) of the error. What must not happen is that the best point is put
-out ("worse" means: not the best). This concerns its differences to whoever leads then, one of
-k - 1 others; so with one scene (or weights, which make one number of all) k - 1 comparisons count,
-and with regrets all pairs in every scene. Nobody goes out on a mean alone.
+out. This concerns its differences to whoever leads then, one of k - 1 others; so with one scene (or
+weights, which make one number of all) k - 1 comparisons count, and with regrets all pairs in every
+scene. Nobody goes out on a mean alone.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
@@ -54,7 +54,8 @@ class Race:
     """Intervals of others that shall hold at once with these: guards'."""
     live: set[int] = field(default_factory=set)
     put_out: dict[int, int] = field(default_factory=dict)
-    """Points that are out because they are worse, with the one that showed it."""
+    """Points that are out because they are worse, with the leader that showed it: after a look,
+    the leader."""
     leader: int = 0
     against: dict[int, Against] = field(default_factory=dict)
     """Result of the last look at each point."""
@@ -65,6 +66,8 @@ class Race:
         self._responses: list[list[list[float]]] = [
             [[] for _ in range(self.scenes)] for _ in range(self.points)
         ]
+        self._errors: dict[int, float] = {}
+        """Error of the look that put a point out."""
 
     def add(self, point: int, block: Sequence[float]) -> None:
         """One block more of a point: a response a scene."""
@@ -77,30 +80,54 @@ class Race:
 
     def look(self, kept: Sequence[bool] | None = None) -> None:
         """Puts out who is surely worse than the leader: the best of the live points by what is
-        known, among those that keep the guards (`kept`), if any does."""
+        known, among those that keep the guards (`kept`), if any does. Points that an earlier leader
+        put out are in again unless they are surely worse than this one."""
         self.looks += 1
         keep = [True] * self.points if kept is None else kept
-        leader = self._lead([p for p in self.live if keep[p]] or list(self.live))
-        judged = self._judge(leader, self.share())
-        if leader == self.leader:
-            # Later looks have less of the error to spend: an interval that put a point out stands.
-            judged |= {p: found for p, found in self.against.items() if p not in self.live}
+        before = self.against
+        while True:
+            leader = self._lead(self._eligible(keep))
+            judged = self._judge(leader)
+            # An interval that put a point out stands while the same one leads: with regrets
+            # other points move it.
+            judged |= {p: before[p] for p, by in self.put_out.items() if by == leader}
+            # A leader that breaks a guard puts nobody out: there may be none that keeps it and is
+            # as good.
+            worse = {p for p, found in judged.items() if keep[leader] and found.low > 0}
+            back = self.put_out.keys() - worse
+            if not back:
+                break
+            self._return(back)
         self.leader, self.against = leader, judged
-        # A leader that breaks a guard puts nobody out: there may be none that keeps it and is as
-        # good.
-        if keep[self.leader]:
-            out = {p for p in self.live if self.against[p].low > 0}
-            self.put_out |= dict.fromkeys(out, self.leader)
-            self.live -= out
+        out = self.live & worse
+        self._errors |= dict.fromkeys(out, self.share())
+        self.put_out = dict.fromkeys(self.put_out.keys() | out, leader)
+        self.live -= out
+
+    def _eligible(self, keep: Sequence[bool]) -> list[int]:
+        """Points that may lead. One that is in again and lacks seeds waits until it has them."""
+        most = max(map(self.blocks, self.live))
+        fair = [p for p in self.live if keep[p]]
+        return [p for p in fair if self.blocks(p) == most] or fair or list(self.live)
+
+    def _return(self, points: Iterable[int]) -> None:
+        for p in list(points):
+            del self.put_out[p], self._errors[p]
+            self.live.add(p)
 
     def drop(self, point: int) -> None:
         """Drop the point because it cannot be advised. Those that it put out are in again: they
         may be the best of the rest."""
         self.live.discard(point)
-        back = {p for p, by in self.put_out.items() if by == point}
-        for p in back:
-            del self.put_out[p]
-        self.live |= back
+        self.put_out.pop(point, None)
+        self._errors.pop(point, None)
+        self._return([p for p, by in self.put_out.items() if by == point])
+
+    @property
+    def behind(self) -> list[int]:
+        """Live points that are in again and have fewer blocks than others."""
+        most = max(map(self.blocks, range(self.points)))
+        return sorted(p for p in self.live if self.blocks(p) < most)
 
     def share(self) -> float:
         """The error that an interval of this look may have."""
@@ -131,7 +158,8 @@ class Race:
 
     def alone(self, scene: int) -> int:
         """The point that would lead if there were only this scene."""
-        return min(self.live, key=lambda p: float(np.mean(self._responses[p][scene])))
+        shared = min(map(self.blocks, self.live))
+        return min(self.live, key=lambda p: float(np.mean(self._responses[p][scene][:shared])))
 
     def without(self, scenes: Sequence[int]) -> int:
         """The point that would lead without these scenes."""
@@ -188,8 +216,9 @@ class Race:
             return among[int((means @ self._weights).argmin())]
         return among[int((means - means.min(axis=0)).max(axis=1).argmin())]
 
-    def _judge(self, leader: int, error: float) -> dict[int, Against]:
-        """Compute every point's difference to the leader: one number, or by regrets."""
+    def _judge(self, leader: int) -> dict[int, Against]:
+        """Compute every point's difference to the leader: one number, or by regrets. Later looks
+        have less of the error to spend; a point that is out has its own look's, and its blocks."""
         lead = self._array(leader)
         low, middle, high = (np.zeros((self.points, self.scenes)) for _ in range(3))
         found: dict[int, Against] = {}
@@ -199,7 +228,7 @@ class Race:
             gaps = self._array(point)[:, :shared] - lead[:, :shared]
             if self._one:
                 gaps = self._weights[None, :] @ gaps
-            mean, reach = _student(gaps, error)
+            mean, reach = _student(gaps, self._errors.get(point, self.share()))
             if self._one:
                 ends = (float(mean[0]), float(mean[0] - reach[0]), float(mean[0] + reach[0]))
                 found[point] = Against(*ends, shared)

@@ -219,6 +219,8 @@ class _Tuning:
         # Tails vary more from seed to seed: 1 % of one would take thousands of seeds.
         self.delta = asked.delta or (0.05 if self.objective.is_tail else 0.01)
         self.guards = [Guard.parse(text) for text in (asked.guards or ())]
+        self.verdicts: dict[str, list[Verdict]] = {}
+        """On every setting by each guard, at the last look."""
         self.spent = 0.0
         scenes = len(place.scenes)
         self.race = Race(len(self.points), scenes, math.log1p(self.delta), self._weights(), LEVEL)
@@ -264,11 +266,14 @@ class _Tuning:
 
     def _race(self) -> None:
         while not self.race.over:
-            n = max(map(self.race.blocks, self.race.live))
+            n = max(map(self.race.blocks, range(len(self.points))))
+            # Settings that are in again are first judged by as many seeds as the others.
+            behind = self.race.behind
             # Half as many again each time: every look costs some of the error.
-            more = min(max(1, n // GROWTH), self.asked.seeds - n)
+            more = 0 if behind else min(max(1, n // GROWTH), self.asked.seeds - n)
+            due = sum(n + more - self.race.blocks(p) for p in self.race.live)
             # Fresh seeds are paid from the same budget, so the race stops short of it.
-            if more <= 0 or self._cost(len(self.race.live), more) > self._room():
+            if due <= 0 or self._cost(1, due) > self._room():
                 return
             self._block(n + more)
             self._look()
@@ -297,26 +302,30 @@ class _Tuning:
                 self.race.add(p, [math.log(self.objective.of(summary)) for summary in block])
 
     def _look(self) -> None:
-        verdicts = self._verdicts()
-        kept = guards.kept(verdicts.values(), len(self.points))
-        for p in sorted(self.race.live):
+        self.verdicts = self._verdicts()
+        kept = guards.kept(self.verdicts.values(), len(self.points))
+        for p, keeps in enumerate(kept):
             # The last one stays, if only to be reported.
-            if not kept[p] and len(self.race.live) > 1:
+            if not keeps and len(self.race.live | self.race.put_out.keys() - {p}) > 1:
                 self.race.drop(p)
         # The user's own is compared, but cannot be advised where the target refuses it.
         refused = any(self.points[p] in self.refused for p in self.race.live)
         if refused and len(self.race.live) > 1:
             self.race.drop(self.own)
-        # A setting that is in again is judged by as many seeds as the others.
-        self._block(max(map(self.race.blocks, range(len(self.points)))))
         self.race.look(kept)
 
     def _verdicts(self) -> dict[str, list[Verdict]]:
+        """Verdicts of this look. A guard that an earlier look showed broken stays broken: later
+        looks have less of the error to spend."""
         error = self.race.share()
-        return {
+        found = {
             str(guard): guards.judge(guard, self._values(guard), self.own, error)
             for guard in self.guards
         }
+        for name, before in self.verdicts.items():
+            kept = zip(before, found[name], strict=True)
+            found[name] = [old if old.surely else new for old, new in kept]
+        return found
 
     def _values(self, guard: Guard) -> list[list[list[float | None]]]:
         return [
@@ -341,7 +350,7 @@ class _Tuning:
             self.guards = [usual]
 
     def _meetable(self) -> None:
-        for name, found in self._verdicts().items():
+        for name, found in self.verdicts.items():
             if all(verdict.mean is None for verdict in found):
                 raise Mistake(f"--guard {name}: no run has that figure")
             if all(verdict.surely for verdict in found):
@@ -428,7 +437,7 @@ class _Tuning:
     def _advised(self) -> int | None:
         if not self.race.looks or not self.race.over:
             return None
-        verdicts = self._verdicts()
+        verdicts = self.verdicts
         keep = [all(v[p].over <= 0 for v in verdicts.values()) for p in range(len(self.points))]
         # Only along one parameter is there a middle.
         one = len(self.grid.keys) == 1
@@ -447,8 +456,7 @@ class _Tuning:
         seeds = [self.seed + FRESH + n for n in range(many)]
         lacking = [self.lacking] if self.lacking is not None and shown else []
         self.spent += self.place.run([*(self.points[p] for p in shown), *lacking], seeds)
-        verdicts = self._verdicts()
-        entries = [self._entry(point, verdicts, advised) for point in self.grid.points]
+        entries = [self._entry(point, self.verdicts, advised) for point in self.grid.points]
         left = [self.points[p] for p in sorted(self.race.live)]
         own = self.points[self.own]
         scenes = self.place.scenes
@@ -509,7 +517,8 @@ class _Tuning:
         elif p in self.race.live:
             leads = p == self.race.leader
             near = self.race.over if leads else found.high < self.race.delta
-            verdict = advice.AS_GOOD if near else advice.UNTOLD
+            lacks = advice.GONE if p in self.race.behind else advice.UNTOLD
+            verdict = advice.AS_GOOD if near else lacks
         # 700 keeps exp() finite for a bound that the seeds leave open.
         ends = (math.exp(found.estimate), math.exp(found.low), math.exp(min(found.high, 700)))
         return Entry(

@@ -1,16 +1,19 @@
 """`switchbed tune`: what it asks of the simulator, what it says, what it refuses."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from conftest import SINGLE, Program
 
 import switchbed as sb
-from switchbed.tuning import first, grid, race, target, tune
+from switchbed.tuning import advice, first, grid, race, target, tune
 from switchbed.tuning.advice import Advice, Entry
+from switchbed.tuning.field import Field
 from switchbed.tuning.grid import Link, Point
 from switchbed.tuning.guards import Verdict
 
@@ -457,3 +460,61 @@ def test_what_is_said_first_is_of_the_transports_that_flows_have() -> None:
         rests = first.rests_on(scenario, grid.Link(10**9, 1e-5, 1500), 1, 1)[0]
         assert "dctcp, rto_min" in rests
         assert "dcqcn, rto" in rests
+
+
+def test_no_verdict_contradicts_its_interval(
+    single: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Figures are drawn: leaders change and guards fall as seeds come. Where the budget ends
+    first, a setting that came back lacks seeds."""
+    given = sb.Scenario.from_file(single)
+    verdicts: set[str] = set()
+    for draw in (*range(20), 32, 70):
+        verdicts |= _verdicts_of_drawn(given, draw, tmp_path, monkeypatch)
+    assert {advice.WORSE, advice.BREAKS, advice.UNTOLD, advice.GONE} <= verdicts
+
+
+def _verdicts_of_drawn(
+    given: sb.Scenario, draw: int, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> set[str]:
+    objectives, guarded = np.random.default_rng(draw).normal(0, [[0.2], [0.15]], (2, 17))
+
+    def ran(place: Field, points: list[Point], seeds: list[int]) -> float:
+        for point in points:
+            p = int(point.place[0]) % 17
+            for seed in seeds:
+                one, other = np.random.default_rng((draw, p, seed)).normal(0, 0.2, 2)
+                fct = {
+                    "all": {"mean_us": float(np.exp(objectives[p] + one))},
+                    "small": {"mean_us": float(np.exp(guarded[p] + other))},
+                }
+                summary = {"flows": {"all": 100, "finished": 100}, "fct": fct}
+                place.summaries[point, place.scenes[0], seed] = summary
+        return float(len(points) * len(seeds))
+
+    monkeypatch.setattr(Field, "run", ran)
+    monkeypatch.setattr(Field, "run_s", 1.0)
+    monkeypatch.setattr(first, "said", lambda *_: [])
+    found = sb.tune(
+        given,
+        params=["threshold=1KB,2KB,3KB,4KB,5KB,6KB,7KB,8KB"],
+        objective="fct.all.mean_us",
+        guards=["fct.small.mean_us<=1.1*best"],
+        rtt="30us",
+        budget=1.7 + draw / 20,
+        store=folder / "store",
+    )
+    for entry in found.entries:
+        assert entry.against is not None
+        low, high = entry.against.low or 0.0, entry.against.high or math.inf
+        broken = any(verdict.surely for verdict in entry.guards.values())
+        assert (entry.verdict == advice.BREAKS) == broken
+        if entry.verdict == advice.WORSE:
+            assert low > 1
+        elif not broken:
+            assert low <= 1
+        if entry.verdict == advice.AS_GOOD:
+            assert high < 1 + found.delta or entry.point == found.leader
+    lead = next(entry for entry in found.entries if entry.point == found.leader)
+    assert lead.verdict not in (advice.WORSE, advice.GONE)
+    return {entry.verdict for entry in found.entries}
