@@ -44,6 +44,16 @@ const LONGER: usize = 3;
 /// The most keys of a section that a message lists besides keys of others.
 const FEW: usize = 10;
 
+/// Words that mean the same: one that is no key stands for a key of its section.
+const SYNONYMS: &[&[&str]] = &[
+    &["file", "path"],
+    &["rate", "bandwidth", "speed", "capacity"],
+    &["delay", "latency", "propagation"],
+    &["kind", "type"],
+    &["bytes", "size"],
+    &["until", "duration"],
+];
+
 impl<'a> Section<'a> {
     /// Opens the section that `node` holds, an empty one if there is none. Refuses
     /// what is no table and keys that are not among `keys`.
@@ -133,7 +143,10 @@ impl<'a> Section<'a> {
         };
         let own = || self.keys.iter().filter(|&key| chosen(key)).map(|key| key.name);
         let any = || near(name, self.keys.iter().map(|param| param.name));
-        if let Some(guess) = near(name, own()).or_else(any) {
+        // A key of this section goes before one of another that is called so.
+        let alike = SYNONYMS.iter().find(|words| words.contains(&name));
+        let alike = || own().find(|key| alike.is_some_and(|words| words.contains(key)));
+        if let Some(guess) = near(name, own()).or_else(alike).or_else(any) {
             return format!("is unknown: did you mean {guess}?");
         }
         // `every` for `series_every` or `goodput_every`.

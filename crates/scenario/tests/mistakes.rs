@@ -90,6 +90,28 @@ hosts = 9 -> hosts = 9\nhosts = 8
 }
 
 #[test]
+fn a_key_of_the_same_section_is_meant_before_one_of_another() {
+    refused(
+        STAR,
+        r#"
+kind = "star" -> type = "star"
+    3: topology.type is unknown: did you mean kind?
+hosts = 9 -> hosts = 9\nlatency = "1us"
+    5: topology.latency is unknown: did you mean delay?
+hosts = 9 -> hosts = 9\nbandwidth = "1Gbps"
+    5: topology.bandwidth is unknown: did you mean rate?
+until = "100ms" -> duration = "100ms"
+    23: run.duration is unknown: did you mean until?
+"#,
+    );
+    let said = |from: &str, to: &str| read(&STAR.replacen(from, to, 1), &[]).unwrap_err();
+    let file = said("kind = \"star\"\nhosts = 9", "kind = \"file\"\nfile = \"a.topo\"");
+    assert!(file.contains("topology.file is unknown: did you mean path?"), "{file}");
+    let path = said("kind = \"long-lived\"", "kind = \"list\"\npath = \"flows.csv\"");
+    assert!(path.contains("traffic.path is unknown: did you mean file?"), "{path}");
+}
+
+#[test]
 fn unknown_and_misplaced_keys() {
     refused(
         STAR,
