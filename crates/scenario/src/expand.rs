@@ -37,12 +37,14 @@ pub struct Plan {
     pub hosts: Hosts,
     /// Contents of its flow lists.
     pub listed: Listed,
+    /// Remarks on overrides that took the place of what the file compares.
+    pub replaced: Vec<String>,
 }
 
 impl Plan {
     /// Returns the remarks to print before the run.
     pub fn cautions(&self) -> Vec<String> {
-        cautions::all(&self.scenario)
+        self.replaced.iter().cloned().chain(cautions::all(&self.scenario)).collect()
     }
 
     /// Describes the headroom of its lossless groups.
@@ -192,6 +194,8 @@ struct Expansion<'a> {
     fixed: Vec<(String, Node)>,
     /// Every scheme that the file and the overrides name.
     schemes: Vec<&'static SchemeInfo>,
+    /// Remarks on overrides that took the place of what is compared.
+    replaced: Vec<String>,
 }
 
 impl<'a> Expansion<'a> {
@@ -201,8 +205,8 @@ impl<'a> Expansion<'a> {
             flatten(origin, "compare", "", compare, &mut axes)?;
         }
         root.remove("compare");
-        let mut expansion =
-            Expansion { origin, root, axes, fixed: Vec::new(), schemes: Vec::new() };
+        let (fixed, schemes, replaced) = (Vec::new(), Vec::new(), Vec::new());
+        let mut expansion = Expansion { origin, root, axes, fixed, schemes, replaced };
         for (i, text) in overrides.iter().enumerate() {
             expansion.read_override(text, At::Override(i))?;
         }
@@ -268,7 +272,16 @@ impl<'a> Expansion<'a> {
                 let chosen: Vec<Node> = chosen.filter(|v| is_called(v, &value)).cloned().collect();
                 // Known to the axis, it keeps its label and parameters.
                 let values = if chosen.is_empty() { vec![value] } else { chosen };
-                self.axes[axis].values = values;
+                let axis = &mut self.axes[axis];
+                if let (At::Override(i), 2..) = (at, axis.values.len()) {
+                    let (name, n) = (&axis.key, axis.values.len());
+                    self.replaced.push(format!(
+                        "{}: is run in place of the {n} values of compare.{name}; \
+                         --set 'compare.{name}=[…]' compares others",
+                        self.origin.overrides[i]
+                    ));
+                }
+                axis.values = values;
             }
             (None, None, value) if key == "scheme" && has_params(&value) => {}
             (None, None, value) => self.fixed.push((key.to_owned(), value)),
@@ -364,7 +377,8 @@ impl<'a> Expansion<'a> {
         }
         let settings = chosen.iter().map(|(axis, value)| (axis.key.clone(), setting(axis, value)));
         let (scenario, hosts) = resolve(self.origin, &root, &self.schemes)?;
-        Ok(Plan { settings: settings.collect(), scenario, hosts, listed: Listed::default() })
+        let (settings, replaced) = (settings.collect(), self.replaced.clone());
+        Ok(Plan { settings, scenario, hosts, listed: Listed::default(), replaced })
     }
 }
 

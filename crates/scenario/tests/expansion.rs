@@ -145,6 +145,29 @@ fn a_comparison_holds_beside_overrides_of_its_key_and_of_what_is_around() {
 }
 
 #[test]
+fn an_override_says_what_comparison_it_takes_the_place_of() {
+    let said = |sets: &[&str]| plans(FILE, sets, None)[0].cautions();
+    let about = |sets: &[&str]| -> Vec<String> {
+        said(sets).into_iter().filter(|line| line.contains("compare.")).collect()
+    };
+    let n = plans(FILE, &["scheme=fast"], None).len();
+    assert_eq!(
+        about(&["load=0.3"]),
+        [format!(
+            "--set load=0.3: is run in place of the {n} values of compare.load; \
+             --set 'compare.load=[…]' compares others"
+        )]
+    );
+    // A list that is typed, one that has a single value, and other keys are no surprise.
+    for quiet in
+        [&["compare.load=[0.3]"][..], &["compare.load=[0.3]", "load=0.4"], &["flows=3"], &[]]
+    {
+        assert_eq!(about(quiet), Vec::<String>::new(), "{quiet:?}");
+    }
+    assert_eq!(about(&["scheme=fast", "load=0.4"]).len(), 2);
+}
+
+#[test]
 fn keys_may_be_dotted_quoted_or_nested() {
     let compare = |keys: &str| {
         let text = &FILE[..FILE.find("[compare]").unwrap()];
