@@ -146,6 +146,37 @@ fn no_more_links_are_read_than_hpccs_first_line_says() {
 }
 
 #[test]
+fn the_first_line_of_ns3_datacenter_also_counts_tors() {
+    // As its `PowerTCP/topology.txt` and its `Reverie/leaf-spine.txt`.
+    let (_, rest) = HPCC.split_once('\n').expect("lines");
+    for head in ["6 2 1 6", "6 2 2 6 100000000000 400000000000"] {
+        assert_eq!(shown(&format!("{head}\n{rest}")), shown(HPCC), "{head}");
+    }
+    for (head, told) in [
+        ("6 2 3 6", "t:1: column 3: \"3\": the number of ToRs is a whole number below 3"),
+        ("6 2 1 6 1e11", "t: its first line is none of"),
+        ("6 2 1 6 -5 1", "t:1: column 5: \"-5\": a rate"),
+    ] {
+        let why = read(&format!("{head}\n{rest}"), "auto").expect_err(told);
+        assert!(why.starts_with(told), "{why} instead of {told}");
+    }
+}
+
+#[test]
+fn error_rates_of_hpccs_links_are_losses() {
+    let lossy = HPCC
+        .replacen("2 5 25000000000.0 1us 0", "2 5 25000000000.0 1us 0.001", 1)
+        .replacen("5 4 100Gbps 2us 0", "5 4 100Gbps 2us 5e-2", 1);
+    let lost = read(&lossy, "auto").expect("read").losses();
+    assert_eq!(lost, [("host2-switch5".to_owned(), 0.001), ("switch5-switch4#2".to_owned(), 0.05)]);
+    assert!(read(HPCC, "auto").expect("read").losses().is_empty());
+    for wrong in ["0.6", "-0.1", "x", "nan"] {
+        let why = read(&lossy.replacen("0.001", wrong, 1), "auto").expect_err(wrong);
+        assert!(why.starts_with(&format!("t:5: column 5: \"{wrong}\": an error rate")), "{why}");
+    }
+}
+
+#[test]
 fn hosts_behind_switches_have_the_numbers_of_their_nodes() {
     // As HPCC's `mix/topology.txt`, whose switch is node 0.
     let text = "4 1 3\n0\n0 1 40Gbps 0.001ms 0\n0 2 40Gbps 0.001ms 0\n0 3 40Gbps 0.001ms 0\n";

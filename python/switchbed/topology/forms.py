@@ -56,8 +56,7 @@ def _rows(network: Network, head: str, number: list[int]) -> str:
     lines = [head, " ".join(str(at) for at in range(hosts, len(network.nodes)))]
     for link in network.links:
         a, b = (number[end] for end in link.ends)
-        # The last field is the error rate, which no network here has.
-        lines.append(f"{a} {b} {_rate(link.rate_bps)} {span(link.delay_ps)} 0")
+        lines.append(f"{a} {b} {_rate(link.rate_bps)} {span(link.delay_ps)} {link.loss or 0}")
     return "\n".join(lines) + "\n"
 
 
@@ -210,6 +209,8 @@ WRITERS: dict[str, Callable[[Network], str]] = {
 
 def lost(network: Network, form: str) -> Iterator[str]:
     """List the properties that a form cannot express."""
+    if form in ("table", "htsim") and any(link.loss for link in network.links):
+        yield "error rates of links"
     if form == "table":
         return
     hosts = "ToR by ToR" if form == "htsim" else "first"

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,8 @@ class Link:
     rate_bps: int
     delay_ps: int
     mtu_bytes: int | None = None
+    loss: float = 0.0
+    """The fraction of packets that it loses, either way."""
 
 
 @dataclass
@@ -102,7 +104,7 @@ def without(network: Network, tier: str) -> Network:
     kept = [at for at, node in enumerate(network.nodes) if node.tier != tier]
     place = {at: new for new, at in enumerate(kept)}
     links = [
-        Link((place[a], place[b]), link.rate_bps, link.delay_ps, link.mtu_bytes)
+        replace(link, ends=(place[a], place[b]))
         for link in network.links
         for a, b in [link.ends]
         if a in place and b in place
@@ -136,7 +138,7 @@ def with_nics(network: Network) -> Network:
     for link in network.links:
         a, b = (nics.get(end, (end, 0)) for end in link.ends)
         delay = link.delay_ps - a[1] - b[1]
-        found.links.append(Link((a[0], b[0]), link.rate_bps, delay, link.mtu_bytes))
+        found.links.append(replace(link, ends=(a[0], b[0]), delay_ps=delay))
     return found
 
 

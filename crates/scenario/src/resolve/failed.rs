@@ -1,13 +1,27 @@
-//! Links that a connection matrix takes away: drained from the run's start, as htsim's routes never lead over them.
+//! Events of the run's start that files ask for: links that a connection matrix takes away are drained, as htsim's routes
+//! never lead over them, and links with an error rate in the topology's file lose packets.
 
-use crate::Traffic;
 use crate::event::{Change, Event, LinkChange};
 use crate::topology::graph::{Graph, Node};
 use crate::topology::links;
 use crate::traffic::{Entry, ListError};
+use crate::{Topology, Traffic};
 use switchbed_config::mistake::Mistake;
 use switchbed_units::Span;
 use switchbed_units::ids::{PortId, SwitchId};
+
+/// Appends the losses that the topology's file asks for, unless the scenario has them.
+pub(super) fn lose(topology: &Topology, events: &mut Vec<Event>) {
+    let Topology::File(file) = topology else { return };
+    let event = |(link, loss)| Event {
+        at: Span::ZERO,
+        change: Change::OfLink { link, what: LinkChange::Loss { loss, burst: None } },
+    };
+    let missing: Vec<Event> =
+        file.losses().into_iter().map(event).filter(|event| !events.contains(event)).collect();
+    // In front: the scenario's own events of that time replace them.
+    events.splice(0..0, missing);
+}
 
 /// Appends the drains that flow lists ask for, unless the scenario has them.
 pub(super) fn drain(

@@ -171,6 +171,7 @@ pub(crate) fn resolve(
     }
     let mut event = crate::event::resolve(origin, root, &graph, &run, (mtu, switch.pfc.as_ref()))?;
     failed::drain(&traffic, &graph, &mut event)?;
+    failed::lose(&topology, &mut event);
     let hosts = Hosts { profile: host.usual.profile.clone(), named, overrides, others };
     let scenario = Scenario {
         title,

@@ -52,6 +52,8 @@ pub struct MapLink {
     pub delay_ps: u64,
     /// The longest packet that it carries; `None`: any.
     pub mtu_bytes: Option<u64>,
+    /// The fraction of packets that it loses, either way.
+    pub loss: f64,
 }
 
 /// Measures of a network.
@@ -138,6 +140,7 @@ impl Map {
             rate_bps: cable.rate.as_bps(),
             delay_ps: cable.delay.as_ps(),
             mtu_bytes: None,
+            loss: 0.0,
         };
         Map { nodes: hosts.chain(switches).collect(), links: once.map(link).collect() }
     }
@@ -420,7 +423,8 @@ mod tests {
             name: name.into(),
             tier: tier.map(Into::into),
         };
-        let link = |a, b| MapLink { ends: [a, b], rate_bps: GBPS, delay_ps: 7, mtu_bytes: None };
+        let (delay_ps, mtu_bytes, loss) = (7, None, 0.0);
+        let link = |a, b| MapLink { ends: [a, b], rate_bps: GBPS, delay_ps, mtu_bytes, loss };
         let nodes =
             vec![node("a", None), node("b", None), node("s", Some("tor")), node("t", Some("tor"))];
         let two = Map {

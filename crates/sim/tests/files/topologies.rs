@@ -230,8 +230,8 @@ fn what_is_wrong_is_told_with_its_line_and_column() {
         ("3 4\n", "3 9\n", "t:2: column 2: \"9\": a switch is a whole number below 5"),
         (
             "400Gbps 1us 0",
-            "400Gbps 1us 0.1",
-            "t:6: column 5: \"0.1\": only links without errors (0) are supported",
+            "400Gbps 1us 0.1x",
+            "t:6: column 5: \"0.1x\": an error rate is the fraction of packets that the link loses, from 0 to 0.5",
         ),
         ("400Gbps", "fast", "t:6: column 3: \"fast\""),
         (

@@ -39,6 +39,8 @@ pub(super) struct Link {
     pub(super) delay: Span,
     /// The longest packet that it carries; `None`: any.
     pub(super) mtu: Option<Bytes>,
+    /// The fraction of packets that it loses, either way.
+    pub(super) loss: f64,
     pub(super) line: u32,
 }
 
@@ -78,16 +80,36 @@ impl Described {
     /// The same for other forms of files.
     pub(super) fn into_map(self) -> Map {
         let node = |Node { name, tier, .. }| MapNode { name, tier };
-        let link = |Link { ends, rate, delay, mtu, .. }| MapLink {
+        let link = |Link { ends, rate, delay, mtu, loss, .. }| MapLink {
             ends,
             rate_bps: rate.as_bps(),
             delay_ps: delay.as_ps(),
             mtu_bytes: mtu.map(Bytes::get),
+            loss,
         };
         Map {
             nodes: self.nodes.into_iter().map(node).collect(),
             links: self.links.into_iter().map(link).collect(),
         }
+    }
+
+    /// Names of links that lose packets, as events name them, and the fractions.
+    pub(super) fn losses(&self) -> Vec<(String, f64)> {
+        if self.links.iter().all(|link| link.loss == 0.0) {
+            return Vec::new();
+        }
+        let mut alike: HashMap<[u32; 2], u32> = HashMap::new();
+        let mut found = Vec::new();
+        for Link { ends: [a, b], loss, .. } in &self.links {
+            let nth = alike.entry([*a.min(b), *a.max(b)]).or_default();
+            *nth += 1;
+            if *loss > 0.0 {
+                let [a, b] = [a, b].map(|&end| &self.nodes[end as usize].name);
+                let parallel = if *nth > 1 { format!("#{nth}") } else { String::new() };
+                found.push((format!("{a}-{b}{parallel}"), *loss));
+            }
+        }
+        found
     }
 
     /// Refuses faults that no topology may have.

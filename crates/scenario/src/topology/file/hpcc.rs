@@ -3,7 +3,8 @@
 //! `src dst rate delay error_rate`. Other numbers are hosts'. A rate may be a number alone, in bits a second, as
 //! ns3-datacenter has it; ns-3's units of rates and times are read (`12.5GB/s`, `1e-06s`). Parallel links stay, of which
 //! that simulator keeps the last. As there, no more links are read than the first line says: the published
-//! `mix/topology.txt` has others behind them, and a note.
+//! `mix/topology.txt` has others behind them, and a note. ns3-datacenter's first line is `nodes switches tors links`, and
+//! may have the rates of hosts' and of fabric links behind it; each link's own rate is read.
 //!
 //! SimAI's form (aliyun/SimAI, `inputs/topo/gen_Topo_Template.py`) has another first line, `nodes gpus_per_server
 //! nvswitches switches links gpu_type`, and lists the NVSwitches before the switches; the rest is the same.
@@ -17,11 +18,13 @@ use switchbed_units::{Rate, Span, quantity};
 
 /// Nodes and links of a file are fewer.
 const MOST: u32 = 1 << 20;
+/// The greatest error rate, as `loss` of an event.
+const MOST_LOST: f64 = 0.5;
 
 /// The forms that differ in their first line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Head {
-    /// `nodes switches links`.
+    /// `nodes switches links`, or ns3-datacenter's `nodes switches tors links`, with or without two rates.
     Hpcc,
     /// `nodes gpus_per_server nvswitches switches links gpu_type`.
     SimAi,
@@ -43,7 +46,14 @@ impl Head {
         let words: Vec<&str> = first.split_whitespace().collect();
         let numbers = words.iter().filter(|word| word.parse::<u32>().is_ok()).count();
         match self {
-            Head::Hpcc => words.len() == 3 && numbers == 3,
+            Head::Hpcc => match words[..] {
+                [_, _, _] | [_, _, _, _] => numbers == words.len(),
+                // Rates are greater than other numbers may be.
+                [_, _, _, _, ref rates @ ..] if rates.len() == 2 => {
+                    numbers >= 4 && rates.iter().all(|rate| rate.parse::<f64>().is_ok())
+                }
+                _ => false,
+            },
             Head::SimAi => words.len() == 6 && numbers == 5 && words[5].parse::<u32>().is_err(),
         }
     }
@@ -51,6 +61,17 @@ impl Head {
     fn counts(self, line: u32, head: &[Word]) -> Result<Counts, Wrong> {
         let (nodes, nvswitches, switches, links) = match (self, head) {
             (Head::Hpcc, &[nodes, switches, links]) => (nodes, None, switches, links),
+            (Head::Hpcc, &[nodes, switches, tors, links, ref rates @ ..])
+                if matches!(rates.len(), 0 | 2) =>
+            {
+                let all = switches.below(MOST, "the number of switches")?;
+                tors.below(all + 1, "the number of ToRs")?;
+                // Links have rates of their own.
+                for rate in rates {
+                    data_rate(rate.text).map_err(|why| rate.wrong(&why))?;
+                }
+                (nodes, None, switches, links)
+            }
             (Head::SimAi, &[nodes, gpus, nvswitches, switches, links, _]) => {
                 gpus.below(MOST, "the number of GPUs a server")?;
                 (nodes, Some(nvswitches), switches, links)
@@ -68,7 +89,7 @@ impl Head {
 
     fn wants(self) -> &'static str {
         match self {
-            Head::Hpcc => "begins with nodes switches links, three whole numbers",
+            Head::Hpcc => "begins with nodes switches links, or nodes switches tors links",
             Head::SimAi => {
                 "begins with nodes gpus_per_server nvswitches switches links gpu_type, five whole numbers and a name"
             }
@@ -127,14 +148,19 @@ pub(super) fn parse(text: &str, form: Head) -> Result<Described, Wrong> {
         };
         let [src, dst] = ends.map(|end| end.below(nodes, "a node"));
         let ends = [src?, dst?];
-        if let Some(error) = error
-            && error.text.parse().ok() != Some(0.0)
-        {
-            return Err(error.wrong("only links without errors (0) are supported"));
-        }
+        // ns-3's error model counts packets.
+        let loss = match error.map(|word| (word, word.text.parse())) {
+            None => 0.0,
+            Some((_, Ok(loss))) if (0.0..=MOST_LOST).contains(&loss) => loss,
+            Some((word, _)) => {
+                return Err(word.wrong(&format!(
+                    "an error rate is the fraction of packets that the link loses, from 0 to {MOST_LOST}"
+                )));
+            }
+        };
         let rate = data_rate(rate.text).map_err(|why| rate.wrong(&why))?;
         let delay = ns3_time(delay.text).map_err(|why| delay.wrong(&why))?;
-        described.links.push(Link { ends, rate, delay, mtu: None, line });
+        described.links.push(Link { ends, rate, delay, mtu: None, loss, line });
     }
     let is_link = |words: &Vec<Word>| {
         words.len() >= 4 && words[..2].iter().all(|end| end.text.parse::<u32>().is_ok())

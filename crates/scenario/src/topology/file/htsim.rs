@@ -242,7 +242,8 @@ fn build(hosts: u32, pod: Given, tiers: &[Tier]) -> Result<Described, Wrong> {
         // Switches take no time here: each link has half of the latency of the switches at its
         // ends.
         let delay = *latency + (below + *switch) / 2;
-        let link = Link { ends: [low, high], rate: *rate, delay, mtu: None, line: down.key.line };
+        let (mtu, loss, line) = (None, 0.0, down.key.line);
+        let link = Link { ends: [low, high], rate: *rate, delay, mtu, loss, line };
         described.links.extend(std::iter::repeat_n(link, *bundle as usize));
     };
     (0..hosts).for_each(|host| links(0, host, first_tor + host / each));

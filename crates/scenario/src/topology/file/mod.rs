@@ -49,7 +49,7 @@ params! {
         path: Read;
         /// The file's form. table: CSV, a line "node,tier" and each node with its tier (host: a host), then a line
         /// "from,to,rate,delay" (also count and mtu) and the links. hpcc: that of HPCC's simulator, "nodes switches
-        /// links", then the switches, then "src dst rate delay error_rate". simai: SimAI's, "nodes gpus_per_server
+        /// links" (ns3-datacenter: "nodes switches tors links"), then the switches, then "src dst rate delay error_rate". simai: SimAI's, "nodes gpus_per_server
         /// nvswitches switches links gpu_type", the rest likewise. htsim: its .topo, "Nodes", "Tiers", "Podsize" and a
         /// block for each tier. auto: what the first line shows.
         format: Format = "auto";
@@ -139,6 +139,11 @@ impl FromFile {
         self.network().numbers.clone()
     }
 
+    /// Links that lose packets, by their names in events, and the fraction of packets that each loses.
+    pub fn losses(&self) -> Vec<(String, f64)> {
+        self.network().described.losses()
+    }
+
     /// Says that rows of the file are not read, as its first line has it.
     pub fn unread(&self) -> Option<String> {
         let Described { links, unread, .. } = &self.network().described;
@@ -195,8 +200,8 @@ fn parse(text: &str, format: Format) -> Result<Described, Wrong> {
             match begins.into_iter().find(|&(_, begins)| begins) {
                 Some((format, _)) => parse(text, format),
                 None => Err(Wrong::file(
-                    "its first line is none of \"node,tier\" (format = \"table\"), nodes switches links, three \
-                     whole numbers (\"hpcc\"), five and a GPU's name (\"simai\"), \"Nodes\" and a number (\"htsim\")",
+                    "its first line is none of \"node,tier\" (format = \"table\"), nodes switches links or nodes \
+                     switches tors links (\"hpcc\"), five numbers and a GPU's name (\"simai\"), \"Nodes\" and a number (\"htsim\")",
                 )),
             }
         }

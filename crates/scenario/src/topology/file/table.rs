@@ -136,7 +136,7 @@ pub(super) fn parse(text: &str) -> Result<Described, Wrong> {
         if described.links.len() + count as usize > MOST_LINKS {
             return Err(Wrong::line(line, format!("a file has at most {MOST_LINKS} links")));
         }
-        let link = Link { ends, rate, delay, mtu, line };
+        let link = Link { ends, rate, delay, mtu, loss: 0.0, line };
         // Parallel links are links alike.
         described.links.extend(std::iter::repeat_n(link, count as usize));
     }
