@@ -35,7 +35,7 @@ def test_a_new_scenario_would_run_as_it_is(switchbed: Program, tmp_path: Path, k
     (found,) = json.loads(switchbed("scenario", "check", f"{kind}.toml", "--json").stdout)
     assert (found["ok"], found["runs"]) == (True, 1)
     assert " ".join(found) == (
-        "file ok runs memory_bytes busiest_links repetitions headroom warnings"
+        "file ok runs memory_bytes busiest_links packet_hops repetitions headroom warnings"
     )
     text = (tmp_path / f"{kind}.toml").read_text()
     assert tomllib.loads(text)["host"] == {"profile": "linux-6.x"}
