@@ -9,8 +9,8 @@ from click.testing import CliRunner
 
 from switchbed.meter import Silent
 from switchbed.store import Store
-from switchbed_papers import commands
-from switchbed_papers.reproduce import claims, evidence, price, search
+from switchbed_papers import commands, tree
+from switchbed_papers.reproduce import claims, command, evidence, price, search
 from switchbed_papers.reproduce import experiment as experiments
 from switchbed_papers.reproduce.rows import Row, Rows
 from switchbed_papers.reproduce.search import Search, Searched, Tried
@@ -96,6 +96,40 @@ def test_a_search_is_kept_and_one_of_another_grid_is_not_read(
     text["experiments"]["fig6"]["points"].pop()
     (tmp_path / "search.json").write_text(json.dumps(text))
     assert not search.read(paper).searched
+
+
+def test_a_search_is_kept_in_the_source_tree_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = Search(replace(EECN, folder=tmp_path), {"fig6": searched("fig6", fig6=[98.6] * 8)})
+    with monkeypatch.context() as patched:
+        patched.setattr(tree, "PROJECT", tmp_path / "pyproject.toml")
+        search.keep(found)
+    assert "not kept" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+    search.keep(found)
+    assert f"written to {tmp_path / 'search.json'}" in capsys.readouterr().err
+    assert search.read(found.paper).searched == found.searched
+
+
+def test_a_search_that_is_stopped_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    kept: list[Search] = []
+
+    def stopped(_: object, experiment: claims.Experiment, *__: object) -> Searched:
+        if done:
+            raise KeyboardInterrupt
+        done.append(experiment.id)
+        return searched(experiment.id)
+
+    monkeypatch.setattr(search, "run", stopped)
+    monkeypatch.setattr(search, "write", kept.append)
+    with pytest.raises(KeyboardInterrupt):
+        command._search("eecn", 1e9, Store(tmp_path / "store"))
+    assert done
+    assert not kept
 
 
 def test_the_price_follows_grid_seeds_and_scale() -> None:

@@ -10,9 +10,11 @@ from typing import Any
 
 import click
 
-from switchbed import files, foreign, terminal
+from switchbed import _native, files, foreign, terminal
+from switchbed._native import Mistake
 
 STDOUT = "-"
+SCENARIOS = Path(__file__).parent / "data" / "scenarios"
 MOST = 2**31 - 1
 """Most of a whole number that has no end of its own."""
 
@@ -103,8 +105,23 @@ def forcing(command: Command) -> Command:
 
 def _free(_: click.Context, option: click.Parameter, value: Any) -> Any:
     if value is not None and str(value) != STDOUT:
+        # Only an option that stands without a value can have taken what was meant as an argument.
+        if isinstance(option, click.Option) and option.flag_value == STDOUT:
+            _refuse_argument(option.opts[0], str(value))
         files.free(Path(value), option.opts[-1])
     return value
+
+
+def _refuse_argument(option: str, value: str) -> None:
+    """Refuses a value that is the name of what a command's argument can name."""
+    lists = (_native.schemes, _native.sizes, _native.profiles, _native.policies, _native.chips)
+    names = (each["name"] for of in lists for each in json.loads(of()))
+    shipped = (SCENARIOS / f"{value}.toml").is_file() and "/" not in value
+    if value.startswith("@") or shipped or value in names:
+        raise Mistake(
+            f"{option} {value}: is a name and no file; write {value} {option}, with {option} last, "
+            f"or {option}=./{value} for a file of this name"
+        )
 
 
 def output(*names: str, **more: Any) -> Callable[[Command], Command]:

@@ -145,7 +145,7 @@ def _search(which: str | None, budget_min: float, store: Store) -> int:
             say(f"{paper.name}/{name}: {points} points, {prices[name].minutes()}", err=True)
         total = sum(prices.values(), price.Price())
         say(f"{paper.name}: {total.hours()} in all, {left_s / 3600:.2f} to spend", err=True)
-        found = search.read(paper)
+        found = before = search.read(paper)
         for name in sorted(prices, key=lambda each: prices[each].core_s):
             if prices[name].core_s > left_s:
                 continue
@@ -153,7 +153,9 @@ def _search(which: str | None, budget_min: float, store: Store) -> int:
                 one = search.run(paper, chosen[name], store, shown)
             left_s -= prices[name].core_s
             found = search.Search(paper, {**found.searched, name: one})
-            search.write(found)
+        # Kept once all is done: a search that is stopped leaves the committed results alone.
+        if found is not before:
+            search.keep(found)
         if found.searched:
             terminal.page(search.summary(found) + "\n")
     return 0

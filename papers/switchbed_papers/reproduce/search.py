@@ -17,6 +17,8 @@ from typing import Any
 from switchbed import _native
 from switchbed.runner import Meter
 from switchbed.store import Store
+from switchbed.terminal import say
+from switchbed_papers import tree
 from switchbed_papers.reproduce import experiment as experiments
 from switchbed_papers.reproduce import measures
 from switchbed_papers.reproduce.claims import Claim, Experiment, Paper
@@ -304,6 +306,15 @@ def write(search: Search) -> None:
     part = search.paper.folder / f"{CHOSEN}.part"
     part.write_text(text, encoding="utf-8")
     part.replace(search.paper.folder / CHOSEN)
+
+
+def keep(search: Search) -> None:
+    """Keeps a search in the source tree and says where; an installed package stays as it is."""
+    if tree.PROJECT.is_file():
+        write(search)
+        say(f"written to {search.paper.folder / CHOSEN}", err=True)
+    else:
+        say("not kept: only the source tree has the committed results", err=True)
 
 
 def _rounded(claims: Mapping[str, float | None]) -> dict[str, float | None]:

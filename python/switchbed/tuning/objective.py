@@ -85,11 +85,15 @@ class Guard:
         try:
             if found is None:
                 raise ValueError
-            return cls(found[1], found[2], foreign.real(found[3] or "1"), found[4] or found[5])
+            number = foreign.real(found[3] or "1")
+            # No figure is below 0: the guard could never be kept, or always is.
+            if number < 0:
+                raise ValueError
+            return cls(found[1], found[2], number, found[4] or found[5])
         except ValueError:
             raise Mistake(
                 f"--guard {text}: such as drops=0, slowdown.large.mean<=1.05*best or "
-                "goodput_bps>=0.99*own is needed"
+                "goodput_bps>=0.99*own is needed, with a number of at least 0"
             ) from None
 
     def __str__(self) -> str:

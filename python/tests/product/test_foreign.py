@@ -55,6 +55,31 @@ def test_options_take_ascii_digits_alone(arguments: list[str]) -> None:
         assert (done.exit_code, arguments[-1] in done.output) == (2, True), (text, done.output)
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["sizes", "--json", "web-search"],
+        ["schemes", "--json", "mq-ecn"],
+        ["host", "list", "--json", "linux-6.x"],
+        ["scenario", "list", "--json", "star-dctcp"],
+        ["theory", "standard", "--rate", "10Gbps", "--rtt", "80us", "--csv", "@star-dctcp"],
+    ],
+    ids=" ".join,
+)
+def test_a_name_after_json_is_no_file(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    *_, option, name = arguments
+    done = CliRunner().invoke(cli, arguments)
+    assert isinstance(done.exception, Mistake)
+    assert f"{option} {name}: is a name and no file; write {name} {option}" in str(done.exception)
+    assert not list(tmp_path.iterdir())
+    # The name is that of a file where it is written as one.
+    assert CliRunner().invoke(cli, [*arguments[:-2], f"{option}=./{name}"]).exit_code == 0
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
 def test_a_whole_number_has_an_end() -> None:
     for name, command in commands(cli):
         for each in command.params:
@@ -76,7 +101,11 @@ def test_every_numeric_option_is_of_one_type() -> None:
 
 def commands(of: click.Command) -> Iterator[tuple[str, click.Command]]:
     if isinstance(of, click.Group):
-        for each in of.commands.values():
+        # Those of other packages too, the papers' among them.
+        context = click.Context(of)
+        for name in of.list_commands(context):
+            each = of.get_command(context, name)
+            assert each is not None, name
             yield from commands(each)
     else:
         yield of.name or "", of

@@ -83,6 +83,7 @@ def test_tune_prints_what_matters_first_then_the_price_and_one_sentence(
         (["--objective", "fct.tiny"], "a summary has no tiny there; there are all, small"),
         (["--guard", "goodput_bps>=1e15"], "no point of the grid keeps it: the best"),
         (["--guard", "few drops"], "--guard few drops: such as drops=0"),
+        (["--guard", "drops=-1"], "with a number of at least 0"),
         (["--guard", "fct.large.mean_us<=2*own"], "no run has that figure"),
         (["--param", "k1"], "per-queue has no such parameter; there are threshold"),
         (["--param", "mark_at=enqueue"], "which has no order to tune by"),
