@@ -117,6 +117,9 @@ ROUNDS = INCAST.replace("100KB", "20KB").replace("8ms", "10ms") + "flows_each = 
         (FLOWS, ("topology.hosts=129", "switch.queues=1")),
         # Rounds that drops keep from being through when the next begins.
         (INCAST, ("topology.hosts=65", "transport.kind=dcqcn")),
+        # Rounds that do not drain: connections keep what they know of their losses.
+        (ROUNDS.replace("each = 20", "each = 100"), ("transport.kind=dctcp",)),
+        (ROUNDS.replace("each = 20", "each = 100"), ("transport.kind=cubic",)),
         # TCP's timeouts hold rounds up, lost datagrams end no flow, and small windows lose little.
         (ROUNDS, ("transport.kind=bbr3",)),
         (ROUNDS, ("transport.kind=udp",)),

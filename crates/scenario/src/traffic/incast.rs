@@ -161,6 +161,7 @@ impl Source for Incast {
         let line_bps = self.to.iter().map(|&to| rates.of(to).as_bps() as f64).fold(0.0, f64::max);
         let takes_s = round * there * self.sizes.mean_bytes * 8.0 / line_bps / self.to.len() as f64;
         let bytes = round * there * self.sizes.mean_bytes;
+        let drains = takes_s <= gap_s || bytes <= around.room;
         let takes_s = takes_s.max(around.frames.repeated_s(bytes, around.room));
         let left = if takes_s > gap_s { rounds * (1.0 - gap_s / takes_s) } else { 0.0 };
         // A round may meet the one before; at random, those that a line of this load has in work.
@@ -175,10 +176,11 @@ impl Source for Incast {
         let open = flows.min((2.0 + met) * round);
         let pairs = (self.from.len() * self.to.len() * self.classes.len()) as f64;
         let connections = self.carried.connections.kept(pairs, open, flows);
+        let losing = if drains { 0.0 } else { connections };
         let lasts_s = self.start.as_secs_f64() + gap_s * rounds;
         let (receivers, mean_bytes) = (self.to.len() as f64, Some(self.sizes.mean_bytes));
         let expected = Expected { receivers, mean_bytes, lasts_s, ..Expected::default() };
-        Expected { flows, open, together: round, connections, ..expected }
+        Expected { flows, open, together: round, connections, losing, ..expected }
     }
 
     fn demand(&self, lines: &HostRates) -> Option<Demand> {

@@ -169,6 +169,8 @@ pub struct Expected {
     pub mean_bytes: Option<f64>,
     /// Connections, open or kept.
     pub connections: f64,
+    /// Connections that lose packets again and again, as their lines are offered more than they carry.
+    pub losing: f64,
     /// Messages of a program that is drawn up for the run.
     pub messages: f64,
     /// Messages of a schedule that is read for the run, and its operations that neither send nor receive these.

@@ -47,6 +47,9 @@ const SPRAY_BYTES: u64 = 300;
 const SPRAYED_BYTES: u64 = 1_100;
 /// A TCP connection whose first window waits in its card, more than another.
 const WAITING_BYTES: u64 = 380;
+/// State of losses in both halves of a TCP connection: the sender's repair (120 bytes), the receiver's data beyond a
+/// hole (96), room for four ranges in each (64), and the allocator's share.
+const LOSING_BYTES: u64 = 385;
 /// A collective's message with its operations, and what its ideal time goes by; and programs as such.
 const MESSAGE_BYTES: u64 = 520;
 const PROGRAMS_BYTES: u64 = 1_600_000;
@@ -179,6 +182,8 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
         }
     });
     let models: f64 = models.sum();
+    let losing = sources.iter().zip(&tcps).filter(|(_, tcp)| tcp.is_some());
+    let losing = losing.map(|(source, _)| source.losing).sum();
     let windows = sources.iter().zip(&tcps).filter(|(_, tcp)| tcp.is_some());
     let parts = [
         ("runs", 1.0, RUN_BYTES),
@@ -229,6 +234,7 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
         ("holes of schedules", operations.min(HOLES), HOLES_BYTES),
         ("holes that records leave", left, PAGES_BYTES),
         ("windows in cards", windows.map(|(source, _)| source.together).sum(), WAITING_BYTES),
+        ("connections that lose packets", losing, LOSING_BYTES),
         ("packets", packets, PACKET_BYTES),
         // Above this the allocator moves pages, and leaves no hole.
         ("places of packets", packets.min(MOVED), MOVED_BYTES),
