@@ -144,7 +144,9 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         # The first bytes of a gzip file (RFC 1952, section 2.3.1).
         packed = error.object[:2] == b"\x1f\x8b"
-        faults = "compressed by gzip: unpack it" if packed else "damaged: it is no UTF-8 text"
+        line = 1 + error.object[: error.start].count(b"\n")
+        damaged = f"damaged: line {line} is no UTF-8 text"
+        faults = "compressed by gzip: unpack it" if packed else damaged
         raise Mistake(f"{path}: is {faults}") from error
 
 

@@ -73,8 +73,11 @@ class Scenario:
         try:
             files.check(file)
             made._text = file.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            why = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        except OSError as error:
+            raise Mistake(f"{path}: cannot read the scenario: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            line = 1 + error.object[: error.start].count(b"\n")
+            why = f"line {line} is no UTF-8 text; save the file as UTF-8"
             raise Mistake(f"{path}: cannot read the scenario: {why}") from error
         made._values = None
         return made

@@ -38,7 +38,11 @@ pub fn read(path: &Path) -> Result<String> {
     if file.len() > MOST {
         return Err(Error::other(format!("it is larger than {} MiB", MOST >> 20)));
     }
-    let mut text = std::fs::read_to_string(path)?;
+    let mut text = String::from_utf8(std::fs::read(path)?).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
+        Error::other(format!("line {line} is no UTF-8 text; save the file as UTF-8"))
+    })?;
     if text.starts_with(MARK) {
         text.remove(0);
     }

@@ -29,7 +29,8 @@ pub(crate) fn conformance(
     let scheme = scheme::find(name).filter(|scheme| scheme.name != scheme::python::NAME);
     let scheme = scheme.ok_or_else(|| {
         crate::Mistake::new_err(format!(
-            "{name}: there is no such scheme in Rust: see `switchbed schemes`"
+            "{}: there is no such scheme in Rust: see `switchbed schemes`",
+            if name.is_empty() { "\"\"" } else { name }
         ))
     })?;
     // A broken promise is a panic; its message is the answer, and is not for standard error.

@@ -152,6 +152,9 @@ def test_a_group_without_a_command_prints_its_help(switchbed: Program, group: li
         (["run", "missing.toml"], "missing.toml"),
         (["run", "/dev/null"], "/dev/null: cannot read the scenario: it is no file"),
         (["live", "check", "/dev/null"], "/dev/null: cannot be read: it is no file"),
+        (["run", "latin.toml"], "latin.toml: cannot read the scenario: line 2 is no UTF-8 text"),
+        (["host", "show", "latin.toml"], "latin.toml: is damaged: line 2 is no UTF-8 text"),
+        (["conformance", ""], '"": there is no such scheme in Rust'),
         (["run", "huge.toml"], "huge.toml: cannot read the scenario: it is larger than 64 MiB"),
         (["run", "single.toml", "--jobs", "0"], "--jobs"),
         (["run", "single.toml", "--seed", "-1"], "--seed"),
@@ -171,6 +174,7 @@ def test_a_group_without_a_command_prints_its_help(switchbed: Program, group: li
 def test_bad_input_is_one_line_and_exit_2(
     switchbed: Program, single: Path, tmp_path: Path, arguments: list[str], says: str
 ) -> None:
+    (tmp_path / "latin.toml").write_bytes(b'title = 1\nabout = "f\xfcr"\n')
     with (tmp_path / "huge.toml").open("w") as file:
         file.truncate(10**8)
     done = switchbed(*arguments, code=2)

@@ -211,7 +211,7 @@ def test_what_cannot_be_built_is_refused(switchbed: Program, tmp_path: Path) -> 
         b"[package]\n": 'package.name is missing: write name = "my-scheme" in [package]',
         b"package = 3\n": "package.name is missing",
         b"name\n": "is no TOML: Expected '='",
-        b"\xbc\xff": "is damaged: it is no UTF-8 text",
+        b"\xbc\xff": "is damaged: line 1 is no UTF-8 text",
     }.items():
         (tmp_path / "Cargo.toml").write_bytes(text)
         assert says in switchbed("build", tmp_path, code=2).stderr

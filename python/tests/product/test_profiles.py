@@ -147,7 +147,7 @@ def test_a_profile_of_ones_own_is_a_file_beside_the_scenario(
         ('basedon = "ns-3"', "ours.toml:1: basedon is unknown: did you mean based_on?"),
         ('based_on = "ns-4"', 'ours.toml:1: based_on is "ns-4": there is no such host profile'),
         ('based_on = "ours.toml"', "ours.toml: the host profile is based on itself"),
-        ("[transport]\nack_every = 2", "host.mtu is missing"),
+        ("[transport]\nack_every = 2", 'host.mtu is missing: write based_on = "linux-6.x" first'),
         ('based_on = "ns-3"\n[transport]\nrto_mn = "1s"', "ours.toml:3: transport.rto_mn is unk"),
         ('based_on = "ns-3"\n[transport]\nrto_min = 1', "ours.toml:3: transport.rto_min is 1: "),
         ('based_on = "ns-3"\n[transport]\ng = 7', "ours.toml:3: transport.g is 7: "),

@@ -239,7 +239,15 @@ impl Profile {
                 }
             }
         }
-        profile.check(origin)?;
+        profile.check(origin).map_err(|mut mistake| {
+            // A profile of a few keys takes the others from another.
+            if profile.based_on.is_none() && mistake.message.starts_with("is missing") {
+                mistake.message =
+                    "is missing: write based_on = \"linux-6.x\" first, or give every key"
+                        .to_owned();
+            }
+            mistake
+        })?;
         // Lines of the profile's file mean nothing in a scenario's mistakes.
         for entry in profile.tables.iter_mut().flat_map(|table| &mut table.entries) {
             entry.at = At::Unwritten;
