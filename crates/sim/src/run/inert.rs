@@ -220,7 +220,7 @@ fn reason(
     format!("{against}{why}")
 }
 
-/// Why an AQM of CoDel's kind did not mark: it first does when packets have waited over `target`, a
+/// Why an AQM with a target did not mark. One of CoDel's kind first does when packets have waited over `target`, a
 /// twentieth of `interval` unless given, throughout an `interval` (RFC 8289, sections 3.2 and 4.3).
 fn not_for_long(scheme: &SchemeChoice, given: &str, wait: Span) -> Option<String> {
     let params = scheme.params();
@@ -228,7 +228,16 @@ fn not_for_long(scheme: &SchemeChoice, given: &str, wait: Span) -> Option<String
         Some(Value::Span(span)) => Some(*span),
         _ => None,
     };
-    let interval = span("interval")?;
+    let Some(interval) = span("interval") else {
+        // An AQM of PIE's kind: a probability rises while packets wait over the target (RFC 8033, section 4.2).
+        let target = span("target")?;
+        return Some(match wait > target {
+            true => format!("packets waited over the target, {target}, but too briefly"),
+            false => {
+                format!("no packet waited over the target, {target}: a shorter one marks sooner")
+            }
+        });
+    };
     let target = span("target").unwrap_or(interval / 20);
     let longest = "the longest round trip here";
     Some(match wait > target {

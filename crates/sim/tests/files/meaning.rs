@@ -126,6 +126,16 @@ fn a_queue_as_long_as_its_threshold_is_never_above_it() {
     let line = said(&equal, "marked nothing");
     let named = format!("with {max} bytes, never above its threshold of {max} bytes");
     assert!(line.ends_with(&named), "{line}");
+    // A probability that rises over a target has no threshold in bytes.
+    for scheme in ["pie", "dualpi2", "fq-pie"] {
+        let scheme = format!("scheme={scheme}");
+        let found = results(text, &[&scheme]).summary;
+        let line = said(&found, "marked nothing");
+        assert!(line.contains("; no packet waited over the target, 15ms: a shorter one"), "{line}");
+        let found = results(text, &[&scheme, "scheme.params.target=100us"]).summary;
+        let line = said(&found, "marked nothing");
+        assert!(line.ends_with("waited over the target, 100us, but too briefly"), "{line}");
+    }
     let under = at(max - 1);
     assert!(under.marks > 0);
     unsaid(&under, "marked nothing");
