@@ -121,6 +121,9 @@ def print_sweep(outcomes: Sequence[Outcome], wall_s: float) -> None:
     counters = {"marks": "marks", "drops": "drops", "timeouts": "timeouts"}
     if any(outcome.summary.get("lost") for outcome in outcomes):
         counters["lost"] = "lost on links"
+    early = [reordered(outcome.summary) for outcome in outcomes]
+    if any(early) and None not in early:
+        counters["reordered"] = "packets reordered"
     schemes = ["scheme"] if rows[0].scheme is not None else []
     # Means stand beside these: the heading says that they are sums.
     several = any(len(row.runs) > 1 for row in rows)
@@ -132,7 +135,7 @@ def print_sweep(outcomes: Sequence[Outcome], wall_s: float) -> None:
             *(str(value) for _, value in row.point),
             str(len(row.runs)),
             *(cell(row) for cell in columns.values()),
-            *(f"{row.total(counter):,}" for counter in counters),
+            *(f"{_total(row, counter):,}" for counter in counters),
         )
     for line in losses(outcomes):
         console.print(line)
@@ -146,6 +149,12 @@ def print_sweep(outcomes: Sequence[Outcome], wall_s: float) -> None:
         f"{len(outcomes)} runs, {total['packet_hops']:,} packet-hops, {total['events']:,} events, "
         f"{wall_s:.2f} s"
     )
+
+
+def _total(row: comparing.Row, counter: str) -> int:
+    if counter == "reordered":
+        return sum(reordered(run.summary) or 0 for run in row.runs)
+    return row.total(counter)
 
 
 def measured(rows: Sequence[comparing.Row]) -> dict[str, Callable[[comparing.Row], str]]:
@@ -621,7 +630,8 @@ def heading(statistic: tuple[str, str]) -> str:
 def _counters(summary: dict[str, Any]) -> str:
     return (
         f"{_flows(summary)} · {summary['marks']:,} marks"
-        f"{_notifications(summary)} · {summary['drops']:,} drops{_lost(summary)}"
+        f"{_notifications(summary)} · {summary['drops']:,} drops"
+        f"{_lost(summary)}{_reordered(summary)}"
         f" · {summary['timeouts']:,} timeouts{_waits(summary)}"
         f" · {summary['goodput_bps'] / 1e9:.4g} Gbps goodput"
     )
@@ -631,6 +641,18 @@ def _lost(summary: dict[str, Any]) -> str:
     """Packets that lines lost, as events said: no port dropped them."""
     lost = summary.get("lost", 0)
     return f" · {lost:,} lost on links" if lost else ""
+
+
+def reordered(summary: dict[str, Any]) -> int | None:
+    """Packets that came ahead of others; `None` where those may have been lost."""
+    if summary["drops"] or summary.get("lost", 0):
+        return None
+    return int((summary.get("early") or {}).get("packets", 0))
+
+
+def _reordered(summary: dict[str, Any]) -> str:
+    packets = reordered(summary)
+    return f" · {packets:,} packets reordered" if packets else ""
 
 
 def _waits(summary: dict[str, Any]) -> str:

@@ -435,6 +435,20 @@ def test_packets_that_links_lose_stand_beside_drops(switchbed: Program, tmp_path
     assert "lost" in switchbed("run", "lost.toml").stdout.split()
 
 
+def test_reordering_is_printed_where_nothing_was_lost(switchbed: Program, tmp_path: Path) -> None:
+    ways = ("--set", "traffic.0.rounds=2", "--set", 'compare.routing.kind=["ecmp", "spray"]')
+    head, ecmp, spray = (
+        line.split()
+        for line in switchbed("run", "@spray-incast", *ways).stdout.splitlines()
+        if "routing.kind" in line or line.strip().startswith(("ecmp", "spray"))
+    )
+    assert head[-2:] == ["packets", "reordered"]
+    assert (ecmp[-1], int(spray[-1].replace(",", "")) > 0) == ("0", True)
+    # Behind a hole, a packet may only seem to be early.
+    small = ("--set", "switch.buffer=50KB", "--set", "scheme=none")
+    assert "reordered" not in switchbed("run", "@spray-incast", *ways, *small).stdout
+
+
 def test_a_threshold_under_a_packet_is_said_with_its_queue(
     switchbed: Program, tmp_path: Path
 ) -> None:
