@@ -323,6 +323,7 @@ def test_a_scenario_of_ones_own_has_all_its_tables() -> None:
     assert made["WRED_PROFILE"]["SWITCHBED"]["green_min_threshold"] == "97500"
     assert made["WRED_PROFILE"]["SWITCHBED"]["green_max_threshold"] == "97500"
     assert made["WRED_PROFILE"]["SWITCHBED"]["wred_red_enable"] == "true"
+    assert any("yellow and red are set as green" in str(each) for each in said.all)
     assert made["BUFFER_PROFILE"]["egress_lossy_profile"]["dynamic_th"] == "0"
     assert [made["SCHEDULER"][f"SWITCHBED_{w}"]["weight"] for w in (1, 2, 4)] == ["1", "2", "4"]
     back = load(made, "x.json")
@@ -670,6 +671,8 @@ def test_the_commands_lead_there_and_back(switchbed: Program, tmp_path: Path) ->
     assert fragment["WRED_PROFILE"]["AZURE_LOSSLESS"]["green_min_threshold"] == "30000"
     findings = json.loads((tmp_path / "f.findings.json").read_text())
     assert {each["finding"] for each in findings} <= {"exact", "approximated"}
+    # The device's profile has thresholds of three colours, the scenario one ramp.
+    assert any("yellow and red stay as the device has them" in str(each) for each in findings)
     refused = switchbed("import", "sonic", "config_db.json", code=2)
     assert "is there already" in refused.stderr
 
