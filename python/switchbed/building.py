@@ -37,9 +37,7 @@ HASHED = (".rs", ".toml", ".txt")
 def write_new(name: str, out: Path | None, source: Path | None) -> None:
     """Writes the crate of a scheme of this name."""
     if not NAME.fullmatch(name):
-        raise Mistake(
-            f"{foreign.name(name)}: is no scheme's name: write lower-case words, such as my-scheme"
-        )
+        raise Mistake(f"{foreign.name(name)}: is no scheme's name: {WORDS}")
     if name in {scheme["name"] for scheme in library.schemes()}:
         raise Mistake(f"{name}: there is such a scheme already: choose another name")
     used = TYPE.findall((TEMPLATE / "lib.rs").read_text(encoding="utf-8"))

@@ -101,7 +101,7 @@ def test_every_numeric_option_is_of_one_type() -> None:
 
 def commands(of: click.Command) -> Iterator[tuple[str, click.Command]]:
     if isinstance(of, click.Group):
-        # Those of other packages too, the papers' among them.
+        # Commands of other packages are there too, the papers' among them.
         context = click.Context(of)
         for name in of.list_commands(context):
             each = of.get_command(context, name)

@@ -220,7 +220,7 @@ def test_who_was_put_out_by_a_point_that_breaks_a_guard_is_in_again() -> None:
 
 @given(st.integers(0, 10**6), st.booleans())
 def test_whoever_is_out_is_surely_worse_than_the_leader(draw: int, regrets: bool) -> None:
-    """Whatever guards fell on the way: one that another put out does not stay out for it."""
+    """A setting that another put out does not stay out for it, whatever guards fell on the way."""
     rng = np.random.default_rng(draw)
     points, scenes = 6, 2 if regrets else 1
     truth = rng.normal(0, 0.3, (points, scenes))
