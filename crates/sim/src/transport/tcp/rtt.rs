@@ -24,7 +24,8 @@ impl Rtt {
     #[inline]
     pub(super) fn sample(&mut self, rtt: Span) {
         if self.srtt == Span::ZERO {
-            *self = Rtt::of(rtt);
+            // A round trip that took no time is a sample, too (tcp_rtt_estimator: max(1U, srtt)).
+            *self = Rtt::of(rtt.max(Span::from_ps(1)));
             return;
         }
         let (srtt, rttvar) = (self.srtt.as_ps(), self.rttvar.as_ps());
@@ -88,5 +89,12 @@ mod tests {
             rtt.sample(sample);
             assert_eq!((rtt.srtt(), rtt.rttvar), (Some(srtt), rttvar));
         }
+    }
+
+    #[test]
+    fn a_round_trip_without_duration_is_a_sample() {
+        let mut rtt = Rtt::UNKNOWN;
+        rtt.sample(Span::ZERO);
+        assert_eq!(rtt.srtt(), Some(Span::from_ps(1)));
     }
 }
