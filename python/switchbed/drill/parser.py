@@ -36,9 +36,12 @@ DEFINE = re.compile(r"-D\s*\S+")
 FLAGS = re.compile(r"[SFRPEWUCA]+\s+\.(?=[\s(])|[SFRPEWUCA]*\.?[0-9]?(?=[\s(])|-(?=\s)")
 SEQUENCE = re.compile(r"([0-9]+)\s*:\s*([0-9]+)\s*\(\s*([0-9]+)\s*\)")
 TOO_BIG = re.compile(
-    r"icmp\s+(?:unreachable\s+frag_needed|packet_too_big)\s+mtu\s+([0-9]{1,5})"
-    r"\s+\[\s*([0-9]{1,10})\s*:\s*[0-9]{1,10}\s*\(\s*[0-9]{1,10}\s*\)\s*\]"
+    r"icmp\s+(?:unreachable\s+frag_needed|packet_too_big)\s+mtu\s+([0-9]{1,5})(?![0-9])"
 )
+ECHOED = re.compile(r"\[\s*([0-9]{1,10})\s*:\s*[0-9]{1,10}\s*\(\s*[0-9]{1,10}\s*\)\s*\]")
+"""The segment that an ICMP message is about."""
+SOCKET = re.compile(r"sock\s*\(\s*[0-9]+\s*\)")
+"""The socket of a segment, in versions of packetdrill for several connections."""
 COOKIE = re.compile(r"[0-9A-Za-z_]+")
 PORTS = re.compile(r"[0-9]+\s*>\s*[0-9]+")
 ERRNO = re.compile(r"E[A-Z0-9]+\b")
@@ -53,6 +56,7 @@ DEEPEST = 40
 """Nested values at most."""
 LATEST = 10**7
 """Seconds of a time at most."""
+RANGED = "a range of times is for a segment that is to be sent"
 OTHERS = {
     "icmp": "ICMP",
     "udp": "UDP",
@@ -225,12 +229,15 @@ def _option(reader: Reader, script: Script, name: str) -> None:
 
 def _event(reader: Reader) -> Event:
     when = _when(reader)
+    ranged = when.last != when.first
     until = None
     if reader.take("..."):
         reader.take("+")
         until = reader.seconds()
     reader.blank()
     line = reader.line
+    if ranged and not (reader.sees("<") or reader.sees(">")):
+        raise BadScriptError(line, RANGED)
     if reader.take("%{"):
         return Event(line, when, Code(reader.until("}%", "code")))
     if (command := reader.command()) is not None:
@@ -246,8 +253,10 @@ def _event(reader: Reader) -> Event:
         inbound = reader.take("<")
         if not inbound:
             reader.need(">")
-        if inbound and (big := reader.match(TOO_BIG)):
-            return Event(line, when, TooBig(int(big[1]), int(big[2])))
+        if (ranged or until is not None) and inbound:
+            raise BadScriptError(line, RANGED)
+        if inbound and (big := _too_big(reader)):
+            return Event(line, when, big)
         segment = _segment(reader, line)
         if inbound and segment.any_options:
             raise BadScriptError(line, "<...>: options of a segment that arrives are needed")
@@ -278,14 +287,34 @@ def _when(reader: Reader) -> When:
     return When(clock, first, last)
 
 
-def _segment(reader: Reader, line: int) -> Segment:
-    given: dict[str, Any] = {}
+def _too_big(reader: Reader) -> TooBig | None:
+    """Reads ICMP's message on the path MTU, with its segment behind it or, as once, before it."""
+    begin = reader.at
+    echoed = reader.match(ECHOED)
+    message = reader.match(TOO_BIG)
+    if message and (echoed := echoed or reader.match(ECHOED)):
+        return TooBig(int(message[1]), int(echoed[1]))
+    reader.at = begin
+    return None
+
+
+def _refuse_others(reader: Reader, line: int) -> None:
+    """Skips packets that are not TCP's."""
     reader.blank()
     for name, what in OTHERS.items():
         if re.match(rf"{name}\b", reader.text[reader.at : reader.at + 8]):
             raise SkippedError(line, what)
+
+
+def _segment(reader: Reader, line: int) -> Segment:
+    given: dict[str, Any] = {}
+    _refuse_others(reader, line)
+    if reader.match(ECHOED):
+        _refuse_others(reader, line)
+        raise reader.bad("icmp is needed behind its segment")
     if reader.take("[") or reader.take("("):
         _ip(reader, given, line)
+        _refuse_others(reader, line)
     reader.match(PORTS)
     flags = reader.match(FLAGS)
     if not flags:
@@ -321,6 +350,8 @@ def _segment(reader: Reader, line: int) -> Segment:
     reader.blank()
     if reader.sees("{"):
         raise SkippedError(line, "fuzzing")
+    if reader.match(SOCKET):
+        raise SkippedError(line, "segments that name a socket")
     return Segment(**given)
 
 

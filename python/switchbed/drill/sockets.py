@@ -198,7 +198,8 @@ class Sockets:
         if size <= 0:
             return
         if conn.model is None or conn.state not in ("open", "opening"):
-            raise DepartsError(line, f"{call.name} fails", f"{size} bytes", conn.state)
+            got = conn.error or ("EPIPE" if conn.state == "dead" else conn.state)
+            raise DepartsError(line, f"{call.name} fails", f"{size} bytes", got)
         if conn.shut:
             raise DepartsError(line, f"{call.name} fails", f"{size} bytes", "EPIPE")
         asked = self._asked(call)

@@ -93,6 +93,7 @@ OPEN = """
         ("+0 read(4, ..., 100) = 100", "read returns"),
         ("+0 %{ assert tcpi_snd_cwnd == 11, tcpi_snd_cwnd }%", "an assertion does not hold"),
         ("+0 read(3, ..., 9) = -1 ECONNRESET", "read has another error"),
+        ("+0 < R. 1:1(0) ack 1 win 9\n+0 write(4, ..., 9) = 9", "write fails"),
         ("+0 write(4, NULL, 9) = -1 EPIPE", "write has another error"),
         ("+0 send(4, ..., 9, MSG_OOB) = 9\n+0 > P. 1:10(9) ack 1", "flags differ"),
         ("+0 send(4, ..., 9, MSG_OOB) = 9\n+0 > PU. 1:10(9) ack 1 urg 8", "urgent pointers"),
@@ -119,6 +120,10 @@ def test_a_departure_says_what_differs(more: str, problem: str) -> None:
         ("0 < icmp unreachable frag_needed mtu 999999 [1:1001(1000)]", "ICMP"),
         ("0 > icmp unreachable frag_needed mtu 1200 [1:1001(1000)]", "ICMP"),
         ("0 > udp (1000)", "UDP"),
+        ("0 < [ect0] udp (1000)", "UDP"),
+        ("0 < [tos 0x10, flowlabel 0x1] icmp unreachable", "ICMP"),
+        ("0 < [1:1001(1000)] icmp unreachable net_unreachable", "ICMP"),
+        ("0 < S 0:0(0) win 9 sock(3)", "segments that name a socket"),
         ("0 < P. 1:2(1) ack 1 win 9 urg 1", "urgent data that arrives"),
         ("0 < PU. 1:2(1) ack 1 win 9", "urgent data that arrives"),
         ("0 > S 0:0(0) <FO>", "Fast Open"),
@@ -153,6 +158,8 @@ def test_a_script_is_skipped_by_the_name_of_what_is_missing(text: str, what: str
         ("0 < S 0:0(0) win 9 <mss 1000,wscale -1>", 1, "a number is from 0 to 255"),
         ("0 < . 1:1(0) ack -5", 1, "a number is from 0 to 4294967295"),
         ("+0.2~+0.1 > . 1:1(0)", 1, "a range ends before it begins"),
+        ("+0.1~+0.2 < . 1:1(0)", 1, "a range of times is for a segment that is to be sent"),
+        ("+0.1~+0.2 close(4) = 0", 1, "a range of times is for a segment that is to be sent"),
         ("0 %{ assert 1 == }%", 1, "the code is no Python"),
         ("0 %{\n\nassert nothing == 1\n}%", 3, "nothing has no value"),
         ("`sysctl", 1, "a command has no '`'"),
@@ -233,6 +240,13 @@ def test_the_grammars_rarer_forms() -> None:
     assert call.arguments == ("two\nlines", "reno", Word("close"))
     assert isinstance(packet, Packet)
     assert (packet.segment.flags, packet.segment.start, packet.segment.length) == ("P.", 1, 1000)
+
+
+def test_the_segment_that_was_too_big_may_come_before_the_message() -> None:
+    # The first versions of packetdrill have it so.
+    later = "0 < icmp unreachable frag_needed mtu 1200 [1:1001(1000)]"
+    before = "0 < [1:1001(1000)] icmp unreachable frag_needed mtu 1200"
+    assert parser.parse(before).events == parser.parse(later).events
 
 
 def test_a_command_behind_all_events_changes_nothing() -> None:
