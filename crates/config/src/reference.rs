@@ -42,7 +42,7 @@ fn write_rows(
         let (takes, doc) = (takes(kind).replace('|', "\\|"), row.doc().replace('|', "\\|"));
         let _ = writeln!(text, "| `{name}` | {takes} | {default} | {doc} |");
         if let ParamKind::Table(inner) | ParamKind::Tables(inner) = kind {
-            write_rows(text, "", &format!("{name}."), inner, usual, None);
+            write_rows(text, "", &format!("{name}."), inner, usual, Chosen::ALL);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The JSON Schema of a section, from the table of keys that it is read by.
 
 use crate::param::{Param, ParamKind};
-use crate::shown::{Row, rows};
+use crate::shown::{Chosen, Row, rows};
 use serde_json::{Map, Value as Json, json};
 
 /// Facts that the schema has beyond the keys.
@@ -16,7 +16,7 @@ pub struct Notes<'a> {
 /// A section's table of keys.
 pub fn table(section: &str, keys: &'static [Param], notes: &Notes<'_>) -> Json {
     let mut properties = Map::new();
-    for row in rows(keys, None) {
+    for row in rows(keys, Chosen::ALL) {
         let (name, this) = (row.key.name.to_owned(), property(section, &row, notes));
         let joined = match properties.remove(&name) {
             Some(other) => either(other, this),

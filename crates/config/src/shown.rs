@@ -24,14 +24,25 @@ impl Row {
     }
 }
 
-/// Keys of a table where one of its keys has a word: `("kind", "star")`.
-pub type Chosen<'a> = Option<(&'a str, &'a str)>;
+/// Which keys of a table are shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Chosen<'a> {
+    /// Those that apply where a key of the table has a word: `("kind", "star")`.
+    pub word: Option<(&'a str, &'a str)>,
+    /// Names of keys that are left out.
+    pub without: &'a [&'a str],
+}
+
+impl Chosen<'static> {
+    /// Every key.
+    pub const ALL: Chosen<'static> = Chosen { word: None, without: &[] };
+}
 
 /// The keys of a table; those of one name together. Of what is chosen, those that apply to it.
 pub(crate) fn rows(keys: &'static [Param], chosen: Chosen<'_>) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
-    for key in keys {
-        let kind = match (key.only, chosen) {
+    for key in keys.iter().filter(|key| !chosen.without.contains(&key.name)) {
+        let kind = match (key.only, chosen.word) {
             (Some((on, words)), Some((key, word))) if on == key => {
                 if !words.contains(&word) {
                     continue;

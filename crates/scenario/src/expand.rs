@@ -15,6 +15,7 @@ use crate::resolve::resolve;
 use crate::scheme::{SchemeInfo, find};
 use crate::sections::home;
 use crate::traffic::Listed;
+use crate::unread;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -37,14 +38,14 @@ pub struct Plan {
     pub hosts: Hosts,
     /// Contents of its flow lists.
     pub listed: Listed,
-    /// Remarks on overrides that took the place of what the file compares.
-    pub replaced: Vec<String>,
+    /// Remarks on what was written: overrides in the place of what the file compares, keys that are never read.
+    pub remarks: Vec<String>,
 }
 
 impl Plan {
     /// Returns the remarks to print before the run.
     pub fn cautions(&self) -> Vec<String> {
-        self.replaced.iter().cloned().chain(cautions::all(&self.scenario)).collect()
+        self.remarks.iter().cloned().chain(cautions::all(&self.scenario)).collect()
     }
 
     /// Describes the headroom of its lossless groups.
@@ -377,8 +378,14 @@ impl<'a> Expansion<'a> {
         }
         let settings = chosen.iter().map(|(axis, value)| (axis.key.clone(), setting(axis, value)));
         let (scenario, hosts) = resolve(self.origin, &root, &self.schemes)?;
-        let (settings, replaced) = (settings.collect(), self.replaced.clone());
-        Ok(Plan { settings, scenario, hosts, listed: Listed::default(), replaced })
+        let (settings, mut remarks) = (settings.collect(), self.replaced.clone());
+        // What one run leaves unread is for the others.
+        let shared =
+            |axis: &Axis| axis.key.starts_with("transport") || axis.key.starts_with("roce");
+        if !self.axes.iter().any(shared) {
+            remarks.extend(unread::remarks(&root, &scenario));
+        }
+        Ok(Plan { settings, scenario, hosts, listed: Listed::default(), remarks })
     }
 }
 

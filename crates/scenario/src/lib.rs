@@ -47,6 +47,7 @@ pub mod topology;
 pub mod traffic;
 pub mod transport;
 mod trimming;
+mod unread;
 mod write;
 
 pub use catalog::{Asked, chips, headroom, policies, schemes, size_tables};

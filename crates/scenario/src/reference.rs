@@ -5,6 +5,7 @@ use crate::live::{LIVE, PORT};
 use crate::profiles::usual;
 use crate::scheme::{SchemeInfo, schemes};
 use crate::sections::SECTIONS;
+use crate::unread;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use switchbed_config::mistake::list_of;
@@ -98,6 +99,10 @@ pub fn reference_of(of: &str) -> Result<String, String> {
                 });
             }
             section_keys(&mut text, section, Some((key, word)));
+            if name == "transport" && unread::is_roce(word) {
+                let roce = SECTIONS.iter().find(|section| section.name == "roce");
+                roce.into_iter().for_each(|roce| section_keys(&mut text, roce, Some((key, word))));
+            }
         }
         (Some(key), None) if words_of(section, key).is_empty() => {
             return Err(format!("{of}: write {name}, which prints all of its keys"));
@@ -118,9 +123,14 @@ fn words_of(section: &SectionSpec, key: &str) -> Vec<&'static str> {
     }
 }
 
-fn section_keys(text: &mut String, section: &SectionSpec, chosen: Chosen<'_>) {
+fn section_keys(text: &mut String, section: &SectionSpec, chosen: Option<(&str, &str)>) {
     let (open, close) = if section.repeated { ("[[", "]]") } else { ("[", "]") };
     let _ = write!(text, "\n## `{open}{}{close}`\n\n{}\n\n", section.name, section.doc);
+    let unread = match chosen {
+        Some(("kind", word)) => unread::under(section.name, word),
+        _ => Vec::new(),
+    };
+    let chosen = Chosen { word: chosen, without: &unread };
     keys(text, "key", section.name, section.keys, usual, chosen);
 }
 
@@ -133,7 +143,7 @@ fn scheme_keys(text: &mut String, scheme: &SchemeInfo) {
     }
     text.push_str("\n\n");
     if !scheme.params.is_empty() {
-        keys(text, "parameter", "", scheme.params, usual, None);
+        keys(text, "parameter", "", scheme.params, usual, Chosen::ALL);
     }
 }
 
@@ -150,7 +160,7 @@ pub fn live_reference() -> String {
     for section in [LIVE, PORT, crate::reaction::LIVE_SECTION] {
         let (open, close) = if section.repeated { ("[[", "]]") } else { ("[", "]") };
         let _ = write!(text, "\n## `{open}{}{close}`\n\n{}\n\n", section.name, section.doc);
-        keys(&mut text, "key", "", section.keys, usual, None);
+        keys(&mut text, "key", "", section.keys, usual, Chosen::ALL);
     }
     text
 }
@@ -186,6 +196,26 @@ mod tests {
         }
         assert_eq!(reference_of("mq-ecn"), reference_of("scheme.name=mq-ecn"));
         assert!(reference_of("switch").unwrap().contains("\n| `queues` |"));
+    }
+
+    #[test]
+    fn a_transport_has_the_keys_that_it_reads() {
+        let has = |page: &str, key: &str| page.contains(&format!("\n| `{key}` |"));
+        let dcqcn = reference_of("transport.kind=dcqcn").unwrap();
+        assert!(dcqcn.contains("\n## `[roce]`\n"), "{dcqcn}");
+        for (key, read) in
+            [("kind", true), ("recovery", true), ("cnp_class", true), ("rto_min", false)]
+        {
+            assert_eq!(has(&dcqcn, key), read, "{key}");
+        }
+        assert!(!has(&dcqcn, "spray") && !has(&dcqcn, "eta"), "{dcqcn}");
+        let rccc = reference_of("roce.kind=rccc").unwrap();
+        assert!(has(&rccc, "spray") && !has(&rccc, "recovery"), "{rccc}");
+        assert!(!has(&rccc, "target_delay") && !has(&rccc, "cnp_class"), "{rccc}");
+        let udp = reference_of("transport.kind=udp").unwrap();
+        assert!(has(&udp, "mss") && !has(&udp, "initial_window"), "{udp}");
+        assert!(!udp.contains("## `[roce]`"), "{udp}");
+        assert!(has(&reference_of("transport.kind=cubic").unwrap(), "initial_window"));
     }
 
     #[test]
