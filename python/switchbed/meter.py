@@ -1,9 +1,9 @@
-"""Progress on a terminal, for runs that last."""
+"""Progress on standard error, for runs that last: a bar on a terminal, else a line a minute."""
 
 import sys
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from switchbed import terminal
 from switchbed._native import Progress
@@ -12,11 +12,64 @@ if TYPE_CHECKING:
     import rich.progress
 
 PATIENCE_S = 2.0
-"""Runs that end sooner show nothing."""
+"""Runs that end sooner show nothing on a terminal."""
+PERIOD_S = 60.0
+"""Time between two lines where no bar can be drawn."""
+
+
+class Display(Protocol):
+    """The form that progress takes."""
+
+    def update(self, done: float, total: float, text: str) -> None:
+        """Shows how much is done of how much; `text` says more."""
+
+    def stop(self) -> None:
+        """Leaves nothing on the screen that moves."""
+
+
+class Lines:
+    """A line a minute."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+
+    def update(self, done: float, total: float, text: str) -> None:
+        """Prints a line if the last one is a minute old."""
+        now = time.monotonic()
+        if now - self._last >= PERIOD_S:
+            self._last = now
+            terminal.say(f"switchbed: {done / total:.0%} · {text}", err=True)
+
+    def stop(self) -> None:
+        """Leaves what was printed."""
+
+
+class Drawn:
+    """A bar, once the patience is over."""
+
+    def __init__(self) -> None:
+        self._begin = time.monotonic()
+        self._bar: rich.progress.Progress | None = None
+
+    def update(self, done: float, total: float, text: str) -> None:
+        """Draws the bar anew."""
+        if time.monotonic() - self._begin < PATIENCE_S:
+            return
+        if self._bar is None:
+            self._bar = bar()
+            self._bar.add_task("", total=total, text="")
+            self._bar.start()
+        self._bar.update(self._bar.task_ids[0], completed=done, total=total, text=text)
+        self._bar.refresh()
+
+    def stop(self) -> None:
+        """Takes the bar away."""
+        if self._bar is not None:
+            self._bar.stop()
 
 
 class Silent:
-    """Meter that shows nothing, for output that is no terminal."""
+    """Meter that shows nothing."""
 
     def __enter__(self) -> Self:
         return self
@@ -33,27 +86,19 @@ class Bar:
 
     def __init__(self) -> None:
         self._begin = time.monotonic()
-        self._bar: rich.progress.Progress | None = None
+        self._display = display()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        self._display.stop()
 
     def show(self, tracks: Sequence[Progress]) -> None:
-        """Draws the bar anew, once the patience is over."""
+        """Shows how far all runs are."""
         elapsed = time.monotonic() - self._begin
-        if elapsed < PATIENCE_S:
-            return
-        if self._bar is None:
-            self._bar = bar()
-            self._bar.add_task("", total=1.0, text="")
-            self._bar.start()
         done = sum(map(fraction, tracks)) / len(tracks)
-        self._bar.update(self._bar.task_ids[0], completed=done, text=describe(tracks, elapsed))
-        self._bar.refresh()
+        self._display.update(done, 1.0, describe(tracks, elapsed))
 
 
 def drawn() -> bool:
@@ -61,9 +106,14 @@ def drawn() -> bool:
     return sys.stderr.isatty() and not terminal.plain()
 
 
+def display() -> Display:
+    """A bar where one may be drawn, else a line a minute."""
+    return Drawn() if drawn() else Lines()
+
+
 def meter(*, quiet: bool = False) -> Bar | Silent:
-    """A bar where it may be drawn, unless `quiet`."""
-    return Bar() if drawn() and not quiet else Silent()
+    """Progress, unless `quiet`."""
+    return Silent() if quiet else Bar()
 
 
 def fraction(track: Progress) -> float:

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from switchbed import _native, files, library, runner, toml
 from switchbed._native import Mistake, Plan, Results
-from switchbed.meter import Silent
+from switchbed.meter import meter
 from switchbed.result import Result
 from switchbed.runner import Outcome
 from switchbed.threads import cores, taken
@@ -158,6 +158,7 @@ class Scenario:
         self, *, threads: int = 1, any_threads: bool = False, any_memory: bool = False
     ) -> Result:
         """Run the scenario. Ctrl-C ends it within milliseconds; other threads go on meanwhile.
+        Standard error shows progress: a bar on a terminal, else a line a minute.
 
         Args:
             threads: Threads of the run, at most as many as there are cores. The result is the same.
@@ -250,7 +251,8 @@ def _run(plans: list[Plan], jobs: int, threads: int, any_memory: bool) -> list[R
     def keep(plan: Plan, results: Results, outcome: Outcome) -> None:
         found[outcome.index] = Result.of_run(plan, results, outcome)
 
-    sweep = runner.run_all(plans, jobs, keep, Silent(), any_memory=any_memory, threads=threads)
+    with meter() as shown:
+        sweep = runner.run_all(plans, jobs, keep, shown, any_memory=any_memory, threads=threads)
     if sweep.stopped_by is not None:
         raise sweep.stopped_by
     return [found[index] for index in sorted(found)]

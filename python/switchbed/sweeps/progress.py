@@ -1,15 +1,12 @@
-"""A sweep's progress on a terminal: runs done, failures, rate, time remaining."""
+"""A sweep's progress on standard error: runs done, failures, rate, time remaining."""
 
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import Protocol, Self
 
 from switchbed import meter
 from switchbed._native import Progress
 from switchbed.sweeps import engine
-
-if TYPE_CHECKING:
-    import rich.progress
 
 
 class Tally(engine.Tally, Protocol):
@@ -19,7 +16,7 @@ class Tally(engine.Tally, Protocol):
 
 
 class Silent(meter.Silent):
-    """Meter that shows nothing, for output that is no terminal."""
+    """Meter that shows nothing."""
 
     def begin(self, total: int) -> None:
         """Ignore the number of runs."""
@@ -29,21 +26,20 @@ class Silent(meter.Silent):
 
 
 class SweepBar:
-    """The bar. `begin` starts a round of so many runs."""
+    """Runs of all; `begin` starts a round of so many."""
 
     def __init__(self, tally: Tally) -> None:
         self._tally = tally
         self._started = time.monotonic()
         self._total = 0
         self._base = 0
-        self._bar: rich.progress.Progress | None = None
+        self._display = meter.display()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        self._display.stop()
 
     def begin(self, total: int) -> None:
         """Add `total` runs to the display."""
@@ -51,22 +47,13 @@ class SweepBar:
         self._total = self._base + total
 
     def show(self, tracks: Sequence[Progress]) -> None:
-        """Draws the bar anew by how far each run is."""
+        """Shows how far each run is."""
         self.draw(sum(map(meter.fraction, tracks)))
 
     def draw(self, done: float) -> None:
-        """Draws the bar anew, once runs last; `done` of this round's runs are."""
-        elapsed = time.monotonic() - self._started
-        if elapsed < meter.PATIENCE_S:
-            return
-        if self._bar is None:
-            self._bar = meter.bar()
-            self._bar.add_task("", total=1.0, text="")
-            self._bar.start()
-        text = describe(self._tally, self._total, elapsed)
-        task = self._bar.task_ids[0]
-        self._bar.update(task, completed=self._base + done, total=max(self._total, 1), text=text)
-        self._bar.refresh()
+        """Shows that `done` of this round's runs are."""
+        text = describe(self._tally, self._total, time.monotonic() - self._started)
+        self._display.update(self._base + done, max(self._total, 1), text)
 
 
 def describe(tally: Tally, total: int, elapsed_s: float) -> str:
@@ -77,7 +64,8 @@ def describe(tally: Tally, total: int, elapsed_s: float) -> str:
         parts.append(f"{tally.kept:,} kept from before")
     if tally.failed:
         parts.append(f"{tally.failed:,} failed")
-    parts.append(f"{done / elapsed_s:.2g} runs/s")
+    if elapsed_s > 0:
+        parts.append(f"{done / elapsed_s:.2g} runs/s")
     return " · ".join(parts)
 
 
@@ -85,5 +73,5 @@ Bar = SweepBar | Silent
 
 
 def bar(tally: Tally, *, quiet: bool = False) -> Bar:
-    """A bar where standard error is a terminal that draws, unless `quiet`."""
-    return SweepBar(tally) if meter.drawn() and not quiet else Silent()
+    """Progress, unless `quiet`."""
+    return Silent() if quiet else SweepBar(tally)

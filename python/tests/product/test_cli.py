@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +13,8 @@ import pytest
 from click.shell_completion import BashComplete
 from conftest import Program
 
-import switchbed as package
-from switchbed import extended
+import switchbed as sb
+from switchbed import extended, meter
 from switchbed.cli import LATER, cli
 
 
@@ -25,7 +26,7 @@ def test_version_names_the_build(switchbed: Program) -> None:
 def test_the_version_is_json_too(switchbed: Program) -> None:
     found = json.loads(switchbed("--version", "--json").stdout)
     assert switchbed("-V").stdout == f"switchbed {found['version']} (build {found['build']})\n"
-    assert Path(found["package"]).samefile(Path(package.__file__).parent)
+    assert Path(found["package"]).samefile(Path(sb.__file__).parent)
     assert "beside --version" in switchbed("--json", code=2).stderr
 
 
@@ -283,7 +284,7 @@ def test_keys_of_a_kind_are_printed_alone(switchbed: Program) -> None:
 
 
 def test_the_package_shows_its_api_alone() -> None:
-    assert dir(package) == sorted(package.__all__)
+    assert dir(sb) == sorted(sb.__all__)
 
 
 def test_the_schema_is_json_schema(switchbed: Program) -> None:
@@ -344,3 +345,38 @@ def test_bench_measures_in_a_process_of_its_own(switchbed: Program) -> None:
     assert off["packet_hops"] == found["packet_hops"]
     assert off["ns_per_packet_hop"] > 0
     assert 1e6 < found["peak_rss_bytes"] < 500e6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run", "@star-dctcp"], r"^switchbed: \d+% · [\d,]+/[\d,]+ flows · [\d.,]+ ms · "),
+        (["run", "@star-dctcp", "--quiet"], None),
+        (["sweep", "@star-dctcp", "--seeds", "2"], r"^switchbed: \d+% · \d/2 runs"),
+        (["sweep", "@star-dctcp", "--seeds", "2", "--quiet"], None),
+    ],
+)
+def test_without_a_terminal_progress_is_a_line_now_and_then(
+    arguments: list[str],
+    said: str | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(meter, "PERIOD_S", 0.0)
+    with contextlib.suppress(SystemExit):
+        cli.main([*arguments, "--set", "run.until=60ms"])
+    err = capfd.readouterr().err
+    assert re.search(said, err, re.MULTILINE) if said else "%" not in err, err
+
+
+def test_the_api_says_how_far_it_is(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    star = sb.Scenario.from_file("@star-dctcp").with_({"run.until": "60ms"})
+    star.run()
+    assert capfd.readouterr().err == ""
+    monkeypatch.setattr(meter, "PERIOD_S", 0.0)
+    star.run()
+    assert " flows · " in capfd.readouterr().err
