@@ -24,10 +24,10 @@ impl Row {
     }
 }
 
-/// Which keys of a table are shown.
+/// Choice of a table's keys to show.
 #[derive(Clone, Copy, Debug)]
 pub struct Chosen<'a> {
-    /// Those that apply where a key of the table has a word: `("kind", "star")`.
+    /// Keys that apply where a key of the table has a word: `("kind", "star")`.
     pub word: Option<(&'a str, &'a str)>,
     /// Names of keys that are left out.
     pub without: &'a [&'a str],
