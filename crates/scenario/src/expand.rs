@@ -379,7 +379,7 @@ impl<'a> Expansion<'a> {
         let settings = chosen.iter().map(|(axis, value)| (axis.key.clone(), setting(axis, value)));
         let (scenario, hosts) = resolve(self.origin, &root, &self.schemes)?;
         let (settings, mut remarks) = (settings.collect(), self.replaced.clone());
-        // What one run leaves unread is for the others.
+        // The runs of a comparison share their keys: one run's unread key is another's.
         let shared =
             |axis: &Axis| axis.key.starts_with("transport") || axis.key.starts_with("roce");
         if !self.axes.iter().any(shared) {
