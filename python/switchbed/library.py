@@ -33,6 +33,28 @@ PAPERS = {
 """Authors of a scenario's idea, by the beginning of its name."""
 
 
+WIDE = 78
+"""Characters of a line of a catalogue that is shown."""
+TALL = 20
+"""Entries of one that are shown."""
+
+
+class Catalogue(list[dict[str, Any]]):
+    """Entries that are shown as a line each, as far as a screen has room."""
+
+    def __init__(self, entries: Sequence[dict[str, Any]], about: str) -> None:
+        super().__init__(entries)
+        self._about = about
+
+    def __repr__(self) -> str:
+        """An entry's name and what it is; `entry["name"]` and its other keys have all."""
+        width = max((len(entry["name"]) for entry in self), default=0)
+        rows = [f"{entry['name']:{width}}  {entry[self._about]}" for entry in self[:TALL]]
+        rows = [row if len(row) <= WIDE else row[: WIDE - 1] + "…" for row in rows]
+        more = len(self) - TALL
+        return "\n".join([*rows, *([f"… and {more} more"] if more > 0 else [])])
+
+
 def names() -> list[str]:
     """List the names of the scenarios that come with the program."""
     return sorted(path.stem for path in SCENARIOS.glob("*.toml"))
@@ -48,7 +70,7 @@ def scenarios() -> list[dict[str, Any]]:
     Example:
         >>> [entry["name"] for entry in sb.scenarios()]
     """
-    return [_entry(name) for name in names()]
+    return Catalogue([_entry(name) for name in names()], "title")
 
 
 def _entry(name: str) -> dict[str, Any]:
@@ -70,7 +92,7 @@ def schemes() -> list[dict[str, Any]]:
     Example:
         >>> next(s for s in sb.schemes() if s["name"] == "mq-ecn")["parameters"]
     """
-    return list(json.loads(_native.schemes()))
+    return Catalogue(json.loads(_native.schemes()), "summary")
 
 
 def named(names: Sequence[str], schemes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -117,7 +139,7 @@ def policies() -> list[dict[str, Any]]:
         Dicts with `name`, `key` (`switch.policy`, which chooses it), `paper`, `summary`,
         `source`, and `parameters`.
     """
-    return list(json.loads(_native.policies()))
+    return Catalogue(json.loads(_native.policies()), "summary")
 
 
 def hosts() -> list[dict[str, Any]]:
@@ -129,7 +151,7 @@ def hosts() -> list[dict[str, Any]]:
     Example:
         >>> [profile["name"] for profile in sb.hosts()]
     """
-    return list(json.loads(_native.profiles()))
+    return Catalogue(json.loads(_native.profiles()), "about")
 
 
 def chips() -> list[dict[str, Any]]:
@@ -142,7 +164,7 @@ def chips() -> list[dict[str, Any]]:
     Example:
         >>> next(c for c in sb.chips() if c["name"] == "tomahawk-3")["memory_bytes"]
     """
-    return list(json.loads(_native.chips()))
+    return Catalogue(json.loads(_native.chips()), "switch")
 
 
 def sizes() -> list[dict[str, Any]]:
@@ -155,7 +177,7 @@ def sizes() -> list[dict[str, Any]]:
     Example:
         >>> {table["name"]: table["mean_bytes"] for table in sb.sizes()}
     """
-    return list(json.loads(_native.sizes()))
+    return Catalogue(json.loads(_native.sizes()), "source")
 
 
 def print_scenarios(found: Sequence[dict[str, Any]]) -> None:

@@ -70,6 +70,9 @@ class Result:
             outcome: Outcome with the new figures.
             flows: The new table `flows`.
             over: Divisor of the slowdowns, `ideal` or `alone`.
+
+        Example:
+            >>> result.with_flows(result.outcome, result.flows.head(10), "ideal")
         """
 
         def read(name: str) -> "pl.DataFrame | None":
@@ -195,7 +198,11 @@ class Result:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Coordinates of the run in `[compare]`, by key; empty without `[compare]`."""
+        """Coordinates of the run in `[compare]`, by key; empty without `[compare]`.
+
+        Example:
+            >>> [result.settings["seed"] for result in runs]
+        """
         return self.outcome.settings
 
     @property
@@ -270,6 +277,9 @@ class Result:
             waited_s: Sum of all such waits since the warm-up in seconds.
             failed: Whether its connection gave up.
             met: Giant flows on its way (nothing, output or path); only with `measure.giant`.
+
+        Example:
+            >>> result.flows.filter(pl.col("counted"))["fct_s"].median()
         """
         return self._table("flows")
 
@@ -287,6 +297,9 @@ class Result:
             p95_bytes: 95th percentile in bytes.
             p99_bytes: 99th percentile in bytes.
             max_bytes: Greatest length in bytes.
+
+        Example:
+            >>> result.queues.select("port", "queue", "mean_bytes")
         """
         return self._table("queues")
 
@@ -315,6 +328,9 @@ class Result:
             drops_pushed_out: Queued packets displaced by arrivals.
             drops_at_departure: Packets dropped instead of sent.
             tiers: Tiers of the nodes at its line's ends, such as `leaf-spine`; a host's is `host`.
+
+        Example:
+            >>> result.counters.select("port", "utilisation", "marked_packets")
         """
         return self._table("ports")
 
@@ -333,6 +349,9 @@ class Result:
             round_time_s: Smoothed round time in seconds; 0: the scheme has none.
             port_marked_packets: Packets that had left the port with a CE mark of it so far.
             port_dropped_packets: Packets that the port had dropped so far.
+
+        Example:
+            >>> star.with_({"measure.series_every": "10us"}).run().series
         """
         return self._table("series")
 
@@ -347,6 +366,9 @@ class Result:
             class: Service class (DSCP).
             goodput_bps: Payload that receivers took in order over the interval, in bit/s.
             fair_bps: Payload in bit/s that endless flows would get in max-min fair shares.
+
+        Example:
+            >>> star.with_({"measure.goodput_every": "1ms"}).run().goodput
         """
         return self._table("goodput")
 
@@ -362,6 +384,9 @@ class Result:
             dst: Host that sent it back.
             class: Service class (DSCP), there and back.
             rtt_s: Round-trip time in seconds; null: lost, or still on its way.
+
+        Example:
+            >>> result.probes["rtt_s"].quantile(0.99)
         """
         return self._table("probes")
 

@@ -66,6 +66,9 @@ class Scenario:
 
         Raises:
             Mistake: The file cannot be read.
+
+        Example:
+            >>> star = sb.Scenario.from_file("@star-dctcp")
         """
         name = os.fspath(path)
         file = library.shipped(name) if name.startswith("@") else Path(name)
@@ -124,7 +127,11 @@ class Scenario:
 
     @property
     def name(self) -> str:
-        """Name in messages: the file's, if there is one."""
+        """Name in messages: the file's, if there is one.
+
+        Example:
+            >>> sb.Scenario.from_file("@star-dctcp").name
+        """
         return self._name
 
     @property
@@ -133,6 +140,9 @@ class Scenario:
 
         Raises:
             Mistake: The scenario has a mistake.
+
+        Example:
+            >>> [plan.settings for plan in star.with_({"compare.seed": [1, 2]}).plans]
         """
         for key, _ in self._overrides:
             toml.quoted("a key of with_()", key)
@@ -151,6 +161,9 @@ class Scenario:
 
         Raises:
             Mistake: The scenario has a mistake, or several runs in `[compare]`.
+
+        Example:
+            >>> star.resolved["transport"]["rto_min"]
         """
         return dict(json.loads(self._plan().scenario))
 

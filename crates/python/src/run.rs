@@ -115,6 +115,9 @@ impl Plan {
         self.plan.cautions()
     }
     /// One repetition of what hosts do for a traffic entry, as GOAL's text; `None`: its flows start by time.
+    ///
+    /// Args:
+    ///     entry: Number of the entry in `[[traffic]]`, from 0.
     fn goal(&self, entry: usize) -> PyResult<Option<String>> {
         let program = scenario::traffic::flows::program(&self.plan.scenario, entry);
         let program = program.map_err(|error| Mistake::new_err(error.to_string()))?;
@@ -275,6 +278,9 @@ impl Progress {
         )
     }
     /// Set all counts to those of a run in another process.
+    ///
+    /// Args:
+    ///     counts: What `counts` of that process returned.
     fn tell(&self, counts: Counts) {
         let at = &self.0;
         at.flows_done.store(counts.0, Relaxed);

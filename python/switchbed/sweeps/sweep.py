@@ -85,6 +85,9 @@ class SweepResult:
             message: Reason of a failure; empty otherwise.
 
         Each setting has a column too, and each figure of the summary, by its dotted name.
+
+        Example:
+            >>> found.frame.group_by("load").agg(pl.col("fct_small_p99_us").mean())
         """
         return read_sweep(self.store.path / "sweeps" / f"{self.name}.parquet")
 
@@ -107,12 +110,20 @@ class SweepResult:
 
     @property
     def failures(self) -> list[Entry]:
-        """Runs that failed, each with its message."""
+        """Runs that failed, each with its message.
+
+        Example:
+            >>> [entry.message for entry in found.failures]
+        """
         return [entry for entry in self.entries if entry.summary is None]
 
     @property
     def outcomes(self) -> list[Outcome]:
-        """The runs that finished, for comparisons and figures."""
+        """The runs that finished, for comparisons and figures.
+
+        Example:
+            >>> [outcome.summary["goodput_gbps"] for outcome in found.outcomes]
+        """
         return [
             Outcome(i, entry.settings, entry.scheme, entry.summary, 0.0)
             for i, entry in enumerate(self.entries)
@@ -120,14 +131,22 @@ class SweepResult:
         ]
 
     def results(self) -> Iterator[Result]:
-        """Yield every finished run. Its tables are read when they are asked for."""
+        """Yield every finished run. Its tables are read when they are asked for.
+
+        Example:
+            >>> [result.flows.height for result in found.results()]
+        """
         for entry in self.entries:
             if entry.summary is not None:
                 yield Result.load(self.store.run(entry.key), entry.settings)
 
     @property
     def plot(self) -> "Plots":
-        """The figures of `switchbed plot`: `found.plot.fct(value="slowdown")`."""
+        """The figures of `switchbed plot`: `found.plot.fct(value="slowdown")`.
+
+        Example:
+            >>> found.plot.fct(value="slowdown").savefig("fct.png")
+        """
         from switchbed.plots.methods import Plots
 
         return Plots(self.results)
@@ -145,6 +164,9 @@ class SweepResult:
 
         Returns:
             The rows as a Polars data frame.
+
+        Example:
+            >>> found.query("select scheme, count(*) from flows group by scheme")
         """
         from switchbed.sweeps import query
 

@@ -243,7 +243,11 @@ class Advice:
         return "is worse"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the object that `--json` writes."""
+        """Return the object that `--json` writes.
+
+        Example:
+            >>> advice.to_json()["objective"]
+        """
         return {
             "scenario": self.scenario,
             "scheme": self.scheme,

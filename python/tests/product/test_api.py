@@ -1,6 +1,8 @@
 """The Python API: scenarios from files, dicts and steps, results, comparisons, Ctrl-C."""
 
+import doctest
 import inspect
+import json
 import re
 import signal
 import subprocess
@@ -8,6 +10,7 @@ import sys
 import threading
 import time
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import switchbed as sb
-from switchbed import toml
+from switchbed import stats, toml
 
 VALUES: dict[str, Any] = tomllib.loads(SINGLE)
 SCALARS = st.one_of(
@@ -255,3 +258,33 @@ def test_help_describes_every_parameter(member: Any) -> None:
         return
     named = set(re.findall(r"^ {4}(\w+): ", help_, re.MULTILINE))
     assert set(inspect.signature(member).parameters) - {"self"} <= named
+
+
+@pytest.mark.parametrize(
+    "member",
+    [of for of in PUBLIC if inspect.isfunction(of) and "`sweep` calls" not in (of.__doc__ or "")],
+    ids=lambda of: of.__qualname__,
+)
+def test_help_has_an_example(member: Any) -> None:
+    assert "Example:\n    >>> " in (inspect.getdoc(member) or "")
+
+
+def test_the_examples_of_statistics_are_right() -> None:
+    found = doctest.testmod(stats, extraglobs={"stats": stats, "np": np})
+    assert found.attempted >= 10
+    assert not found.failed
+
+
+@pytest.mark.parametrize("catalogue", [sb.schemes, sb.chips, sb.hosts, sb.sizes, sb.scenarios])
+def test_a_catalogue_fits_a_screen(catalogue: Callable[[], list[dict[str, Any]]]) -> None:
+    found = catalogue()
+    shown = repr(found).splitlines()
+    assert len(shown) <= 21
+    assert max(map(len, shown)) <= 78
+    assert [line.split()[0] for line in shown[:9]] == [entry["name"] for entry in found[:9]]
+    assert (
+        shown[-1] == f"… and {len(found) - 20} more"
+        if len(found) > 20
+        else len(shown) == len(found)
+    )
+    assert json.dumps(found).startswith('[{"')
