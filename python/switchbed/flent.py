@@ -51,7 +51,9 @@ def read(folder: Path, side: str | None) -> Source:
             raise Mistake(f"--of {side}: {folder} is no lab's: leave it out")
         run = Result.load(folder)
         pings, goodput = run.probes, measured.simulated_goodput(run)
-        return Source(str(run), run.scenario, _made(folder), run.flows, goodput, pings)
+        settings = [f"{key}={value}" for key, value in run.settings.items()] or [run.label]
+        title = ", ".join([*settings, f"seed {run.seed}"])
+        return Source(title, run.scenario, _made(folder), run.flows, goodput, pings)
     import polars as pl
 
     scenario = files.read_json(folder / "scenario.json")
@@ -89,7 +91,10 @@ def data(source: Source) -> dict[str, Any]:
     step = times[0] if len(times) == 1 else times[1] - times[0]
     named, test = _named(source)
     series = {name: _of(source.goodput, rows, times) for name, rows in named.items()}
-    pings = source.pings.drop_nulls("rtt_s").sort("time_s").select("time_s", "rtt_s").rows()
+    pings: list[tuple[float, float]] = []
+    # The table of a run without probes has no columns.
+    if not source.pings.is_empty():
+        pings = source.pings.drop_nulls("rtt_s").sort("time_s").select("time_s", "rtt_s").rows()
     # flent's raw values have seconds since 1970, its x values seconds since the start.
     epoch = source.made.timestamp()
     raw = {
@@ -161,7 +166,10 @@ def _named(source: Source) -> tuple[dict[str, list[int]], str]:
     """Name the series of endless flows with their rows, and the test of flent's that has them."""
     import polars as pl
 
-    flows = source.flows.filter(pl.col("size_bytes").is_null()).sort("row")
+    # Flows that were not sampled (measure.flow_series.rows) are no part of sums and means.
+    sampled = [] if source.goodput is None else source.goodput["row"].unique().to_list()
+    endless = pl.col("size_bytes").is_null() & pl.col("row").is_in(sampled)
+    flows = source.flows.filter(endless).sort("row")
     ends = flows.select("src", "dst", "row", "class").rows()
     client = _client([(src, dst) for src, dst, _, _ in ends], source.scenario)
     ways: dict[str, list[tuple[int, int]]] = {"download": [], "upload": []}

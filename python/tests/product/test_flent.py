@@ -123,6 +123,21 @@ def test_a_run_is_written_with_all_that_was_acknowledged(
     assert 20 < found["raw_values"]["Ping (ms) ICMP"][0]["val"] < 21
 
 
+def test_a_run_without_probes_has_goodput_alone(switchbed: Program, tmp_path: Path) -> None:
+    sets = ["run.until=200ms", "measure.warmup=0s", "measure.flow_series.every=50ms"]
+    # Of eight flows four are sampled: the others are no part of the mean.
+    sets.append("measure.flow_series.traffic=[1]")
+    words = [word for each in sets for word in ("--set", each)]
+    switchbed("run", "@l4s-beside-cubic", *words, "--out", tmp_path / "run")
+    found = checked(flent.data(flent.read(tmp_path / "run", None)))
+    results = found["results"]
+    assert len([name for name in results if "::" in name]) == 4
+    assert results["TCP download avg"] == [total / 4 for total in results["TCP download sum"]]
+    assert results["TCP download sum"][-1] > 0
+    assert flent.PING not in results
+    assert found["metadata"]["TITLE"] == "dualpi2, seed 1"
+
+
 def test_what_has_no_series_is_refused_in_one_line(switchbed: Program, tmp_path: Path) -> None:
     switchbed("run", "@two-flows", "--out", tmp_path / "run")
     with pytest.raises(Mistake, match="has no goodput over time: it needs flows without an end"):
