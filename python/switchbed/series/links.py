@@ -76,7 +76,8 @@ def uses(runs: Sequence[Result]) -> dict[str, Use]:
     """Use of links between switches, by the tiers that they join; runs differ in the seed."""
     found: dict[str, list[tuple[list[float], float, float]]] = {}
     for run in runs:
-        for tiers, own in run.summary()["paths"].items():
+        # Summaries leave out what is empty.
+        for tiers, own in run.summary().get("paths", {}).items():
             used = sorted(_used(run, tiers), reverse=True)
             found.setdefault(tiers, []).append((used, own["jain"], own["busiest_over_mean"]))
     return {tiers: _mean(seeds) for tiers, seeds in found.items()}

@@ -494,3 +494,7 @@ def test_links_are_drawn_by_tier_and_by_how_evenly_they_were_used(tmp_path: Path
     assert labels[0].endswith("ecmp: Jain 0.25, busiest 4 times the mean")
     with pytest.raises(sb.Mistake, match=r"--window 5,6: holds no sample"):
         plots.links(window=(5, 6))
+    star = 'topology = { kind = "star", hosts = 3, rate = "10Gbps", delay = "1us" }'
+    path.write_text(star + LINKS[LINKS.index("\nswitch") : LINKS.index("compare")])
+    with pytest.raises(sb.Mistake, match="has no tiers of switches with more than one link"):
+        Plots([sb.Scenario.from_file(path).run()]).paths()
