@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 LEVEL = 0.95
 """Confidence level of an interval by default."""
 
+ROUNDING = 1e-12
+"""Relative difference that sums in another order make, and no other outcome does."""
 
 WIDEST = 10.0
 """Ends that are further apart than this factor do not say how large a positive quantity is."""
@@ -188,8 +190,8 @@ def mean(values: Sequence[float], level: float = LEVEL, within: Range = ANY) -> 
         return Interval(middle, None, None, n, level)
     # `n - 1`, as the mean is taken from the same values.
     error = math.sqrt(math.fsum((v - middle) ** 2 for v in values) / (n - 1) / n)
-    # Equal values, or a mean at an end of the range, where logarithm and logit are infinite.
-    if not error or not within.low < middle < within.high:
+    # Equal but for rounding; or at an end of the range, where logarithm and logit are infinite.
+    if error <= ROUNDING * abs(middle) or not within.low < middle < within.high:
         return Interval(middle, middle, middle, n, level)
     low, high = within.ends(middle, student(n - 1, (1 + level) / 2) * error)
     return Interval(middle, low, high if math.isfinite(high) else None, n, level)
@@ -210,7 +212,7 @@ def paired(values: Sequence[float], base: Sequence[float], level: float = LEVEL)
     # `not v > 0` refuses not-a-number, too.
     if any(not v > 0 for v in (*values, *base)):
         raise ValueError("ratios need positive values")
-    logs = [math.log(v / b) for v, b in zip(values, base, strict=True)]
+    logs = [_log_ratio(v, b) for v, b in zip(values, base, strict=True)]
     found = mean(logs, level)
     low, high = (None if end is None else _exp(end) for end in (found.low, found.high))
     return Change(Interval(math.exp(found.estimate), low, high, found.n, level))
@@ -330,9 +332,15 @@ def pairs_needed(
         >>> stats.pairs_needed([1.0, 2.1, 3.0], [2.0, 4.0, 6.1], 0.05)
         5
     """
-    logs = [math.log(v / b) for v, b in zip(values, base, strict=True)]
+    logs = [_log_ratio(v, b) for v, b in zip(values, base, strict=True)]
     # From m·e⁻ʳ to m·eʳ it is m·sinh(r) wide on average, r the reach on the logarithms.
     return _needed(logs, math.asinh(relative), level)
+
+
+def _log_ratio(value: float, base: float) -> float:
+    """The logarithm of a ratio, none between values equal but for rounding."""
+    log = math.log(value / base)
+    return 0.0 if abs(log) <= ROUNDING else log
 
 
 def _needed(values: Sequence[float], goal: float, level: float) -> int:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from switchbed import distributions, stats
+from switchbed import distributions, printing, stats
 
 SEEDS = st.integers(0, 2**32 - 1)
 POSITIVE = st.floats(1e-3, 1e6)
@@ -238,6 +238,17 @@ def test_what_has_no_ratio_is_refused() -> None:
         stats.paired([0.0], [1.0])
     with pytest.raises(ValueError, match="no values"):
         stats.mean([])
+
+
+def test_what_rounding_alone_tells_apart_is_equal() -> None:
+    values = [0.1 + 0.2, 0.3, 0.3 * (1 + 2e-16)]
+    found = stats.mean(values)
+    assert found.low == found.estimate == found.high
+    assert printing.reach(found) == "±0%"
+    change = stats.paired(values, [0.3, 0.3, 0.3])
+    assert change.ratio == stats.Interval(1.0, 1.0, 1.0, 3)
+    # A part in a million is an outcome.
+    assert stats.mean([0.3, 0.3000003]).low != 0.3
 
 
 def test_equal_values_have_a_bootstrap_interval_of_no_width() -> None:
