@@ -5,7 +5,7 @@ import re
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -526,9 +526,10 @@ def _timed(texts: Mapping[str, set[int]], outcomes: Sequence[Outcome]) -> list[s
         if (match := TIMED.fullmatch(text)) is None:
             continue
         statistics = [
-            part.strip().removesuffix(" percentile")
-            for group in re.findall(r"\(([^()]*(?:mean|percentile)[^()]*)\)", match[1])
-            for part in group.removeprefix("slowdown: ").split(",")
+            part
+            for group in re.findall(r"\(([^()]*)\)", match[1])
+            for words in group.split(";")
+            for part in _deciding(words)
         ]
         for run in sorted(runs):
             cell = found.setdefault(match[2], {}).setdefault(_compared(outcomes[run]), (set(), {}))
@@ -546,14 +547,26 @@ def _timed(texts: Mapping[str, set[int]], outcomes: Sequence[Outcome]) -> list[s
     return lines
 
 
-def _statistics(found: Iterable[str]) -> str:
+STATISTICS = ("mean", "median", "95th", "99th", "99.9th")
+"""Figures that a timer can decide, as warnings have them."""
+ALL_STATISTICS = "mean and all percentiles"
+
+
+def _deciding(words: str) -> Sequence[str]:
+    """The figures of `slowdown: 95th, 99th percentile`."""
+    words = words.strip().removeprefix("slowdown: ").removesuffix(" percentile")
+    if words == ALL_STATISTICS:
+        return STATISTICS
+    # Brackets have other things, too, such as what kind of traffic an entry is.
+    return [part for part in words.split(", ") if part in STATISTICS]
+
+
+def _statistics(found: Collection[str]) -> str:
     """`mean, 95th, 99th percentile`, in this order."""
-
-    def place(name: str) -> float:
-        return float(name[:-2]) if name.endswith("th") else 0.0
-
-    ranks = sorted(found, key=place)
-    return ", ".join(ranks) + (" percentile" if ranks[-1:] and place(ranks[-1]) else "")
+    if len(found) == len(STATISTICS):
+        return ALL_STATISTICS
+    ranks = [name for name in STATISTICS if name in found]
+    return ", ".join(ranks) + (" percentile" if ranks and ranks[-1].endswith("th") else "")
 
 
 def _compared(outcome: Outcome) -> str:

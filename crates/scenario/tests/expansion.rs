@@ -84,6 +84,18 @@ fn the_first_key_is_the_slowest() {
 }
 
 #[test]
+fn a_compared_scheme_without_a_parameter_is_refused_at_its_own_line() {
+    let text = FILE.replace("[\"per-queue\",", "[\"per-queue\", \"red\",");
+    let refused = |text: &str| plans_of("f.toml", text, Path::new(""), &[], None).unwrap_err();
+    let line = 1 + text.lines().position(|line| line.starts_with("scheme =")).unwrap() as u32;
+    let mistake = refused(&text);
+    assert_eq!((mistake.line, &*mistake.key), (Some(line), "scheme.params.kmax"));
+    // A value that is wrong keeps the line where it was written.
+    let mistake = refused(&text.replace("65pkt", "-1pkt"));
+    assert_eq!((mistake.line, &*mistake.key), (Some(10), "scheme.params.threshold"));
+}
+
+#[test]
 fn shared_parameters_hold_where_a_scheme_has_them_and_gives_none() {
     let text = FILE.replace("threshold = \"65pkt\"", "threshold = \"65pkt\"\nt_idle = \"3us\"");
     let all = plans(&text, &[], None);

@@ -1,6 +1,7 @@
 """What a run prints of flows that never end, and of probes."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -102,6 +103,20 @@ def test_warnings_of_one_kind_take_one_line() -> None:
         "figures are mostly waits for rto_min, 200ms: b, load 0.3 (mean, 95th, 99th percentile; "
         "2 of 2 runs); b, load 0.6 (mean; 1 of 2 runs)"
     ]
+    rest = "for the retransmission timer, transport.rto_min, 200ms"
+    many = [
+        f"figures are mostly waits for a timer: {of}, {rest}"
+        for of in (
+            "of all flows (99.9th percentile), of medium flows "
+            "(99th, 99.9th percentile; slowdown: 99th percentile)",
+            "of traffic 0 (poisson) (median)",
+            "of small flows (mean and all percentiles)",
+        )
+    ]
+    heads = ["99th, 99.9th percentile", "median", "mean and all percentiles"]
+    for warning, head in zip(many, heads, strict=True):
+        (line,) = printing.warnings([replace(runs[0], summary={"warnings": [warning]}), runs[3]])
+        assert line == f"figures are mostly waits {rest}: b, load 0.3 ({head}; 1 of 1 runs)"
     # A short head, such as a key's name, does not make two warnings alike.
     assert len(printing.warnings(outcomes(["host.mtu: odd"], ["host.mtu: even"]))) == 2
 

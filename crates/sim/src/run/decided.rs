@@ -14,7 +14,7 @@ use switchbed_units::Time;
 
 /// The percentiles that a summary prints, in thousandths.
 const PRINTED: [(usize, &str); 4] =
-    [(500, "median"), (950, "95th"), (990, "99th"), (999, "99.9th percentile")];
+    [(500, "median"), (950, "95th"), (990, "99th"), (999, "99.9th")];
 
 /// A wait of this part of a completion time makes it a timer's; of all completion times together, their mean.
 const MOST: f64 = 0.5;
@@ -217,7 +217,10 @@ fn decided(run: Run<'_>, population: &Population) -> Decided {
     let kinds: BTreeSet<Kind> = fcts.keys().chain(slowdowns.keys()).copied().collect();
     let words = |figures: &[&str]| match figures.len() > PRINTED.len() {
         true => "mean and all percentiles".to_owned(),
-        false => figures.join(", "),
+        false => {
+            let percentile = figures.last().is_some_and(|last| last.ends_with("th"));
+            figures.join(", ") + if percentile { " percentile" } else { "" }
+        }
     };
     let of = |kind: Kind| {
         let (fct, slow) = (fcts.get(&kind), slowdowns.get(&kind));
