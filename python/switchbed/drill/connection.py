@@ -42,6 +42,7 @@ STATES = {
     "closing": 11,
 }
 """States by the numbers that `tcp_info` has."""
+COUNTS = ("tcpi_segs_out", "tcpi_data_segs_out", "tcpi_bytes_sent", "tcpi_bytes_retrans")
 COOKIES = {False: (536, 1300, 1440, 1460), True: (1220, 1420, 1440, 8940)}
 """Segment sizes that a SYN cookie can hold, for IPv4 and IPv6."""
 
@@ -137,6 +138,8 @@ class Connection:
     """The widest window that the peer has offered."""
     busy: int = 0
     rwnd_limited: int = 0
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTS, 0))
+    """Segments and bytes sent, by `tcp_info`'s names."""
     last: dict[str, int] = field(default_factory=dict)
     """When data or an ACK was sent or came last, by `tcp_info`'s names."""
 
@@ -236,6 +239,11 @@ class Connection:
             sacks=tuple((self.remote + 1 + a, self.remote + 1 + b) for a, b in sacks),
             urgent=urgent,
         )
+        # A SYN-ACK is sent before there is a socket that counts (tcp_make_synack).
+        self.counts["tcpi_segs_out"] += not (syn and acks)
+        self.counts["tcpi_data_segs_out"] += length > 0
+        self.counts["tcpi_bytes_sent"] += length
+        self.counts["tcpi_bytes_retrans"] += length * again
         if kind == "data":
             self.sent_to = max(self.sent_to, offset + length + fin)
             self.sent_fin |= fin
@@ -629,7 +637,10 @@ class Connection:
         """`tcp_info`'s fields."""
         if self.model is None:
             return {}
-        info: dict[str, int] = dict(self.model.info())
+        info: dict[str, int] = dict(self.model.info()) | self.counts
+        if self.active and self.state != "opening":
+            # An active open counts its SYN (tcp_snd_una_update), a passive one does not.
+            info["tcpi_bytes_acked"] += 1
         info["tcpi_state"] = STATES[self.tcp_state()]
         info["tcpi_options"] = (
             self.agreed.stamps + 2 * self.agreed.sack + 4 * self.scaled + 8 * self.agreed.ecn

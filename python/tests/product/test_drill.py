@@ -242,6 +242,25 @@ def test_the_grammars_rarer_forms() -> None:
     assert (packet.segment.flags, packet.segment.start, packet.segment.length) == ("P.", 1, 1000)
 
 
+def test_an_active_open_counts_its_syn() -> None:
+    # tcp_snd_una_update and __tcp_transmit_skb; a SYN-ACK has no socket that counts.
+    fields = "(tcpi_bytes_acked, tcpi_segs_out, tcpi_data_segs_out, tcpi_bytes_sent)"
+    active = (
+        "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"
+        "+0 connect(3, ..., ...) = -1 EINPROGRESS\n"
+        "+0 > S 0:0(0) <...>\n"
+        "+.1 < S. 0:0(0) ack 1 win 9000 <mss 1000>\n"
+        "+0 > . 1:1(0) ack 1\n"
+        "+0 write(3, ..., 2000) = 2000\n"
+        "+0 > P. 1:2001(2000) ack 1\n"
+        "+.1 < . 1:1(0) ack 2001 win 9000\n"
+    )
+    passive = OPEN + active[active.index("+0 write") :].replace("(3,", "(4,")
+    for text, expected in ((active, "(2001, 4, 2, 2000)"), (passive, "(2000, 2, 2, 2000)")):
+        outcome = play(f"{text}+0 %{{ assert {fields} == {expected} }}%")
+        assert outcome.outcome == "passed", outcome.lines()
+
+
 def test_the_segment_that_was_too_big_may_come_before_the_message() -> None:
     # The first versions of packetdrill have it so.
     later = "0 < icmp unreachable frag_needed mtu 1200 [1:1001(1000)]"
