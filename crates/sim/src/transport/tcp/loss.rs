@@ -139,6 +139,17 @@ impl Loss {
         (self.phase, self.retransmit_first, self.timeout_at) = (Phase::Disorder, false, None);
     }
 
+    /// Whether the peer has dropped data that it had SACKed: it acknowledges less (RFC 2018,
+    /// section 8).
+    pub(super) fn reneged(&self, una: u64) -> bool {
+        self.sacked.iter().next().is_some_and(|(start, _)| start <= una)
+    }
+
+    /// Nothing is SACKed any more.
+    pub(super) fn forget_sacks(&mut self) {
+        self.sacked = Ranges::default();
+    }
+
     /// Timeouts that have found the stream at `una`.
     pub(super) fn timeouts_at(&self, una: u64) -> u32 {
         if self.timeout_at == Some(una) { self.timeouts } else { 0 }

@@ -78,6 +78,14 @@ impl Sender {
     pub(super) fn repair_after_timeout(&mut self, config: &Config, now: Time) {
         let flight = self.sent - self.una;
         let loss = self.loss.get_or_insert_with(|| Box::new(Loss::new()));
+        if loss.reneged(self.una) {
+            loss.forget_sacks();
+            if let Some(extras) = &mut self.extras {
+                extras.log.forget_sacks();
+                // Dropped data counts as delivered once more when it arrives.
+                extras.delivered = self.una;
+            }
+        }
         let again = self.una < self.cut_end && loss.phase != Phase::Holdoff;
         let begins = loss.phase == Phase::Disorder;
         let first = loss.timeout(self.una, self.sent, now);

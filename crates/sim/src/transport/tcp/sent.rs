@@ -129,6 +129,13 @@ impl SentLog {
         }
     }
 
+    /// Nothing is SACKed any more.
+    pub(super) fn forget_sacks(&mut self) {
+        for segment in self.segments.iter_mut().filter(|segment| segment.fate == Fate::Sacked) {
+            segment.fate = Fate::Out;
+        }
+    }
+
     /// The bytes from `from` to `to` are SACKed, which they were not; tells of each segment in them.
     pub(super) fn sack(&mut self, from: u64, to: u64, mut tell: impl FnMut(&Sent)) {
         let mut nth = self.at(from);

@@ -8,6 +8,8 @@ use switchbed_units::{Span, Time};
 
 /// A timeout that should have been is due this much later.
 const SOON: Span = Span::from_us(1);
+/// The least wait before SACKed data counts as dropped by its receiver.
+const LEAST_DOUBT: Span = Span::from_ms(10);
 
 impl Sender {
     /// The retransmission timeout of the first segment, from when it was sent last.
@@ -35,6 +37,12 @@ impl Sender {
         if self.una == self.sent {
             extras.timer = Timer::Retransmission;
             return;
+        }
+        let una = self.una;
+        if advanced && self.loss.as_ref().is_some_and(|loss| loss.reneged(una)) {
+            // SACKs may have overtaken an ACK: half a round trip shows (tcp_check_sack_reneging).
+            let half = self.srtt().map_or(Span::ZERO, |srtt| srtt / 2);
+            return self.set_timer(Timer::Retransmission, now + half.max(LEAST_DOUBT));
         }
         let (wait, before) = (std::mem::take(&mut extras.rack.wait), extras.timer);
         let timeout = now + self.rto(config);
