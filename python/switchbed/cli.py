@@ -501,7 +501,7 @@ def report(
 
     page.check(out)
     with files.believing([path]):
-        asked = page.Asked(against=against, **keys)
+        asked = page.Asked(against=against, name=path.stem, **keys)
         page.write(runs.read([path], only, over), out, title, runs.failures(path), asked)
     say(f"written to {out}")
 

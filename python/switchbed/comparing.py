@@ -15,7 +15,9 @@ STATISTICS = (
     ("small", "p99_us"),
     ("large", "mean_us"),
 )
-"""(size class, statistic) that comparisons show, in the order of the papers' figures."""
+"""(size class, statistic) of FCTs that comparisons show, in the order of the papers' figures."""
+JOB, TIME = "job", "time_us"
+"""A collective or schedule in a size class's place, and its statistic."""
 
 Point = tuple[tuple[str, Any], ...]
 
@@ -31,7 +33,7 @@ class Row:
 
     def mean(self, size_class: str, statistic: str) -> stats.Interval | None:
         """Mean over the seeds in which the class has flows, with its interval."""
-        return over_seeds(fct(run, size_class, statistic) for run in self.runs)
+        return over_seeds(time(run, size_class, statistic) for run in self.runs)
 
     def total(self, counter: str) -> int:
         """Return the counter's sum over the seeds."""
@@ -40,7 +42,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Ratio:
-    """A scheme's FCT divided by the first scheme's, paired over seeds."""
+    """A scheme's FCT or job's time divided by the first scheme's, paired over seeds."""
 
     scheme: str
     to: str
@@ -124,10 +126,29 @@ def over_seeds(
     return found if found.tells else replace(found, low=None, high=None)
 
 
-def fct(run: Outcome, size_class: str, statistic: str) -> float | None:
-    """One FCT of a run in microseconds; `None` where the class has no flows."""
-    value = run.summary["fct"][size_class][statistic]
-    return None if value is None else float(value)
+def statistics(outcomes: Iterable[Outcome]) -> list[tuple[str, str]]:
+    """What comparisons of these runs show: FCTs, and the time of each collective or schedule."""
+    jobs = sorted({job["traffic"] for run in outcomes for job in run.summary.get("jobs", ())})
+    named = [JOB] if len(jobs) == 1 else [f"{JOB} of traffic {place}" for place in jobs]
+    return [*STATISTICS, *((name, TIME) for name in named)]
+
+
+def is_job(size_class: str) -> bool:
+    """Whether it is a collective or schedule."""
+    return size_class.startswith(JOB)
+
+
+def time(run: Outcome, size_class: str, statistic: str) -> float | None:
+    """One FCT or job's time of a run in microseconds; `None` where the class has no flows, or the
+    job was not completed."""
+    if not is_job(size_class):
+        value = run.summary["fct"][size_class][statistic]
+        return None if value is None else float(value)
+    place = size_class.rpartition(" ")[2]
+    for job in run.summary.get("jobs", ()):
+        if place in (JOB, str(job["traffic"])):
+            return None if job[statistic] is None else float(job[statistic])
+    return None
 
 
 def rows(outcomes: Iterable[Outcome], by: str | None = None) -> list[Row]:
@@ -156,7 +177,7 @@ def ratios(
         ratio
         for row in found
         if row.scheme is not None and row.scheme != first and row.point in base
-        for size_class, statistic in STATISTICS
+        for size_class, statistic in statistics(outcomes)
         if (ratio := _ratio(row, base[row.point], first, size_class, statistic)) is not None
     ]
 
@@ -172,8 +193,8 @@ def _ratio(
     pairs = []
     for run in row.runs:
         other = base.get(_seed(run))
-        above = fct(run, size_class, statistic)
-        below = other and fct(other, size_class, statistic)
+        above = time(run, size_class, statistic)
+        below = other and time(other, size_class, statistic)
         # A seed counts where both schemes have the figure, and the base's is not 0.
         if above is not None and below:
             pairs.append((above, below))

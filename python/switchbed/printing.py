@@ -293,11 +293,14 @@ def _print_loads(console: "Console", rows: Sequence[comparing.Row]) -> None:
 def _print_ratios(console: "Console", ratios: Sequence[comparing.Ratio], keys: list[str]) -> None:
     if not ratios:
         return
+    found = dict.fromkeys((ratio.size_class, ratio.statistic) for ratio in ratios)
+    jobs = [statistic for statistic in found if comparing.is_job(statistic[0])]
+    statistics = [*comparing.STATISTICS, *jobs]
     console.print(
-        f"FCT against that of {ratios[0].to}: geometric mean over paired seeds"
-        f" ({100 * stats.LEVEL:g} % confidence interval, in %)"
+        f"{'FCT and time' if jobs else 'FCT'} against that of {ratios[0].to}: geometric mean over "
+        f"paired seeds ({100 * stats.LEVEL:g} % confidence interval, in %)"
     )
-    _, table = ruled("scheme", *keys, "pairs", *map(heading, comparing.STATISTICS))
+    _, table = ruled("scheme", *keys, "pairs", *map(heading, statistics))
     groups: dict[tuple[str, comparing.Point], list[comparing.Ratio]] = {}
     for ratio in ratios:
         groups.setdefault((ratio.scheme, ratio.point), []).append(ratio)
@@ -308,7 +311,7 @@ def _print_ratios(console: "Console", ratios: Sequence[comparing.Ratio], keys: l
             *(str(value) for _, value in point),
             # Cells of one row may rest on fewer pairs, where a size class is empty in some seeds.
             str(max(r.pairs for r in group)),
-            *(cells.get(statistic, NONE) for statistic in comparing.STATISTICS),
+            *(cells.get(statistic, NONE) for statistic in statistics),
         )
     console.print(table)
     if looked := comparing.looked(ratios):
@@ -638,6 +641,11 @@ def heading(statistic: tuple[str, str]) -> str:
     """`small p99` for ("small", "p99_us")."""
     size_class, field = statistic
     return f"{size_class} {field.removesuffix('_us')}"
+
+
+def of_flows(statistic: tuple[str, str]) -> str:
+    """`FCT small p99`, or `job time`."""
+    return ("" if comparing.is_job(statistic[0]) else "FCT ") + heading(statistic)
 
 
 def _counters(summary: dict[str, Any]) -> str:

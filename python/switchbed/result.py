@@ -472,7 +472,7 @@ def _same(one: "pl.DataFrame", other: "pl.DataFrame") -> bool:
 
 @dataclass(frozen=True)
 class Comparison:
-    """FCTs of a scheme against those of another, paired over the seeds that both have.
+    """FCTs and jobs' times of a scheme against those of another, paired over the seeds of both.
 
     `comparison["small", "p99_us"]` is one change; `print` shows all of them.
 
@@ -494,9 +494,9 @@ class Comparison:
         """All changes as a data frame, one row a size class and statistic.
 
         Columns:
-            class: Size class: all, small, medium or large.
-            statistic: Statistic of the FCT, such as `p99_us`.
-            ratio: Geometric mean over seeds of the first scheme's FCT over the second's.
+            class: Size class (all, small, medium or large), or `job` for a collective.
+            statistic: Statistic of the FCT, such as `p99_us`, or a job's `time_us`.
+            ratio: Geometric mean over seeds of the first scheme's time over the second's.
             ci_low: Lower end of the 95 % interval of the ratio; null: no interval.
             ci_high: Upper end of the 95 % interval of the ratio; null: no interval.
             seeds: Number of pairs.
@@ -540,7 +540,7 @@ class Comparison:
 
 
 def compare(a: Result | Iterable[Result], b: Result | Iterable[Result]) -> Comparison:
-    """Compare FCTs of two schemes, seed by seed.
+    """Compare FCTs and jobs' times of two schemes, seed by seed.
 
     Both should differ in the scheme alone: runs of one seed have the same flows.
 
@@ -567,13 +567,14 @@ def compare(a: Result | Iterable[Result], b: Result | Iterable[Result]) -> Compa
             "only runs of the same seed meet the same flows"
         )
     changes = {}
-    for size_class, statistic in comparing.STATISTICS:
+    every = [run.outcome for pair in pairs for run in pair]
+    for size_class, statistic in comparing.statistics(every):
         values = [
             (above, below)
             for run, base in pairs
             # A class without finished flows has no FCT, and a ratio to 0 has no logarithm.
-            if (above := comparing.fct(run.outcome, size_class, statistic))
-            and (below := comparing.fct(base.outcome, size_class, statistic))
+            if (above := comparing.time(run.outcome, size_class, statistic))
+            and (below := comparing.time(base.outcome, size_class, statistic))
         ]
         if values:
             changes[size_class, statistic] = stats.paired(

@@ -114,8 +114,15 @@ class Change:
         """`4.1 % lower`, or that the seeds are too few to say so."""
         if self.untold:
             return FEW
+        if self.same:
+            return "the same"
         percent = self._lower(self.ratio.estimate)
         return f"{abs(percent):.1f} % {'lower' if percent >= 0 else 'higher'}"
+
+    @property
+    def same(self) -> bool:
+        """The values are equal, seed by seed."""
+        return self.ratio.low == self.ratio.estimate == self.ratio.high == 1
 
     @property
     def untold(self) -> bool:
@@ -128,7 +135,7 @@ class Change:
     @property
     def bounds(self) -> str | None:
         """`1.2–7.0`, in percent and in the direction of `words`."""
-        if self.ratio.low is None or self.ratio.high is None or self.untold:
+        if self.ratio.low is None or self.ratio.high is None or self.untold or self.same:
             return None
         sign = 1 if self._lower(self.ratio.estimate) >= 0 else -1
         ends = (sign * self._lower(end) for end in (self.ratio.low, self.ratio.high))
@@ -146,6 +153,8 @@ class Change:
         """`4.1 % lower (95 % CI 1.2–7.0 %, 5 seeds)`."""
         if self.untold:
             return f"{FEW} ({self.ratio.n})"
+        if self.same:
+            return f"{self.words} ({seeds(self.ratio.n)})"
         if self.bounds is None:
             return f"{self.words} ({seeds(self.ratio.n)}, no interval)"
         level = f"{100 * self.ratio.level:g} % CI"

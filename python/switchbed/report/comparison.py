@@ -7,7 +7,7 @@ from switchbed import comparing, stats
 from switchbed.report.chart import Chart, Trace, at, layout, look_of
 from switchbed.series import comparison
 from switchbed.series.comparison import Axis, Curve
-from switchbed.series.runs import Line
+from switchbed.series.runs import Line, others
 
 
 def chart(drawn: Sequence[Line]) -> Chart:
@@ -34,13 +34,29 @@ def chart(drawn: Sequence[Line]) -> Chart:
     level = f"{100 * stats.LEVEL:g} % confidence intervals"
     sentence = comparing.SLOWDOWNS[drawn[0].runs[0].over]
     note = f"Means over seeds, with {level}. {sentence}."
-    labels = sum(len(line.label) for line in drawn)
-    xaxis: dict[str, Any] = {"type": "category", "showticklabels": labels < 100}
+    xaxis: dict[str, Any] = {"type": "category"} | _ticks(drawn)
     if axis is not None:
         xaxis = {"title": {"text": axis.title}}
         if axis.places.names:  # in the order of the runs
             xaxis |= {"type": "category", "categoryarray": list(axis.places.names)}
     return Chart("comparison", "Comparison", note, traces, layout(xaxis, {"rangemode": "tozero"}))
+
+
+ROOM = 100
+"""Characters of labels side by side under a chart."""
+
+
+def _ticks(drawn: Sequence[Line]) -> dict[str, Any]:
+    """Labels of the bars: lines' own, or their values alone where these are too long."""
+    labels = list(dict.fromkeys(line.label for line in drawn))
+    if sum(map(len, labels)) < ROOM:
+        return {}
+    first = {line.label: line.runs[0] for line in reversed(drawn)}
+    values = [
+        [comparing.text(value) for value in others(first[label]).values()] for label in labels
+    ]
+    short = [", ".join(each) or label for each, label in zip(values, labels, strict=True)]
+    return {"tickvals": labels, "ticktext": short, "automargin": True}
 
 
 def _points(curve: Curve, of: str) -> Trace:

@@ -60,16 +60,16 @@ def differences(drawn: Sequence[Line], by: str | None, to: str | None) -> str:
             [
                 Cell.of(ratio.scheme),
                 *(Cell.of(value) for _, value in ratio.point),
-                Cell.of(printing.heading((ratio.size_class, ratio.statistic))),
+                Cell.of(printing.of_flows((ratio.size_class, ratio.statistic))),
                 Cell(str(ratio.change), ratio.ratio),
             ],
         )
         for ratio in found
     ]
-    against = f"FCT against {found[0].to}" if found else ""
+    against = f"time against {found[0].to}" if found else ""
     looked = comparing.looked(found)
     note = f'<p class="note">{escape(looked)}</p>\n' if looked else ""
-    return table("differences", [by or "scheme", *keys, "of flows", against], rows) + note
+    return table("differences", [by or "scheme", *keys, "of", against], rows) + note
 
 
 def runs(drawn: Sequence[Line]) -> str:
@@ -79,16 +79,16 @@ def runs(drawn: Sequence[Line]) -> str:
     keys = [key for key in keys if not comparing.is_seed(key)]
     statistics = [
         statistic
-        for statistic in comparing.STATISTICS
-        if any(comparing.fct(run.outcome, *statistic) is not None for _, run in every)
+        for statistic in comparing.statistics(run.outcome for _, run in every)
+        if any(comparing.time(run.outcome, *statistic) is not None for _, run in every)
     ]
     counters = ("marks", "drops", "timeouts")
     columns = keys or ["line"]
-    headings = [f"FCT {printing.heading(statistic)}" for statistic in statistics]
+    headings = [printing.of_flows(statistic) for statistic in statistics]
     rows = []
     for line, run in every:
         told = [_setting(run, key) for key in keys] or [Cell.of(line.label)]
-        times = [Cell.duration(comparing.fct(run.outcome, *each)) for each in statistics]
+        times = [Cell.duration(comparing.time(run.outcome, *each)) for each in statistics]
         summary = run.summary()
         goodput = Cell(f"{summary['goodput_bps'] / 1e9:.4g}", summary["goodput_bps"])
         counts = [Cell.of(int(summary[counter])) for counter in counters]

@@ -46,6 +46,8 @@ class Asked:
     against: str | None = None
     """`KEY=VALUE`: what others are compared with; else the first scheme, or where one ran alone the
     first value of the first setting."""
+    name: str = ""
+    """Title where neither the reader nor the scenario gives one."""
 
 
 def write(
@@ -78,7 +80,7 @@ def page(
     base = _base(results, asked.against)
     # Charts without data are left out, not drawn empty.
     made = charts(results, drawn)
-    named = title or str(results[0].scenario.get("title") or results[0].label)
+    named = title or str(results[0].scenario.get("title") or asked.name or results[0].label)
     data = [{"name": c.name, "traces": c.traces, "layout": c.layout} for c in made]
     own = resources.files("switchbed.report")
     sections = [
@@ -245,14 +247,17 @@ def _headline(results: Sequence[Result], base: tuple[str | None, str | None]) ->
         return _section("headline", "In short", _list([*first, *printing.headline(summary)]))
     found = comparing.ratios([run.outcome for run in results], *base)
     groups: dict[tuple[str, tuple[str, str]], list[comparing.Ratio]] = {}
+    # A job's messages are not what one compares jobs by.
+    jobs = any(comparing.is_job(ratio.size_class) for ratio in found)
     for ratio in found:
         statistic = (ratio.size_class, ratio.statistic)
-        if statistic in STATISTICS:
+        if comparing.is_job(ratio.size_class) or (statistic in STATISTICS and not jobs):
             groups.setdefault((ratio.scheme, statistic), []).append(ratio)
     what = f"{words(base[0])} " if base[0] else ""
+    times = "" if jobs else "FCT of "
     lines = [
         f"{what}{scheme} against {group[0].to}, "
-        f"FCT of {printing.heading(statistic)}: {_range(group)}"
+        f"{times}{printing.heading(statistic)}: {_range(group)}"
         for (scheme, statistic), group in groups.items()
     ]
     lost = printing.losses([run.outcome for run in results])

@@ -225,14 +225,39 @@ MEASURES: dict[str, Measure] = (
 
 
 def measures_of(results: Sequence[Result]) -> dict[str, Measure]:
-    """These, and completion times of incasts' rounds and of requests with their answers."""
+    """These, completion times of incasts' rounds and of requests with their answers, and times and
+    bandwidths of collectives."""
     places = sorted({place for run in results for place in _queries(run)})
     found = {}
     for place in places:
         whose = "Queries" if len(places) == 1 else f"Queries of traffic {place}"
         for statistic, word in (("mean_us", "average"), ("p99_us", "99th percentile")):
             found[f"{whose}, {word}: completion time (µs)"] = _query(place, statistic)
-    return MEASURES | found
+    return _jobs(results) | MEASURES | found
+
+
+def _jobs(results: Sequence[Result]) -> dict[str, Measure]:
+    """Times of collectives and schedules first, since one compares them by that."""
+    places = sorted({job["traffic"] for run in results for job in run.summary().get("jobs", ())})
+    found: dict[str, Measure] = {}
+    for place in places:
+        whose = "Job" if len(places) == 1 else f"Job of traffic {place}"
+        for field, what, size in (
+            ("time_us", "time (µs)", 1.0),
+            ("slowdown", "time over the ideal", 1.0),
+            ("busbw_bps", "bus bandwidth (Gbps)", 1e9),
+        ):
+            found[f"{whose}: {what}"] = _job(place, field, size)
+    return found
+
+
+def _job(place: int, field: str, size: float) -> Measure:
+    def measure(run: Result) -> float | None:
+        jobs = (job for job in run.summary().get("jobs", ()) if job["traffic"] == place)
+        value = next((job[field] for job in jobs), None)
+        return None if value is None else value / size
+
+    return measure
 
 
 def _query(place: int, statistic: str) -> Measure:

@@ -92,10 +92,10 @@ def _apart(schemes: Iterable[str]) -> dict[str, Style]:
 
 
 def plain_looks(labels: Iterable[tuple[str, str]]) -> dict[str, Style]:
-    """Looks of what are no schemes; of more than there are, the schemes' own."""
-    every = list(labels)
-    names = list(dict.fromkeys(label for label, _ in every))
-    return of(every) if len(names) > len(PLAIN) else dict(zip(names, PLAIN, strict=False))
+    """Looks of what are no schemes: colours in turn, and again in other dashes."""
+    names = dict.fromkeys(label for label, _ in labels)
+    turns = {name: divmod(place, len(PLAIN)) for place, name in enumerate(names)}
+    return {name: variant(PLAIN[which], turn) for name, (turn, which) in turns.items()}
 
 
 def numbered(number: int) -> Style:

@@ -9,6 +9,7 @@ from conftest import Program
 import switchbed as sb
 from switchbed import printing
 from switchbed.measured import Metric
+from switchbed.report import page
 
 FILE = """
 title = "Two all-reduces beside each other"
@@ -70,6 +71,20 @@ def test_metrics_are_of_jobs(results: list[sb.Result]) -> None:
         Metric.read("job.mean_us").value(
             next(iter(sb.Scenario.from_file("@incast").with_({"traffic.rounds": 1}).run_all()))
         )
+
+
+def test_jobs_are_compared_seed_by_seed(results: list[sb.Result]) -> None:
+    ring, tree = results
+    times = [[job["time_us"] for job in run.summary()["jobs"]] for run in (ring, tree)]
+    found = sb.compare(tree, ring)
+    for place, (below, above) in enumerate(zip(*times, strict=True)):
+        change = found[f"job of traffic {place}", "time_us"]
+        assert change.ratio.estimate == pytest.approx(above / below)
+    assert "job of traffic 0" in found.frame["class"].to_list()
+    text = page.page(results)
+    assert "<li>algorithm tree against ring, job of traffic 0 time: " in text
+    assert "FCT of" not in text
+    assert '"figure":"Job of traffic 0: time (µs)"' in text
 
 
 def test_a_run_prints_a_line_for_each(results: list[sb.Result]) -> None:
