@@ -72,7 +72,7 @@ fn alone(
     let limit = switch.pool.filter(|_| scheme.needs_pool).unwrap_or(switch.buffer);
     let label = section.maybe(key!(label))?;
     let given = section.given(key!(params));
-    // What chose a scheme, an override or a comparison, is at fault for the parameters that it lacks.
+    // The override or comparison that chose a scheme is at fault for the parameters that it lacks.
     let chosen = section.given(key!(name)).map(|node| node.at);
     let chosen = chosen.filter(|at| compared.len() > 1 || matches!(at, At::Override(_)));
     let at = chosen.unwrap_or(given.map_or(section.at, |node| node.at));
