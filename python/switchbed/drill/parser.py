@@ -90,6 +90,8 @@ class Reader:
         self.at = 0
         self.defined: dict[str, str] = {}
         """Words that stand for others (`--define=CC="reno"`)."""
+        self.labels: list[int] = []
+        """Flow labels of the segments that are to be sent."""
         self._counted = (0, 1)
 
     @property
@@ -257,7 +259,13 @@ def _event(reader: Reader) -> Event:
             raise BadScriptError(line, RANGED)
         if inbound and (big := _too_big(reader)):
             return Event(line, when, big)
+        before = len(reader.labels)
         segment = _segment(reader, line)
+        if inbound:
+            del reader.labels[before:]
+        elif len(set(reader.labels)) > 1:
+            # One label is any label: a script's numbers stand for those that the kernel draws.
+            raise SkippedError(line, "flow labels that change")
         if inbound and segment.any_options:
             raise BadScriptError(line, "<...>: options of a segment that arrives are needed")
         if inbound and segment.ecn == "ect01":
@@ -372,8 +380,10 @@ def _ip(reader: Reader, given: dict[str, Any], line: int) -> None:
         elif name == "tos":
             # ECN has the two low bits of the octet; the others are the DSCP.
             given["ecn"] = ("noecn", "ect1", "ect0", "ce")[reader.integer(255) & 3]
-        elif name in ("ttl", "flowlabel"):
-            reader.integer()
+        elif name == "ttl":
+            reader.integer(255)
+        elif name == "flowlabel":
+            reader.labels.append(reader.integer(2**20 - 1))
         else:
             raise reader.bad("an ECN codepoint, tos, ttl or flowlabel is needed")
         if reader.take("]") or reader.take(")"):

@@ -124,6 +124,11 @@ def test_a_departure_says_what_differs(more: str, problem: str) -> None:
         ("0 < [tos 0x10, flowlabel 0x1] icmp unreachable", "ICMP"),
         ("0 < [1:1001(1000)] icmp unreachable net_unreachable", "ICMP"),
         ("0 < S 0:0(0) win 9 sock(3)", "segments that name a socket"),
+        (
+            "0 < [flowlabel 0x9] S 0:0(0) win 9 +0 > (flowlabel 0x1) S. 0:0(0) "
+            "+0 > (flowlabel 0x1) . 1:1(0) +0 > (flowlabel 0x2) . 1:1(0)",
+            "flow labels that change",
+        ),
         ("0 < P. 1:2(1) ack 1 win 9 urg 1", "urgent data that arrives"),
         ("0 < PU. 1:2(1) ack 1 win 9", "urgent data that arrives"),
         ("0 > S 0:0(0) <FO>", "Fast Open"),
