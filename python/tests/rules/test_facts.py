@@ -34,8 +34,12 @@ OTHERS = {
 """Words that are no scheme's or topology's there."""
 
 
+CALLS = {"get", "pop", "setdefault", "startswith", "endswith", "removeprefix", "removesuffix"}
+"""Methods that look a key up, or compare."""
+
+
 def words(tree: ast.AST) -> Iterator[str]:
-    """Texts that are a key, or are compared."""
+    """Texts that are a key, are in a set, or are compared."""
     for node in ast.walk(tree):
         match node:
             case ast.Dict(keys=keys):
@@ -46,6 +50,12 @@ def words(tree: ast.AST) -> Iterator[str]:
                 parts = [value]
             case ast.Subscript(slice=ast.Constant() as key):
                 parts = [key]
+            case ast.Call(func=ast.Attribute(attr=attr), args=args) if attr in CALLS:
+                parts = args[:1]
+            case ast.Call(func=ast.Name("dict"), keywords=given):
+                parts = [ast.Constant(each.arg) for each in given]
+            case ast.Set(elts=elts):
+                parts = elts
             case _:
                 continue
         for part in parts:
@@ -61,9 +71,22 @@ found = name == "star" or name in ("red", "pie") or table["cedm"]
 match name:
     case "afd":
         pass
+found = KEYS.get("ring", "pool") or name.startswith("fat-tree") or dict(tcn=1)
+TREES = frozenset({"three-tier"})
 label = "codel"
 """
-    assert sorted(words(ast.parse(source))) == ["afd", "cedm", "pie", "red", "star", "tcn"]
+    assert sorted(words(ast.parse(source))) == [
+        "afd",
+        "cedm",
+        "fat-tree",
+        "pie",
+        "red",
+        "ring",
+        "star",
+        "tcn",
+        "tcn",
+        "three-tier",
+    ]
 
 
 @pytest.mark.parametrize(
