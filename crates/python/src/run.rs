@@ -119,7 +119,7 @@ impl Plan {
     /// Args:
     ///     entry: Number of the entry in `[[traffic]]`, from 0.
     fn goal(&self, entry: usize) -> PyResult<Option<String>> {
-        let program = scenario::traffic::flows::program(&self.plan.scenario, entry);
+        let program = scenario::traffic::flows::schedule(&self.plan.scenario, entry);
         let program = program.map_err(|error| Mistake::new_err(error.to_string()))?;
         let text = program.map(|program| program.goal()).transpose();
         text.map_err(|why| Mistake::new_err(format!("traffic.{entry}: {why}")))

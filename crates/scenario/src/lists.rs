@@ -59,7 +59,7 @@ pub(crate) fn check<'a>(
                 add(listed, *known);
                 continue;
             }
-            list.program(&hosts).map_err(refused)?;
+            list.schedule(&hosts).map_err(refused)?;
             let rows = list.open(hosts).map_err(refused)?;
             let mut held = Listed { flows: rows.flows(), ..Listed::default() };
             let mut endless = None;

@@ -1,7 +1,7 @@
 //! How far a rank is with its program.
 
 use std::collections::{BTreeMap, VecDeque};
-use switchbed_scenario::traffic::program::{ANY, Program};
+use switchbed_scenario::traffic::program::{ANY, Schedule};
 use switchbed_units::{Span, Time};
 
 /// No operation, or no message.
@@ -93,7 +93,7 @@ pub(crate) struct Course {
 
 impl Course {
     /// A rank that has not begun.
-    pub(crate) fn new(program: &Program, rank: u32, traced: bool) -> Course {
+    pub(crate) fn new(program: &Schedule, rank: u32, traced: bool) -> Course {
         let operations = program.of_rank(rank);
         let zeros = Few::zeros(operations.len());
         Course {
@@ -117,12 +117,12 @@ impl Course {
     }
 
     /// Whether all operations of all repetitions are done.
-    pub(crate) fn is_over(&self, program: &Program) -> bool {
+    pub(crate) fn is_over(&self, program: &Schedule) -> bool {
         self.left == 0 && self.begun == program.repeats
     }
 
     /// A repetition begins. Its messages may have come before.
-    pub(crate) fn begin(&mut self, program: &Program, now: Time) {
+    pub(crate) fn begin(&mut self, program: &Schedule, now: Time) {
         self.left = self.missing.len() as u32;
         for (number, nth) in (self.first..).zip(0..self.missing.len()) {
             let operation = program.operation(number);
@@ -145,7 +145,7 @@ impl Course {
     }
 
     /// A message is here.
-    pub(crate) fn arrive(&mut self, program: &Program, nth: u32) {
+    pub(crate) fn arrive(&mut self, program: &Schedule, nth: u32) {
         let message = program.message(nth);
         if message.received_by != ANY {
             return self.take(program, message.received_by, nth);
@@ -162,7 +162,7 @@ impl Course {
     }
 
     /// A receive that takes any message looks for one.
-    fn post(&mut self, program: &Program, number: u32) {
+    fn post(&mut self, program: &Schedule, number: u32) {
         let Some(pattern) = program.pattern(number) else { return };
         let mut waiting = self.unexpected.iter();
         match waiting.position(|&nth| pattern.takes(&program.message(nth))) {
@@ -175,7 +175,7 @@ impl Course {
     }
 
     /// An operation's message is here.
-    fn take(&mut self, program: &Program, number: u32, message: u32) {
+    fn take(&mut self, program: &Schedule, number: u32, message: u32) {
         if let Some(origin) = self.origin(number) {
             origin.message = message;
         }
@@ -197,7 +197,7 @@ impl Course {
         Some(self.origins.as_ref()?[(number - self.first) as usize])
     }
 
-    fn unblock(&mut self, program: &Program, number: u32, after: u32) {
+    fn unblock(&mut self, program: &Schedule, number: u32, after: u32) {
         let nth = (number - self.first) as usize;
         let missing = self.missing.get(nth);
         // One that waits for some of several may have begun already.
@@ -233,7 +233,7 @@ impl Course {
     }
 
     /// An operation is done; whether the repetition is over with it.
-    pub(crate) fn done(&mut self, program: &Program, number: u32) -> bool {
+    pub(crate) fn done(&mut self, program: &Schedule, number: u32) -> bool {
         program.followers(number).iter().for_each(|&next| self.unblock(program, next, number));
         self.left -= 1;
         self.left == 0

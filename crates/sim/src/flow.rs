@@ -115,7 +115,7 @@ impl FlowRecord {
             size: flow.size,
             start: flow.start,
             end: None,
-            request: flow.request,
+            request: None,
             received: Bytes::ZERO,
             timeouts: 0,
             waits: Waits::default(),

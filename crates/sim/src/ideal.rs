@@ -9,7 +9,7 @@ use crate::empty_network::Paths;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap};
 use switchbed_scenario::FctEnd;
-use switchbed_scenario::traffic::program::{Program, Work};
+use switchbed_scenario::traffic::program::{Schedule, Work};
 use switchbed_units::ids::HostId;
 use switchbed_units::{Bytes, Span, Time};
 
@@ -90,7 +90,7 @@ impl Times {
 }
 
 /// Least time from when the first rank begins the first repetition that is measured until the last rank ends the last.
-pub(crate) fn ideal(program: &Program, entry: u32, paths: &Paths) -> Span {
+pub(crate) fn ideal(program: &Schedule, entry: u32, paths: &Paths) -> Span {
     let mut times: HashMap<(u32, u32, u8, u64), Times> = HashMap::new();
     // When a connection is through with what it was given, at either end.
     let mut connections = vec![(Time::ZERO, Time::ZERO); program.connections() as usize];

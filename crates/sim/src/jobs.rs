@@ -158,7 +158,7 @@ impl Jobs {
         paths: &Paths,
         since: Time,
     ) -> Vec<Job> {
-        let job = |(entry, program): (u32, &switchbed_scenario::traffic::program::Program)| {
+        let job = |(entry, program): (u32, &switchbed_scenario::traffic::program::Schedule)| {
             let ranks = program.hosts.len() as u32;
             let (operation, algorithm, bytes, bus_factor) = match &traffic[entry as usize].source {
                 Traffic::Collective(of) => {

@@ -252,12 +252,11 @@ impl Network {
         self.engine.idle()
     }
 
-    /// A flow is to start.
-    pub(crate) fn start(&mut self, flow: FlowStart) {
-        let host = if flow.request.is_some() { flow.dst } else { flow.src };
+    /// A flow is to start, by what a host does at its time.
+    pub(crate) fn start(&mut self, flow: FlowStart, host: HostId) {
         let (shard, _) = self.hosts[host.index()];
         let shard = &mut self.engine.shards[shard.index()];
-        let event = shard.world.add_start(flow);
+        let event = shard.world.add_start(flow, host);
         shard.push(event);
     }
 

@@ -3,7 +3,7 @@
 use crate::course::NONE;
 use crate::node::host::{Did, Programs};
 use crate::table::{Names, Table, Values};
-use switchbed_scenario::traffic::program::{Program, Work};
+use switchbed_scenario::traffic::program::{Schedule, Work};
 use switchbed_units::Time;
 
 /// Operations that are written down.
@@ -48,7 +48,7 @@ impl Operations {
         let mut done = std::mem::take(&mut self.done);
         done.sort_unstable_by_key(|of| (of.entry, of.nth, of.number));
         let rows: Vec<Row> =
-            done.iter().filter_map(|of| Some(Row::new(of, programs.program(of.entry)?))).collect();
+            done.iter().filter_map(|of| Some(Row::new(of, programs.schedule(of.entry)?))).collect();
         let u32s = |of: fn(&Row) -> u32| Values::U32(rows.iter().map(of).collect());
         let f64s = |of: fn(&Row) -> f64| Values::F64(rows.iter().map(of).collect());
         Some(Table::new([
@@ -109,7 +109,7 @@ struct Row {
 }
 
 impl Row {
-    fn new(of: &Did, program: &Program) -> Row {
+    fn new(of: &Did, program: &Schedule) -> Row {
         let rank = program.rank_of(of.number);
         let first = program.of_rank(rank).start;
         let (kind, message) = match program.operation(of.number).work {

@@ -458,7 +458,8 @@ impl Simulation {
         self.last_start = flow.start;
         let now = self.now;
         self.each(now, |observer, view| observer.flow_starts(&flow, view));
-        self.network.start(flow);
+        let host = self.programs.begins_at(&flow);
+        self.network.start(flow, host);
     }
 
     /// Takes what hosts left behind.

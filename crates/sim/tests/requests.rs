@@ -4,6 +4,7 @@
 use crate::common::*;
 use switchbed_scenario::event::{Change, Event};
 use switchbed_scenario::topology::rates::HostRates;
+use switchbed_scenario::traffic::program::Program;
 use switchbed_scenario::traffic::{Flows, Hosts};
 use switchbed_scenario::*;
 use switchbed_scenario::{QueueProbe, Scenario};
@@ -176,12 +177,12 @@ fn the_load_is_what_each_client_asks_for() {
         mss: Bytes::new(1460),
         header: Bytes::new(40),
     };
-    let flows = Flows::new([(&traffic, hosts)], 1).expect("makes flows");
+    let mut flows = Flows::new([(&traffic, hosts)], 1).expect("makes flows");
+    assert_eq!(flows.take_programs(), [Program::Answers { request: Bytes::new(100) }]);
     let offered = flows.offered()[0].clone();
     assert!((offered.nominal_bps / 1e9 - 1.0).abs() < 1e-12, "two clients, half a link each");
     let (mut classes, mut servers, mut clients) = ([0_u32; 4], [0_u32; 8], [0_u32; 2]);
     for flow in flows {
-        assert_eq!(flow.request, Some(Bytes::new(100)));
         classes[usize::from(flow.class)] += 1;
         servers[flow.src.index()] += 1;
         clients[flow.dst.index() - 8] += 1;

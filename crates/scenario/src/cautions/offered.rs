@@ -104,7 +104,7 @@ pub(crate) fn repetitions(scenario: &Scenario) -> Result<Vec<Repetition>, String
         if !matches!(entry.source, Traffic::Collective(_) | Traffic::Goal(_)) {
             continue;
         }
-        let program = flows::program(scenario, place).map_err(|error| error.to_string())?;
+        let program = flows::schedule(scenario, place).map_err(|error| error.to_string())?;
         let Some(program) = program else { continue };
         let carried = links.carried(&program);
         let time = |(link, bytes): (usize, &f64)| {

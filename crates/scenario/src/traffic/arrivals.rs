@@ -260,8 +260,8 @@ struct Flows {
     /// The shares of services that are drawn for each flow; empty: the pair's service.
     shares: Vec<f64>,
     sizes: Vec<Sizes>,
-    /// Senders ask receivers for the flows, with requests of this payload.
-    request: Option<Bytes>,
+    /// Senders ask receivers for the flows.
+    asked: bool,
     connection: ConnectionUse,
 }
 
@@ -372,7 +372,8 @@ impl Arrivals<'_> {
         let sizes = process.sizes.to_vec();
         let offered = Some(process.offered(entry, &flows_per_s));
         let (left, connection) = (self.load.flows, self.connections.into());
-        let flows = Flows { senders, clocks, left, pairs, shares, sizes, request, connection };
+        let asked = self.request.is_some();
+        let flows = Flows { senders, clocks, left, pairs, shares, sizes, asked, connection };
         Ok(Begun { offered, ..Begun::new(flows, left) })
     }
 
@@ -420,11 +421,10 @@ impl Iterator for Flows {
         };
         let table = &self.sizes[usize::from(service) % self.sizes.len()];
         // The client is at the flow's other end.
-        let (src, dst) = if self.request.is_some() { (dst, src) } else { (src, dst) };
+        let (src, dst) = if self.asked { (dst, src) } else { (src, dst) };
         Some(FlowStart {
             class: service,
             size: Some(table.quantile(sender.sizes.unit())),
-            request: self.request,
             connection: self.connection,
             ..FlowStart::new(start, HostId(src), HostId(dst))
         })

@@ -15,7 +15,7 @@ pub struct FlowStart {
     pub row: u64,
     /// Index of its source among the scenario's traffic, from 0.
     pub traffic: u32,
-    /// When its application hands it over.
+    /// When its application hands it over, or the request for it.
     pub start: Time,
     /// Sending host.
     pub src: HostId,
@@ -25,9 +25,6 @@ pub struct FlowStart {
     pub class: u8,
     /// Payload; `None`: it sends as long as it runs.
     pub size: Option<Bytes>,
-    /// Payload of the request for it, which its receiver sends at `start`: the flow is the
-    /// answer; `None`: it comes unasked.
-    pub request: Option<Bytes>,
     /// When its application stops handing over; `None`: never.
     pub stop: Option<Time>,
     /// The connection that carries it.
@@ -49,7 +46,6 @@ impl FlowStart {
             dst,
             class: 0,
             size: None,
-            request: None,
             stop: None,
             connection: ConnectionUse::Fresh,
             path: None,

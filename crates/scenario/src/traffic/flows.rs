@@ -10,7 +10,7 @@
 use super::Traffic;
 use super::flow::{Drawn, FlowStart, Hosts, ListError, Wrong};
 use super::offered::Offered;
-use super::program::Program;
+use super::program::{Program, Schedule};
 use crate::Scenario;
 use crate::protocols::Protocols;
 use crate::topology::Topology;
@@ -86,7 +86,7 @@ pub struct Flows {
     total: u64,
     offered: Vec<Offered>,
     /// By entry.
-    programs: Vec<Option<Program>>,
+    programs: Vec<Program>,
 }
 
 impl Flows {
@@ -132,7 +132,7 @@ impl Flows {
     }
 
     /// Takes the programs of the hosts, by entry.
-    pub fn take_programs(&mut self) -> Vec<Option<Program>> {
+    pub fn take_programs(&mut self) -> Vec<Program> {
         std::mem::take(&mut self.programs)
     }
 
@@ -148,15 +148,18 @@ impl Flows {
     }
 }
 
-/// Program of the hosts for an entry of a scenario's traffic; `None`: its flows start by time.
+/// Schedule of the ranks of an entry of a scenario's traffic; `None`: it has none.
 ///
 /// # Errors
 /// As [`Flows::new`].
-pub fn program(scenario: &Scenario, entry: usize) -> Result<Option<Program>, TrafficError> {
+pub fn schedule(scenario: &Scenario, entry: usize) -> Result<Option<Schedule>, TrafficError> {
     let Some(traffic) = scenario.traffic.get(entry) else { return Ok(None) };
     let hosts = Hosts::of(scenario, &Protocols::of(scenario), entry as u32);
     let wrong = |wrong| TrafficError::of(entry, wrong);
-    traffic.program(&hosts, scenario.run.seed, entry).map_err(wrong)
+    match traffic.program(&hosts, scenario.run.seed, entry).map_err(wrong)? {
+        Program::Ranks(schedule) => Ok(Some(*schedule)),
+        Program::Timed | Program::Answers { .. } => Ok(None),
+    }
 }
 
 impl Iterator for Flows {

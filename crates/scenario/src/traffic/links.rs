@@ -4,7 +4,7 @@
 //! offer no known load.
 
 use super::demand::Demand;
-use super::program::Program;
+use super::program::Schedule;
 use super::source::Source;
 use crate::topology::graph::{Cable, Graph, Node};
 use crate::topology::links;
@@ -77,7 +77,7 @@ impl<'g> Links<'g> {
     }
 
     /// The bytes of payload that the messages of a program put on each link, by [`LinkId`].
-    pub fn carried(&self, program: &Program) -> Vec<f64> {
+    pub fn carried(&self, program: &Schedule) -> Vec<f64> {
         let ports: usize = self.graph.switches.iter().map(|(_, ports)| ports.len()).sum();
         let mut bytes = vec![0.0; self.graph.access.len() + ports];
         // Routes end at switches: messages to hosts of one switch go alike, but for hosts with several links.

@@ -25,7 +25,7 @@ mod waits;
 
 use super::flow::{Begun, Drawn, Wrong};
 use super::keys::OPEN_A_HOST;
-use super::program::Program;
+use super::program::{Program, Schedule};
 use super::{
     Around, Carried, ConnectionUse, Expected, FlowStart, Hosts, ListError, Site, Source, seconds,
 };
@@ -130,23 +130,23 @@ impl List {
         matrix.map_err(|wrong| foreign::error(&self.file, wrong))
     }
 
-    /// Program of the hosts; `None`: the flows wait for nothing but their starts.
+    /// Schedule of the hosts that send; `None`: the flows wait for nothing but their starts.
     ///
     /// # Errors
     /// A row that is wrong, one that waits for what is not there or not of its source, and flows that wait for
     /// each other.
-    pub fn program(&self, hosts: &Hosts) -> Result<Option<Program>, ListError> {
+    pub fn schedule(&self, hosts: &Hosts) -> Result<Option<Schedule>, ListError> {
         match self.form() {
             ListFormat::Hpcc => Ok(None),
             ListFormat::Htsim => {
                 let matrix = self.matrix(hosts.count)?;
                 let mut channels = waits::Channels::new(matrix.flows.len());
                 let connection = self.carried.connections.into();
-                let program =
-                    triggers::program(&matrix, |nth| channels.of(nth as u32, connection, 0));
-                program.map_err(|wrong| foreign::error(&self.file, wrong))
+                let schedule =
+                    triggers::schedule(&matrix, |nth| channels.of(nth as u32, connection, 0));
+                schedule.map_err(|wrong| foreign::error(&self.file, wrong))
             }
-            _ => self.table_program(hosts),
+            _ => self.table_schedule(hosts),
         }
     }
 }
@@ -173,8 +173,9 @@ impl Source for List {
         }
     }
 
-    fn program(&self, hosts: &Hosts, _: u64, _: usize) -> Result<Option<Program>, Wrong> {
-        List::program(self, hosts).map_err(Wrong::List)
+    fn program(&self, hosts: &Hosts, _: u64, _: usize) -> Result<Program, Wrong> {
+        let schedule = self.schedule(hosts).map_err(Wrong::List)?;
+        Ok(schedule.map_or(Program::Timed, Program::from))
     }
 
     fn expected(&self, around: &Around<'_>) -> Expected {
@@ -294,11 +295,10 @@ impl Iterator for Rows {
 
 /// Writes flows as a list that [`List`] reads back to the same flows (rows excepted), and
 /// returns their number. What decides the connections of flows without a key is not part
-/// of a list.
+/// of a list, nor are requests.
 ///
 /// # Errors
-/// Writing fails, or a flow has no size or is asked for: a list cannot say that a flow never
-/// ends, nor that it begins with a request.
+/// Writing fails, or a flow has no size: a list cannot say that a flow never ends.
 pub fn write(out: impl io::Write, flows: impl IntoIterator<Item = FlowStart>) -> io::Result<u64> {
     let mut csv = csv::Writer::from_writer(out);
     csv.write_record(["start_s", "src", "dst", "size_bytes", "class", "connection", "path"])?;
@@ -308,10 +308,6 @@ pub fn write(out: impl io::Write, flows: impl IntoIterator<Item = FlowStart>) ->
             let what = format!("flow {} never ends; a flow list holds sizes", flow.row);
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         };
-        if flow.request.is_some() {
-            let what = format!("flow {} is asked for; a flow list holds no requests", flow.row);
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
-        }
         let key = match flow.connection {
             ConnectionUse::Keyed(key) => key.to_string(),
             _ => String::new(),
@@ -487,15 +483,11 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_that_never_ends_or_is_asked_for_is_not_written() {
+    fn a_flow_that_never_ends_is_not_written() {
         let mut flow = read("start_s,src,dst,packets\n0,1,2,3\n").unwrap()[0];
         flow.size = None;
         let error = write(Vec::new(), [flow]).unwrap_err();
         assert_eq!(error.to_string(), "flow 0 never ends; a flow list holds sizes");
-        flow.size = Some(Bytes::new(1));
-        flow.request = Some(Bytes::new(1));
-        let error = write(Vec::new(), [flow]).unwrap_err();
-        assert_eq!(error.to_string(), "flow 0 is asked for; a flow list holds no requests");
     }
 
     prop_compose! {

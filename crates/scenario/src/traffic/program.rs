@@ -1,10 +1,10 @@
-//! Programs of hosts: operations that wait for others at the same host. A host sends a message when what
-//! the message waits for is done there, never because of what another host has done.
+//! Programs of hosts. A message begins at a time, or once what it waits for is done at the host that sends it,
+//! never because of what another host has done.
 //!
-//! A message belongs to a receive before the run: the k-th send of a rank to another with a tag goes with the
-//! k-th receive there of that rank and tag, as MPI orders messages (MPI 4.1, section 3.5). So a message without a
-//! receive and operations that wait for each other are found before the run, which needs no matching. Only a rank
-//! that receives from any source, or with any tag, matches messages as they arrive.
+//! In a schedule a message belongs to a receive before the run: the k-th send of a rank to another with a tag goes
+//! with the k-th receive there of that rank and tag, as MPI orders messages (MPI 4.1, section 3.5). So a message
+//! without a receive and operations that wait for each other are found before the run, which needs no matching.
+//! Only a rank that receives from any source, or with any tag, matches messages as they arrive.
 
 mod column;
 mod draft;
@@ -18,12 +18,33 @@ use operations::Operations;
 pub use operations::{Operation, Work};
 use std::fmt;
 use switchbed_units::ids::HostId;
-use switchbed_units::{Span, Time};
+use switchbed_units::{Bytes, Span, Time};
+
+/// When hosts send the messages of a traffic entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// At the times of its flows, which wait for nothing else.
+    Timed,
+    /// A flow's receiver asks for it at its time, by a request of this payload. Its sender waits for the request
+    /// alone.
+    Answers {
+        /// Payload of each request.
+        request: Bytes,
+    },
+    /// As the operations of ranks are done that they wait for. Flows that never end begin at their times.
+    Ranks(Box<Schedule>),
+}
+
+impl From<Schedule> for Program {
+    fn from(schedule: Schedule) -> Program {
+        Program::Ranks(Box::new(schedule))
+    }
+}
 
 /// Operations of a traffic entry's ranks, each rank on a host of its own. Operations are numbered
 /// through all ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
+pub struct Schedule {
     /// The hosts by rank.
     pub hosts: Vec<HostId>,
     /// When every rank begins.
@@ -46,7 +67,7 @@ pub struct Program {
     ends: Vec<u32>,
 }
 
-impl Program {
+impl Schedule {
     /// A rank's operations: the first, and the one after the last.
     pub fn of_rank(&self, rank: u32) -> std::ops::Range<u32> {
         // `ends` are running totals: a rank begins where the one before ends.
@@ -214,7 +235,7 @@ impl Program {
 
     /// Bytes of memory that its tables take.
     pub fn held(&self) -> u64 {
-        let Program { messages, operations, patterns, followers, ends, hosts, .. } = self;
+        let Schedule { messages, operations, patterns, followers, ends, hosts, .. } = self;
         let lists = size_of_val(&patterns[..]) + size_of_val(&followers[..]);
         let ranks = size_of_val(&ends[..]) + size_of_val(&hosts[..]);
         (messages.held() + operations.held() + lists + ranks) as u64

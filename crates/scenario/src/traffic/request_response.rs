@@ -3,6 +3,7 @@
 
 use super::arrivals::{Arrivals, Clock, Load};
 use super::flow::{Begun, Wrong};
+use super::program::Program;
 use super::{
     Around, Connections, Deal, Demand, Expected, HostSet, Hosts, Service, Site, Sizes, Source,
 };
@@ -54,6 +55,9 @@ impl Source for RequestResponse {
     }
     fn flows(&self, hosts: Hosts, seed: u64, place: usize) -> Result<Begun, Wrong> {
         self.arrivals().begin(Clock::Each, hosts, seed, place)
+    }
+    fn program(&self, _: &Hosts, _: u64, _: usize) -> Result<Program, Wrong> {
+        Ok(Program::Answers { request: self.request })
     }
     fn expected(&self, around: &Around<'_>) -> Expected {
         // Requests have connections of their own.

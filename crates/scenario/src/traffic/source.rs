@@ -25,14 +25,14 @@ pub trait Source {
     /// The mistake, with a value that would be right.
     fn flows(&self, hosts: Hosts, seed: u64, place: usize) -> Result<Begun, Wrong>;
 
-    /// Makes the program of its hosts: messages that are sent after others have arrived. `flows`
-    /// has those that start at a time. `seed` and `place` as for [`Source::flows`].
+    /// Makes the program of its hosts: what a message waits for besides the time that `flows` gives it. `seed` and
+    /// `place` as for [`Source::flows`].
     ///
     /// # Errors
     /// The mistake, with a value that would be right.
-    fn program(&self, hosts: &Hosts, seed: u64, place: usize) -> Result<Option<Program>, Wrong> {
+    fn program(&self, hosts: &Hosts, seed: u64, place: usize) -> Result<Program, Wrong> {
         let _ = (hosts, seed, place);
-        Ok(None)
+        Ok(Program::Timed)
     }
 
     /// Estimates the number and size of its flows, as far as known beforehand.

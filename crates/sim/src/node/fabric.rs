@@ -317,10 +317,8 @@ impl Fabric {
         self.hosts.iter().flat_map(|host| host.states(&self.shared.settings))
     }
 
-    /// A flow is to start: the event that has it do so.
-    pub(crate) fn add_start(&mut self, flow: FlowStart) -> Event {
-        // A flow with a request begins at the client, which receives its data.
-        let host = if flow.request.is_some() { flow.dst } else { flow.src };
+    /// A flow is to start, by what a host does at its time: the event that has it do so.
+    pub(crate) fn add_start(&mut self, flow: FlowStart, host: HostId) -> Event {
         let (_, node) = self.shared.hosts[host.index()];
         self.log.running += 1;
         Event::new(flow.start, node, START | self.starts.put(flow))
@@ -613,7 +611,7 @@ fn happen<N: Outlet>(
             }
             _ => {
                 if let Some(flow) = starts.take(index(event.what())) {
-                    host.start(&flow, &mut cx);
+                    host.on_time(flow, &mut cx);
                 }
             }
         }

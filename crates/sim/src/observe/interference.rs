@@ -110,7 +110,6 @@ mod tests {
             dst: HostId(dst),
             class: 0,
             size: Some(Bytes::new(kb * 1000)),
-            request: None,
             stop: None,
             connection: ConnectionUse::Fresh,
             path: None,

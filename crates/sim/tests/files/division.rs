@@ -67,6 +67,17 @@ fn with_rounds_of_an_incast_and_a_flow_list() {
 }
 
 #[test]
+fn with_requests_and_answers_that_lose_packets() {
+    for connections in ["persistent", "single", "fresh"] {
+        let connections = format!("traffic.connections={connections}");
+        let small = ["switch.buffer=9KB", "scheme.params.threshold=9KB"];
+        let sets = [&["flows=20", "load=0.9", &connections][..], &small].concat();
+        let (flows, ..) = divided(&scenario("mqecn-fig7.toml", &sets));
+        assert!(flows.iter().any(|flow| flow.retransmissions > 0));
+    }
+}
+
+#[test]
 fn with_flows_of_a_size_beside_endless_ones() {
     as_one("dumbbell.toml", &["run.until=10ms"]);
 }

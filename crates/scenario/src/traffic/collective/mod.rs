@@ -24,14 +24,14 @@ impl Source for Collective {
         Ok(Begun::new(Vec::new().into_iter(), 0))
     }
 
-    fn program(&self, _: &Hosts, seed: u64, place: usize) -> Result<Option<Program>, Wrong> {
+    fn program(&self, _: &Hosts, seed: u64, place: usize) -> Result<Program, Wrong> {
         let hosts = self.placement.deal(&self.ranks, (seed, place));
         let draft = algorithms::draft(self, &self.rows()?);
         let start = Time::ZERO + self.start;
         let mut program = draft.finish(hosts, start).map_err(|fault| fault.to_string())?;
         (program.repeats, program.warmup) = (self.repeats(), self.warmup_repetitions);
         program.after = self.after;
-        Ok(Some(program))
+        Ok(program.into())
     }
 
     fn expected(&self, around: &Around<'_>) -> Expected {

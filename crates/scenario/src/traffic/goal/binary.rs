@@ -174,7 +174,7 @@ fn read_rank(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::traffic::program::{Program, Work};
+    use crate::traffic::program::{Schedule, Work};
     use std::io::Write;
     use switchbed_units::Time;
     use switchbed_units::ids::HostId;
@@ -219,7 +219,7 @@ mod tests {
         bytes
     }
 
-    fn program(bytes: &[u8]) -> Result<Program, String> {
+    fn program(bytes: &[u8]) -> Result<Schedule, String> {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(bytes).unwrap();
         let name = file.path().to_str().unwrap();

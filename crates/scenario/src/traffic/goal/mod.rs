@@ -6,7 +6,7 @@ mod text;
 
 use super::flow::{Begun, Wrong};
 use super::keys::check_class;
-use super::program::{Name, Program};
+use super::program::{Name, Program, Schedule};
 use super::{Around, Expected, HostSet, Hosts, ListError, Placement, Site, Source};
 use crate::file::FILE;
 use std::io::BufReader;
@@ -61,7 +61,7 @@ impl Goal {
     /// # Errors
     /// A file that cannot be read or is no schedule; more ranks than hosts; a message that only one side has, or
     /// operations that wait for each other.
-    pub fn read(&self, seed: u64, place: usize) -> Result<Program, ListError> {
+    pub fn read(&self, seed: u64, place: usize) -> Result<Schedule, ListError> {
         let unreadable =
             |error: std::io::Error| self.wrong(None, format!("cannot read the schedule: {error}"));
         let is_binary = binary::is_one(&self.file).map_err(unreadable)?;
@@ -102,8 +102,8 @@ impl Source for Goal {
         Ok(Begun::new(Vec::new().into_iter(), 0))
     }
 
-    fn program(&self, _: &Hosts, seed: u64, place: usize) -> Result<Option<Program>, Wrong> {
-        self.read(seed, place).map(Some).map_err(Wrong::List)
+    fn program(&self, _: &Hosts, seed: u64, place: usize) -> Result<Program, Wrong> {
+        self.read(seed, place).map(Program::from).map_err(Wrong::List)
     }
 
     fn expected(&self, around: &Around<'_>) -> Expected {

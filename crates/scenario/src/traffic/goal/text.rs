@@ -455,12 +455,12 @@ fn read_options(lexer: &mut Lexer, may: &[&str]) -> Result<Options, Wrong> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::traffic::program::{Program, Work};
+    use crate::traffic::program::{Schedule, Work};
     use proptest::prelude::*;
     use switchbed_units::Time;
     use switchbed_units::ids::HostId;
 
-    fn program(text: &str) -> Result<Program, String> {
+    fn program(text: &str) -> Result<Schedule, String> {
         let mut labels = std::collections::HashMap::new();
         let mut labelled =
             |rank, nth, label: &str| _ = labels.insert((rank, nth), label.to_owned());
@@ -533,10 +533,10 @@ mod tests {
                     rank 1 {\nrecv 8b from -1 tag 7\nrecv 8b from 0 tag -1\n}\n";
         let one = program(text).unwrap();
         let other = program(&one.goal().unwrap()).unwrap();
-        let tags = |of: &Program| of.messages().map(|of| of.tag).collect::<Vec<_>>();
+        let tags = |of: &Schedule| of.messages().map(|of| of.tag).collect::<Vec<_>>();
         assert_eq!((tags(&one), tags(&other)), (vec![7, 9], vec![7, 9]));
         for number in 2..4 {
-            let of = |of: &Program| of.pattern(number).map(|of| (of.from, of.tag));
+            let of = |of: &Schedule| of.pattern(number).map(|of| (of.from, of.tag));
             assert_eq!(of(&one), of(&other));
             assert!(of(&one).is_some());
         }
@@ -558,7 +558,7 @@ mod tests {
             assert_eq!(one.operation(number), other.operation(number));
             assert_eq!(one.followers(number), other.followers(number));
         }
-        let of = |program: &Program| -> Vec<_> {
+        let of = |program: &Schedule| -> Vec<_> {
             let messages = program.messages();
             messages.map(|of| (of.sent_by, of.received_by, of.bytes, of.channel)).collect()
         };
@@ -626,7 +626,7 @@ mod tests {
         for number in 0..plain.operations() {
             assert_eq!(plain.operation(number), joined.operation(number));
         }
-        let of = |program: &Program| {
+        let of = |program: &Schedule| {
             let message = program.message(0);
             (message.tag, message.channel, message.bytes)
         };

@@ -293,7 +293,7 @@ mod tests {
     use super::super::tests::HOSTS;
     use super::super::triggers;
     use super::*;
-    use crate::traffic::program::{Program, Work};
+    use crate::traffic::program::{Schedule, Work};
     use proptest::prelude::*;
     use switchbed_units::{Bytes, Span, Time};
 
@@ -302,9 +302,9 @@ mod tests {
         Matrix::read(text, HOSTS.count, ConnectionUse::Fresh).map_err(wrong)
     }
 
-    fn program(text: &str) -> Result<Option<Program>, String> {
+    fn program(text: &str) -> Result<Option<Schedule>, String> {
         let wrong = |(line, what): Wrong| format!("{}: {what}", line.unwrap_or(0));
-        triggers::program(&matrix(text)?, |nth| nth as u32).map_err(wrong)
+        triggers::schedule(&matrix(text)?, |nth| nth as u32).map_err(wrong)
     }
 
     /// All that a file may have; the chain 0 → 1 → 2 by what the sender of the first knows.
@@ -337,7 +337,7 @@ mod tests {
 
     /// Operations of each rank: c of a calculation, s of a send and r of a receive, and how many others it
     /// waits for.
-    fn shape(program: &Program) -> Vec<String> {
+    fn shape(program: &Schedule) -> Vec<String> {
         let of = |number| {
             let operation = program.operation(number);
             let word = match operation.work {

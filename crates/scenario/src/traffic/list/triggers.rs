@@ -8,7 +8,7 @@
 
 use super::foreign::Wrong;
 use super::matrix::{Entry, Kind, Matrix, Trigger};
-use crate::traffic::program::{Draft, Envelope, Program, Step};
+use crate::traffic::program::{Draft, Envelope, Schedule, Step};
 use std::collections::BTreeMap;
 use switchbed_units::ids::HostId;
 use switchbed_units::{Bytes, Span, Time};
@@ -163,11 +163,11 @@ impl Sketch<'_> {
     }
 }
 
-/// Program of the hosts; `None`: no flow waits for a trigger.
-pub(super) fn program(
+/// Schedule of the hosts that send; `None`: no flow waits for a trigger.
+pub(super) fn schedule(
     matrix: &Matrix,
     mut channel: impl FnMut(usize) -> u32,
-) -> Result<Option<Program>, Wrong> {
+) -> Result<Option<Schedule>, Wrong> {
     if matrix.flows.iter().all(|of| of.trigger.is_none()) {
         return Ok(None);
     }

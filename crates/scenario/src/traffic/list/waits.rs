@@ -2,7 +2,7 @@
 
 use super::List;
 use super::reader::Reader;
-use crate::traffic::program::{Draft, Envelope, Program, Step};
+use crate::traffic::program::{Draft, Envelope, Schedule, Step};
 use crate::traffic::{ConnectionUse, FlowStart, Hosts, ListError};
 use std::collections::HashMap;
 use std::path::Path;
@@ -47,12 +47,12 @@ struct Row {
 }
 
 impl List {
-    /// Program of the hosts for a table; `None`: it lacks the column `after`.
+    /// Schedule of the hosts that a table names; `None`: it lacks the column `after`.
     ///
     /// # Errors
     /// A row that is wrong, an id that is there twice, one that is not there or not of the row's source, and
     /// flows that wait for each other.
-    pub(super) fn table_program(&self, hosts: &Hosts) -> Result<Option<Program>, ListError> {
+    pub(super) fn table_schedule(&self, hosts: &Hosts) -> Result<Option<Schedule>, ListError> {
         let connection = self.carried.connections.into();
         let mut reader = Reader::open(Path::new(&self.file), hosts.clone(), connection)?;
         if !reader.waits() {

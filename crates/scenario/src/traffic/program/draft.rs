@@ -2,7 +2,7 @@
 
 use super::messages::Messages;
 use super::operations::Operations;
-use super::{ANY, Fault, Message, Operation, Pattern, Program, Work};
+use super::{ANY, Fault, Message, Operation, Pattern, Schedule, Work};
 use std::collections::{BTreeMap, HashMap};
 use switchbed_units::ids::HostId;
 use switchbed_units::{Bytes, Span, Time};
@@ -99,7 +99,7 @@ pub struct Draft {
     rows: u32,
     /// Ranks that are in the program: nothing is added to these any more.
     closed: u32,
-    program: Program,
+    program: Schedule,
     /// Numbers of connections by their ranks and channel. Nothing goes through them in their order.
     connections: HashMap<(u32, u32, u32), u32>,
     /// The receives of the program.
@@ -110,7 +110,7 @@ pub struct Draft {
 impl Draft {
     /// Makes a draft for `ranks` ranks, without operations.
     pub fn new(ranks: u32) -> Draft {
-        let program = Program {
+        let program = Schedule {
             overhead: Span::ZERO,
             hosts: Vec::new(),
             start: Time::ZERO,
@@ -281,7 +281,7 @@ impl Draft {
     ///
     /// # Errors
     /// A message that only one side has, or operations that wait for each other.
-    pub fn finish(self, hosts: Vec<HostId>, start: Time) -> Result<Program, Fault> {
+    pub fn finish(self, hosts: Vec<HostId>, start: Time) -> Result<Schedule, Fault> {
         self.finish_named(hosts, start, &|_, _| None)
     }
 
@@ -294,7 +294,7 @@ impl Draft {
         hosts: Vec<HostId>,
         start: Time,
         name: Name<'_>,
-    ) -> Result<Program, Fault> {
+    ) -> Result<Schedule, Fault> {
         if let Some(last) = self.ranks.len().checked_sub(1) {
             self.close(last as u32);
         }
@@ -327,7 +327,7 @@ type Received = (u32, u32, u32, u32);
 
 impl Finished<'_> {
     /// The rank of an operation, and its label or what it does.
-    fn named(&self, program: &Program, number: u32) -> (u32, String) {
+    fn named(&self, program: &Schedule, number: u32) -> (u32, String) {
         let rank = program.rank_of(number);
         let about = &self.about[rank as usize];
         let first = program.of_rank(rank).start;
@@ -341,7 +341,7 @@ impl Finished<'_> {
     }
 
     /// Describes an operation without a name.
-    fn described(&self, program: &Program, number: u32) -> String {
+    fn described(&self, program: &Schedule, number: u32) -> String {
         match program.operation(number).work {
             Work::Send(message, _) => {
                 let Message { to, tag, .. } = program.message(message);
@@ -360,7 +360,7 @@ impl Finished<'_> {
 
     /// The receives whose messages are known before the run, in the order of their keys; the others become patterns
     /// of the program.
-    fn received(&self, program: &mut Program) -> Vec<Received> {
+    fn received(&self, program: &mut Schedule) -> Vec<Received> {
         let mut receives = self.receives.iter();
         let mut received = Vec::with_capacity(self.receives.len());
         let any = |word: u32| Some(word).filter(|&word| word != ANY);
@@ -381,7 +381,7 @@ impl Finished<'_> {
     }
 
     /// Messages and receives of a rank that takes any message are as many.
-    fn check_any(&self, program: &Program) -> Result<(), Fault> {
+    fn check_any(&self, program: &Schedule) -> Result<(), Fault> {
         let mut uneven: BTreeMap<u32, (usize, usize)> = BTreeMap::new();
         let any = |rank: u32| self.about[rank as usize].any;
         for message in program.messages().filter(|message| any(message.to)) {
@@ -395,7 +395,7 @@ impl Finished<'_> {
     }
 
     /// Gives each message its receive.
-    fn pair(&mut self, program: &mut Program) -> Result<(), Fault> {
+    fn pair(&mut self, program: &mut Schedule) -> Result<(), Fault> {
         let received = self.received(program);
         self.check_any(program)?;
         let messages = &program.messages;
@@ -452,7 +452,7 @@ impl Finished<'_> {
     }
 
     /// Whether all operations can be done: a receive waits for its send, too.
-    fn check_order(&self, program: &Program) -> Result<(), Fault> {
+    fn check_order(&self, program: &Schedule) -> Result<(), Fault> {
         let total = program.operations.len();
         // A receive that may take several messages is found here to wait for none.
         let message =
@@ -477,7 +477,7 @@ impl Finished<'_> {
     }
 
     /// Operations that wait for each other, among those that still wait.
-    fn circle(&self, program: &Program, waits: &[u32]) -> Fault {
+    fn circle(&self, program: &Schedule, waits: &[u32]) -> Fault {
         // Of what each of them waits for, the first that waits itself.
         let mut waits_for = vec![u32::MAX; waits.len()];
         for number in (0..waits.len() as u32).filter(|&number| waits[number as usize] > 0) {
@@ -512,7 +512,7 @@ mod tests {
         (0..count).map(HostId).collect()
     }
 
-    fn finished(draft: &Draft, ranks: u32) -> Result<Program, Fault> {
+    fn finished(draft: &Draft, ranks: u32) -> Result<Schedule, Fault> {
         draft.clone().finish(hosts(ranks), Time::ZERO)
     }
 

@@ -5,7 +5,7 @@ use switchbed_units::Span;
 /// Work of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// A message, by its number (see [`Program::message`]), with the processor that [`Program::overhead`] occupies;
+    /// A message, by its number (see [`Schedule::message`]), with the processor that [`Schedule::overhead`] occupies;
     /// done with the ACK of its last byte.
     Send(u32, u8),
     /// A message, with the same; done when its last byte is here, and the overhead is over.
@@ -38,7 +38,7 @@ pub struct Operation {
     pub work: Work,
     /// How many operations it waits for, of those that it follows.
     pub waits_for: u32,
-    /// The end of those that wait for it in [`Program::followers`]; they begin where those of the operation before
+    /// The end of those that wait for it in [`Schedule::followers`]; they begin where those of the operation before
     /// end.
     pub(super) until: u32,
 }

@@ -2,7 +2,6 @@
 
 use super::halves::{Expected, append};
 use super::intake::{BUDGET, Frame, GRO_MAX, Merged};
-use super::program::is_programs;
 use super::{Cx, Host, Net, Settings, Timer, Toward, probes, through};
 use crate::flow::FlowRecord;
 use crate::ids::{ConnId, Maybe};
@@ -183,21 +182,16 @@ impl Host {
     /// The oldest flow that a receiver waits for came whole, or its rest will not come.
     fn arrived<N: Net>(&mut self, conn: ConnId, at: Time, cx: &mut Cx<N>, now: Time) {
         let half = &mut self.receivers[conn];
-        let Some(flow) = half.expected.pop_front() else { return };
+        let Some(message) = half.expected.pop_front() else { return };
         half.set_due();
-        let received = half.received(&flow);
-        let Expected { asks, number, .. } = flow;
-        match (asks, half.other) {
-            (Some(record), Some(answers)) => {
-                self.senders[answers].keys[0] = record.key;
-                self.write(answers, number, *record, record.size, cx, now);
-            }
-            _ if is_programs(number) => self.got(number, cx, now),
-            _ if cx.settings.ends_acked() && !half.receiving.unanswered() => {}
-            _ => {
-                let what = What::Received { sender: half.peer, at, received };
-                cx.net.post(half.src, half.flow, what, now);
-            }
+        if message.is_awaited() {
+            let back = half.other;
+            return self.got(message, back, cx, now);
+        }
+        if !cx.settings.ends_acked() || half.receiving.unanswered() {
+            let (sender, received) = (half.peer, half.received(&message));
+            let what = What::Received { sender, at, received };
+            cx.net.post(half.src, half.flow, what, now);
         }
     }
 

@@ -3,6 +3,7 @@
 //! A number is used again after its half has closed. Packets therefore carry the numbers of both halves and
 //! the flow's identifier: a late packet reaches no other connection and is not answered.
 
+use super::program::is_ranks;
 use crate::flow::FlowRecord;
 use crate::ids::{ConnId, GroupId, HostId, Maybe};
 use crate::transport::{Counters, Receiving, Sending, Waits};
@@ -94,6 +95,13 @@ pub(super) struct Expected {
     pub(super) before: u64,
     /// Record of the flow that answers it, if it is a request.
     pub(super) asks: Option<Box<FlowRecord>>,
+}
+
+impl Expected {
+    /// Whether operations at this host wait for it.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.asks.is_some() || is_ranks(self.number)
+    }
 }
 
 /// A half that takes data in: two cache lines for every packet, and one for ends of flows.

@@ -9,7 +9,7 @@
 //! | `card` | a card that asks for packets, where rates are limited |
 //! | `links` | what cards ask connections for; hosts with several links |
 //! | `probes` | sources of probes |
-//! | `program` | operations that wait for each other |
+//! | `program` | when it sends: at a time, or once what a message waits for is done |
 //! | `puller` | credit that receivers give |
 //! | `timers` | what it wants to be woken for |
 
@@ -44,7 +44,7 @@ use intake::Intake;
 use links::Links;
 use open::Shared;
 use probes::Probes;
-use program::{Part, is_programs};
+use program::{Part, is_ranks};
 use puller::Puller;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use switchbed_qdisc::fq::Terms;
@@ -375,13 +375,12 @@ impl Host {
     }
 
     /// A flow starts here, or the request for it.
-    #[cold]
-    pub(crate) fn start<N: Net>(&mut self, flow: &FlowStart, cx: &mut Cx<N>) {
+    fn start<N: Net>(&mut self, flow: &FlowStart, request: Option<Bytes>, cx: &mut Cx<N>) {
+        let asks = request.is_some();
         // Flows of one connection share it: a handshake only where it is new.
-        let (conn, handshake) = self.connection(flow, cx);
+        let (conn, handshake) = self.connection(flow, asks, cx);
         let now = flow.start;
         let half = &mut self.senders[conn];
-        let asks = half.asks;
         if cx.settings.ecmp_by_row {
             let [data, acks] = cx.settings.keys(flow.row, 0);
             half.keys = if asks { [acks, data] } else { [data, acks] };
@@ -392,11 +391,11 @@ impl Host {
         }
         // A request's ACKs go the way of the answer.
         let key = half.keys[usize::from(asks)];
-        let record = FlowRecord { handshake, key, ..FlowRecord::starting(flow) };
+        let record = FlowRecord { handshake, key, request, ..FlowRecord::starting(flow) };
         if let Some(stop) = flow.stop {
             self.wake(stop, Timer::Stop { conn, number: flow.row });
         }
-        self.write(conn, flow.row, record, flow.request.or(flow.size), cx, now);
+        self.write(conn, flow.row, record, request.or(flow.size), cx, now);
     }
 
     /// Writes a flow, or the request for it, to a connection.
@@ -729,8 +728,8 @@ impl Host {
             let half = &mut self.senders[conn];
             let Some(flow) = half.running.front() else { return };
             let (number, ends) = (flow.number, half.sending.acked() >= flow.until);
-            // A program's operations end with the ACK, whatever the setting says of other flows.
-            if !ends || !cx.settings.ends_acked() && !is_programs(number) {
+            // A schedule's operations end with the ACK, whatever the setting says of other flows.
+            if !ends || !cx.settings.ends_acked() && !is_ranks(number) {
                 return;
             }
             let received = Bytes::new(flow.until - flow.from);
@@ -738,7 +737,7 @@ impl Host {
             half.running.pop_front();
             half.set_due();
             through(half.dst, half.flow, number, record, cx, now);
-            if is_programs(number) {
+            if is_ranks(number) {
                 self.gave(number, cx, now);
             }
         }
@@ -798,7 +797,7 @@ impl Host {
                 flow: half.flow,
                 from: flow.from,
                 until: flow.until,
-                acked: (self.ends_acked || is_programs(flow.number)) && !half.sending.unanswered(),
+                acked: (self.ends_acked || is_ranks(flow.number)) && !half.sending.unanswered(),
             })
         })
     }

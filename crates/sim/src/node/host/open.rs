@@ -77,22 +77,22 @@ impl SendHalf {
 }
 
 impl Host {
-    /// A connection for a flow that starts here, and whether it has to be opened first.
+    /// A connection for a flow that starts here, or for the request for it, and whether it has to be opened first.
     pub(super) fn connection<N: Net>(
         &mut self,
         flow: &FlowStart,
+        asks: bool,
         cx: &mut Cx<N>,
     ) -> (ConnId, bool) {
-        let asks = flow.request.is_some();
         let kind = if asks { cx.settings.kind_back(flow) } else { cx.settings.kind_of(flow) };
         let by = match flow.connection {
             // A queue pair is there before its first packet.
             ConnectionUse::Fresh => {
                 let handshake = !cx.settings.kind(kind).transport.is_pairs();
-                return (self.open(flow, Opening::Handshake, None, cx), handshake);
+                return (self.open((flow, asks), Opening::Handshake, None, cx), handshake);
             }
             ConnectionUse::FreshNoHandshake => {
-                return (self.open(flow, Opening::Established, None, cx), false);
+                return (self.open((flow, asks), Opening::Established, None, cx), false);
             }
             ConnectionUse::Persistent if asks => By::Requests,
             ConnectionUse::Persistent => By::Class(flow.class),
@@ -130,7 +130,7 @@ impl Host {
                 1 << 63 | u64::from(flow.traffic) << 32 | u64::from(channel)
             }
         };
-        let conn = self.open(flow, opening, Some(salt), cx);
+        let conn = self.open((flow, asks), opening, Some(salt), cx);
         self.shared.entry(key).or_default().push(conn);
         (conn, handshake)
     }
@@ -146,7 +146,7 @@ impl Host {
     /// closes with the flow.
     fn open<N: Net>(
         &mut self,
-        flow: &FlowStart,
+        (flow, asks): (&FlowStart, bool),
         opening: Opening,
         salt: Option<u64>,
         cx: &mut Cx<N>,
@@ -156,7 +156,6 @@ impl Host {
             None => settings.keys(flow.row, 0),
             Some(salt) => settings.keys(u64::from(flow.src.0) << 32 | u64::from(flow.dst.0), salt),
         };
-        let asks = flow.request.is_some();
         let back = settings.kind_of(flow);
         let kind = if asks { settings.kind_back(flow) } else { back };
         // One TCP connection: the handshake opens both directions, and each data's path is

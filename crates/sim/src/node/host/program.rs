@@ -1,50 +1,75 @@
-//! Programs of a host: an operation begins once those that it waits for are done on this host.
+//! Programs of a host: an operation begins at a time, or once those that it waits for are done on this host.
 
+use super::halves::Expected;
 use super::{Cx, Host, Net, Timer};
 use crate::course::{Course, Origin};
-use crate::ids::HostId;
+use crate::flow::FlowRecord;
+use crate::ids::{ConnId, HostId};
 use std::collections::HashMap;
-use switchbed_scenario::traffic::program::{Program, Work};
+use switchbed_scenario::traffic::program::{Program, Schedule, Work};
 use switchbed_scenario::traffic::{ConnectionUse, FlowStart};
-use switchbed_units::{Span, Time};
+use switchbed_units::{Bytes, Span, Time};
 
-/// The numbers of programs' flows have this bit; below it the traffic entry's place, and below that the
+/// The numbers of schedules' flows have this bit; below it the traffic entry's place, and below that the
 /// message's number through all repetitions.
 const MARK: u64 = 1 << 63;
 const ENTRY: u32 = 40;
 
-/// Whether a program sends a flow of this number.
+/// Whether a schedule sends a flow of this number.
 #[inline]
-pub(super) fn is_programs(number: u64) -> bool {
+pub(super) fn is_ranks(number: u64) -> bool {
     number & MARK != 0
+}
+
+/// An operation that waits for nothing any more.
+#[derive(Debug)]
+enum Ready {
+    /// A message goes to another host.
+    Send(FlowStart),
+    /// A request goes to the host that the flow comes from.
+    Ask(FlowStart, Bytes),
+    /// An answer goes back on the connection of its request.
+    Answer { on: ConnId, number: u64, record: Box<FlowRecord> },
 }
 
 /// The programs of a run, by traffic entry.
 #[derive(Debug)]
 pub(crate) struct Programs {
     /// Each with the number of its first connection.
-    of: Vec<Option<(Program, u32)>>,
+    of: Vec<(Program, u32)>,
     /// The ranks of hosts by entry.
     ranks: HashMap<(u32, HostId), u32>,
 }
 
 impl Programs {
-    pub(crate) fn new(programs: Vec<Option<Program>>) -> Programs {
+    pub(crate) fn new(programs: Vec<Program>) -> Programs {
         let mut connections = 0;
         let mut ranks = HashMap::new();
         let mut of = Vec::new();
         for (entry, program) in (0..).zip(programs) {
-            of.push(program.map(|program| {
-                let first = connections;
-                connections += program.connections();
+            let first = connections;
+            if let Program::Ranks(schedule) = &program {
+                connections += schedule.connections();
                 // Hosts look themselves up at each message: by a table, not by a search.
-                ranks.extend(
-                    program.hosts.iter().zip(0..).map(|(&host, rank)| ((entry, host), rank)),
-                );
-                (program, first)
-            }));
+                let hosts = schedule.hosts.iter().zip(0..);
+                ranks.extend(hosts.map(|(&host, rank)| ((entry, host), rank)));
+            }
+            of.push((program, first));
         }
         Programs { of, ranks }
+    }
+
+    /// The request for each flow of an entry; `None`: they come unasked.
+    fn request(&self, entry: u32) -> Option<Bytes> {
+        match self.of.get(entry as usize)?.0 {
+            Program::Answers { request } => Some(request),
+            Program::Timed | Program::Ranks(_) => None,
+        }
+    }
+
+    /// The host that does something at a flow's time: it asks for the flow, or sends it.
+    pub(crate) fn begins_at(&self, flow: &FlowStart) -> HostId {
+        if self.request(flow.traffic).is_some() { flow.dst } else { flow.src }
     }
 
     /// A host's rank in an entry's program.
@@ -52,24 +77,29 @@ impl Programs {
         self.ranks.get(&(entry, host)).copied()
     }
 
-    /// With their entries.
-    pub(crate) fn each(&self) -> impl Iterator<Item = (u32, &Program)> {
-        let entries = (0..).zip(&self.of);
-        entries.filter_map(|(entry, of)| Some((entry, &of.as_ref()?.0)))
+    /// The schedules with their entries.
+    pub(crate) fn each(&self) -> impl Iterator<Item = (u32, &Schedule)> {
+        (0..).zip(&self.of).filter_map(|(entry, (program, _))| match program {
+            Program::Ranks(schedule) => Some((entry, &**schedule)),
+            Program::Timed | Program::Answers { .. } => None,
+        })
     }
 
-    /// How many flows they have.
+    /// How many flows the schedules have.
     pub(crate) fn flows(&self) -> u64 {
         self.each().map(|(_, program)| program.flows()).sum()
     }
 
-    /// An entry's program.
-    pub(crate) fn program(&self, entry: u32) -> Option<&Program> {
-        self.get(entry).map(|(program, _)| program)
+    /// An entry's schedule.
+    pub(crate) fn schedule(&self, entry: u32) -> Option<&Schedule> {
+        self.get(entry).map(|(schedule, _)| schedule)
     }
 
-    fn get(&self, entry: u32) -> Option<&(Program, u32)> {
-        self.of.get(entry as usize)?.as_ref()
+    fn get(&self, entry: u32) -> Option<(&Schedule, u32)> {
+        match self.of.get(entry as usize)? {
+            (Program::Ranks(schedule), first) => Some((schedule, *first)),
+            _ => None,
+        }
     }
 
     /// The entry of a flow, and its message.
@@ -137,9 +167,44 @@ impl Host {
         }
     }
 
-    /// A program's flow has arrived here whole.
+    /// The time of a flow that waits for nothing else.
     #[cold]
-    pub(super) fn got<N: Net>(&mut self, number: u64, cx: &mut Cx<N>, now: Time) {
+    pub(crate) fn on_time<N: Net>(&mut self, flow: FlowStart, cx: &mut Cx<N>) {
+        let now = flow.start;
+        let ready = match cx.settings.programs.request(flow.traffic) {
+            Some(request) => Ready::Ask(flow, request),
+            None => Ready::Send(flow),
+        };
+        self.perform(ready, cx, now);
+    }
+
+    /// Does what waits for nothing any more.
+    fn perform<N: Net>(&mut self, ready: Ready, cx: &mut Cx<N>, now: Time) {
+        match ready {
+            Ready::Send(flow) => self.start(&flow, None, cx),
+            Ready::Ask(flow, request) => self.start(&flow, Some(request), cx),
+            Ready::Answer { on, number, record } => {
+                self.senders[on].keys[0] = record.key;
+                self.write(on, number, *record, record.size, cx, now);
+            }
+        }
+    }
+
+    /// A message that operations here wait for has arrived whole; `back` is the other direction of its connection.
+    #[cold]
+    pub(super) fn got<N: Net>(
+        &mut self,
+        message: Expected,
+        back: Option<ConnId>,
+        cx: &mut Cx<N>,
+        now: Time,
+    ) {
+        let Expected { number, asks, .. } = message;
+        if let Some(record) = asks {
+            // One operation waits for a request, and for nothing else: no state is kept for it.
+            let Some(on) = back else { return };
+            return self.perform(Ready::Answer { on, number, record }, cx, now);
+        }
         let Some((nth, message)) = self.part_of(number, cx) else { return };
         let part = &mut self.parts[nth as usize];
         if let Some((program, _)) = cx.settings.programs.get(part.entry) {
@@ -148,7 +213,7 @@ impl Host {
         }
     }
 
-    /// A program's flow from here is acknowledged.
+    /// A schedule's flow from here is acknowledged.
     #[cold]
     pub(super) fn gave<N: Net>(&mut self, number: u64, cx: &mut Cx<N>, now: Time) {
         let Some((nth, message)) = self.part_of(number, cx) else { return };
@@ -179,9 +244,9 @@ impl Host {
             return self.did(nth, program.sent_by(message), cx, now);
         }
         let place = (part.entry, part.course.round());
-        let flow = flow(program, message, place, (self.id, *connection), now);
+        let flow = flow(program, message, place, (self.id, connection), now);
         cx.log.running += 1;
-        self.start(&flow, cx);
+        self.perform(Ready::Send(flow), cx, now);
     }
 
     /// The part here that a program's flow belongs to, and its message.
@@ -254,7 +319,7 @@ impl Host {
 
 /// A message as a flow.
 fn flow(
-    program: &Program,
+    program: &Schedule,
     nth: u32,
     (entry, round): (u32, u32),
     (src, first): (HostId, u32),
@@ -271,7 +336,6 @@ fn flow(
         dst: program.hosts[message.to as usize],
         class: message.class,
         size: Some(message.bytes),
-        request: None,
         stop: None,
         connection: ConnectionUse::Program {
             number: first + message.connection,
