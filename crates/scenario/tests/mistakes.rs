@@ -915,3 +915,16 @@ fn a_chip_brings_its_memory() {
         refused("policy = \"dynamic\"\npool = \"3MB\"\nbuffer = \"3MB\"\negress_pool = \"3MB\"");
     assert!(other.contains("egress_pool does not apply"), "{other}");
 }
+
+#[test]
+fn a_lossless_queue_of_a_chip_holds_what_the_inputs_do() {
+    let chip = "queues = 2\nasic = \"tomahawk\"\npool = \"3MB\"\negress_pool = \"1MB\"";
+    let chip = STAR.replace("buffer = \"300KB\"\n", "").replace("queues = 2", chip);
+    let over = |size: &str| format!("scheme.params.threshold={size}");
+    // Egress: 4,807 cells of 208 bytes.
+    assert!(read(&chip, &[&over("2MB")]).unwrap_err().contains("over the buffer, 999.856KB"));
+    let lossless = ["switch.pfc.priorities=[1]", "switch.pfc.headroom_pool=1MB"];
+    let with = |size: &str| read(&chip, &[lossless[0], lossless[1], &over(size)]);
+    assert!(with("4MB").is_ok());
+    assert!(with("4001KB").unwrap_err().contains("over the buffer, 4MB"));
+}

@@ -15,6 +15,7 @@ use switchbed_config::param::ParamKind;
 use switchbed_config::param::Unfit;
 use switchbed_config::section::Section;
 use switchbed_config::tree::{At, Data, Entry, Node, Table};
+use switchbed_qdisc::memory::chip::Asic;
 use switchbed_qdisc::switch::Switch;
 use switchbed_units::Bytes;
 
@@ -69,7 +70,7 @@ fn alone(
         return Err(section.refuse(key!(name), why));
     }
     // Thresholds over what a queue can ever hold would never mark.
-    let limit = switch.pool.filter(|_| scheme.needs_pool).unwrap_or(switch.buffer);
+    let limit = switch.pool.filter(|_| scheme.needs_pool).unwrap_or_else(|| held(switch));
     let label = section.maybe(key!(label))?;
     let given = section.given(key!(params));
     // The override or comparison that chose a scheme is at fault for the parameters that it lacks.
@@ -100,6 +101,18 @@ fn alone(
         return Err(section.refuse(key!(name), why));
     }
     Ok(SchemeChoice { label: label.unwrap_or(name), ..choice.into() })
+}
+
+/// The most that a queue can hold. On a chip a lossless one holds what the inputs do before all of them
+/// are paused, and after.
+fn held(switch: &Switch) -> Bytes {
+    let (Some(pfc), Some(Asic(chip))) = (&switch.pfc, switch.sharing.asic) else {
+        return switch.buffer;
+    };
+    let cell = u64::from(chip.cell);
+    let shared = switch.pool.map_or(chip.ingress_cells() * cell, Bytes::get);
+    let headroom = pfc.headroom_pool.map_or(chip.ingress.xoff.unwrap_or(0), Bytes::get);
+    switch.buffer.max(Bytes::new(shared + headroom))
 }
 
 /// A scheme's table, or the one that a name alone stands for.
