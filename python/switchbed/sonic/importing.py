@@ -275,7 +275,11 @@ class _Import:
         unread.unused(self.reading.tables, "WRED_PROFILE", used, self.said)
         of: dict[str, Marking] = {}
         for name in sorted(used):
-            of[name] = marking.of_profile(self.reading, name, memory.limit, nvidia=device.nvidia)
+            mine = [q.index for q in queues if q.wred == name]
+            limits = [memory.lossless.get(index, memory.limit) for index in mine]
+            # A queue of several may hold the most.
+            most = max((each for each in limits if each is not None), default=None)
+            of[name] = marking.of_profile(self.reading, name, most, nvidia=device.nvidia)
             device.modelled += [("WRED_PROFILE", name, key) for key in of[name].fields]
         found: dict[int, Marking] = {}
         for each in queues:
@@ -381,8 +385,12 @@ class _Import:
 
     def _topology(self, ports: Sequence[str], files: dict[str, str]) -> list[str]:
         """A star of the ports' rates; of several rates by a file."""
-        if all(self.reading.speed(port) is None for port in ports):
-            self.said.approximated("PORT", f"no speed is given: {UNKNOWN_RATE} Mbps is a guess")
+        bare = [port for port in ports if self.reading.speed(port) is None]
+        if bare:
+            which = "" if len(bare) == len(ports) else f"{foreign.some(bare)}: "
+            self.said.approximated(
+                "PORT", f"{which}no speed is given: {UNKNOWN_RATE} Mbps is a guess"
+            )
         if all(self.reading.metres(port) is None for port in ports):
             self.said.approximated(
                 "CABLE_LENGTH",

@@ -10,11 +10,11 @@ from switchbed._native import Mistake
 from switchbed.sonic import watchdog
 from switchbed.sonic.device import Device
 from switchbed.sonic.reading import PACKET, Queue, Reading, listed
+from switchbed.sonic.schema import dynamic
+from switchbed.sonic.tidy import LOSSLESS_POOL
 
 ALL_FREE = 1000.0
 """alpha of a queue that no threshold follows: the largest."""
-LOSSLESS_POOL = "ingress_lossless_pool"
-"""The pool of profiles that a switch makes for lossless groups (sonic-swss, buffermgr)."""
 MOST_POOL = 10**12
 """Bytes of a scenario's memory."""
 UNKNOWN_METRES = 1_000
@@ -42,6 +42,8 @@ class Memory:
     queues: dict[int, dict[str, Any]] = field(default_factory=dict)
     limit: int | None = None
     """The most bytes that thresholds may be at."""
+    lossless: dict[int, int] = field(default_factory=dict)
+    """The same of lossless queues."""
 
 
 def chip_of(reading: Reading) -> Mapping[str, Any] | None:
@@ -100,6 +102,13 @@ class Buffers:
             return Pfc()
         to_queue = self._map("MAP_PFC_PRIORITY_TO_QUEUE", row.get("pfc_to_queue_map"))
         to_group = self._map("PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", row.get("pfc_to_pg_map"))
+        of_class = self._map("TC_TO_PRIORITY_GROUP_MAP", row.get("tc_to_pg_map"))
+        for priority in enabled:
+            # Without a map of its own a priority pauses for the group of its traffic class. A
+            # switch makes headroom for groups of the priorities' own numbers.
+            found = of_class.get(priority, priority)
+            if self._lossless_group(found) and not self._lossless_group(priority):
+                to_group.setdefault(priority, found)
         classes: list[int] = []
         groups: dict[str, list[str]] = {}
         for priority in enabled:
@@ -108,8 +117,7 @@ class Buffers:
             where = f"PORT_QOS_MAP|{foreign.name(self.ports[0])}|pfc_enable"
             of = {port: self._group(port, group) for port in self.ports}
             names = set(of.values())
-            # Headroom makes a group lossless: `xoff` is what it may still take after a pause.
-            made = sorted(name for name in names if name and "xoff" in self.profiles[name])
+            made = [name for name in names if name and self._has_headroom(name)]
             if not made and names != {None}:
                 other = foreign.name(str(next(name for name in names if name)))
                 self.said.left_out(
@@ -136,9 +144,12 @@ class Buffers:
                     groups.setdefault(name or "", []).append(f"{port}|{group}")
         if not classes:
             return Pfc()
-        # Of equally many the first by name: the same at every import.
-        lossless = [name for name in groups if name and "xoff" in self.profiles[name]]
-        profile = min(lossless, key=lambda name: (-len(groups[name]), name), default=None)
+        # Of equally many the first by name: the same at every import. A switch makes the profile of
+        # groups that have none, if it has the pool.
+        lossless = [name for name in groups if name and self._has_headroom(name)]
+        if LOSSLESS_POOL in self.pools and "" in groups:
+            lossless.append("")
+        profile = min(lossless, key=lambda name: (-len(groups[name]), name), default="") or None
         pool = self.profiles[profile]["pool"] if profile else LOSSLESS_POOL
         self.said.exact("switch.pfc", f"classes {listed(classes)} are lossless")
         others = {
@@ -147,6 +158,17 @@ class Buffers:
             if self._settings(name) != self._settings(profile)
         }
         return Pfc(sorted(set(classes)), profile, pool, others)
+
+    def _lossless_group(self, group: int) -> bool:
+        """Whether a group of some port has a profile with headroom."""
+        names = {self._group(port, group) for port in self.ports}
+        return any(name is not None and self._has_headroom(name) for name in names)
+
+    def _has_headroom(self, profile: str) -> bool:
+        """Whether a profile makes a group lossless: by `xoff`, what it may still take after a
+        pause, or by headroom that the switch computes."""
+        row = self.profiles[profile]
+        return "xoff" in row or dynamic(row)
 
     def _settings(self, profile: str | None) -> tuple[tuple[str, str], ...] | None:
         """A profile's content, since two of other names may say the same."""
@@ -171,6 +193,8 @@ class Buffers:
 
     def _thresholds(self, found: Memory, pfc: Pfc, device: Device) -> None:
         if pfc.profile is None:
+            for other, keys in pfc.others.items():
+                self._differ(other, keys, "is as the groups without a profile")
             self.said.approximated(
                 "BUFFER_PG",
                 "lossless groups have no profile here: the switch makes it of its "
@@ -181,6 +205,10 @@ class Buffers:
         row, where = self.profiles[pfc.profile], f"BUFFER_PROFILE|{foreign.name(pfc.profile)}"
         if int(row.get("xoff", "0")):
             found.pfc["headroom"] = f"{row['xoff']}B"
+        elif dynamic(row):
+            self.said.approximated(
+                where, "the switch computes the headroom: here it is what rate and cable need"
+            )
         found.pfc["reserve"] = f"{row.get('size', '0')}B"
         for key in ("xon_offset", "xon"):
             if key in row:
@@ -191,17 +219,20 @@ class Buffers:
             found.pfc["threshold"] = f"{row['static_th']}B"
         self.said.exact(where, f"lossless groups: {_texts(row)}")
         for other, keys in pfc.others.items():
-            has = f"{foreign.name(other)} ({_texts(self.profiles[other])})" if other else "none"
-            self.said.approximated(
-                "BUFFER_PG",
-                f"{foreign.some(keys)}: {has}; here every lossless group has "
-                f"{foreign.name(pfc.profile)}: without switch.pfc.headroom each port has what its "
-                "rate and cable need",
-            )
+            self._differ(other, keys, f"has {foreign.name(pfc.profile)}")
         device.groups = pfc.profile
         for key in ("xoff", "size", "xon_offset", "xon", "dynamic_th", "static_th"):
             if key in row and not (key == "xoff" and not int(row[key])):
                 device.modelled.append(("BUFFER_PROFILE", pfc.profile, key))
+
+    def _differ(self, other: str, keys: Sequence[str], here: str) -> None:
+        """Say that groups have another profile than most."""
+        has = f"{foreign.name(other)} ({_texts(self.profiles[other])})" if other else "none"
+        self.said.approximated(
+            "BUFFER_PG",
+            f"{foreign.some(keys)}: {has}; here every lossless group {here}: without "
+            "switch.pfc.headroom each port has what its rate and cable need",
+        )
 
     # Pools.
 
@@ -257,6 +288,7 @@ class Buffers:
         if out is None and into is None and self.chip is None:
             raise Mistake(self._no_memory(ingress or egress))
         xoff = int(self.pools[ingress].get("xoff", "0")) if ingress is not None else 0
+        held = 0
         self._whole()
         if into is None:
             # A configuration of outputs alone: the inputs share the same memory.
@@ -265,6 +297,8 @@ class Buffers:
             shared, room = self._inputs(into, xoff, pfc)
             self._fits("switch.pool", ingress, shared, into)
             found.switch["pool"] = f"{shared}B"
+            # Without a chip the pool holds the headroom already.
+            held = shared + (room if self.chip is not None else 0)
             if ingress is not None and sizes[ingress] is not None:
                 # The difference is put back by an export.
                 device.pools["pool"] = (ingress, into - shared)
@@ -285,13 +319,24 @@ class Buffers:
         limit = out if out is not None else into
         if self.chip is not None and limit is None:
             limit = self.chip["lossy_bytes"]
-        if limit is not None and self.chip is not None:
-            # Thresholds count whole cells.
-            limit -= limit % int(self.chip["cell_bytes"])
-        found.limit = limit
+        # Thresholds count whole cells.
+        cell = int(self.chip["cell_bytes"]) if self.chip is not None else 1
+        if limit is not None:
+            found.limit = limit - limit % cell
+            for queue in self.queues:
+                if queue.index in pfc.classes:
+                    most = min(held or limit, self._outputs(queue) or held or limit)
+                    found.lossless[queue.index] = most - most % cell
         shown = [f"{foreign.name(str(n))} {quantity.kb(s)}" for n, s in sizes.items() if s]
         if shown:
             self.said.exact("BUFFER_POOL", f"{', '.join(shown)}: shared by all ports of the switch")
+
+    def _outputs(self, queue: Queue) -> int | None:
+        """Bytes of the pool that a queue's buffer profile is in."""
+        if queue.profile is None:
+            return None
+        size = self._size(self.profiles[queue.profile]["pool"])
+        return self.given if size is None else size
 
     def _fits(self, key: str, pool: str | None, size: int, given: int) -> None:
         """Refuses a pool without room for two packets; `given`: its size in the file."""
@@ -467,7 +512,7 @@ class Buffers:
                 )
         groups = {self._group(port, group) for port in self.ports for group in range(8)}
         for group in sorted(each for each in groups if each is not None):
-            if "xoff" in self.profiles[group]:
+            if self._has_headroom(group):
                 continue
             row = self.profiles[group]
             where = f"BUFFER_PROFILE|{foreign.name(group)}"

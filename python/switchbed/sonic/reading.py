@@ -6,9 +6,9 @@ from typing import Any
 
 from switchbed import foreign
 from switchbed._native import Mistake
-from switchbed.sonic import schema
+from switchbed.sonic import schema, unread
 from switchbed.sonic.finding import Findings
-from switchbed.sonic.tidy import Tables, meant, tidy
+from switchbed.sonic.tidy import Tables, meant, tidy, unfolded
 
 PACKET = 1500
 """Bytes of a weight of 1 in a quantum, since weights are ratios; and the least memory."""
@@ -27,11 +27,14 @@ class Reading:
 
     def __post_init__(self) -> None:
         self.where = foreign.name(self.where)
+        self.config = unfolded(self.config)
+        _one_chip(self.config, self.where)
         _no_chassis(self.config, self.where)
         self.tables = tidy(self.config, self.where)
-        for problem in schema.check(self.tables, open_=True):
+        applied = unread.applied(self.tables, self.said)
+        for problem in schema.check(applied, open_=True):
             raise Mistake(f"{self.where}: {problem}")
-        self.full = meant(self.tables)
+        self.full = meant(applied)
 
     @property
     def about(self) -> Mapping[str, Any]:
@@ -88,6 +91,20 @@ def _about(config: Mapping[str, Any]) -> Mapping[str, Any]:
     about: Any = config.get("DEVICE_METADATA", {})
     about = about.get("localhost", {}) if isinstance(about, Mapping) else {}
     return about if isinstance(about, Mapping) else {}
+
+
+def _one_chip(config: Mapping[str, Any], where: str) -> None:
+    """Refuses all chips of a switch in one file."""
+    chips = sorted(
+        name
+        for name, tables in config.items()
+        if isinstance(tables, Mapping) and isinstance(tables.get("PORT"), Mapping)
+    )
+    if chips and "PORT" not in config:
+        raise Mistake(
+            f"{where}: has {foreign.some(chips)}, a switch of several chips: one chip's tables are "
+            "needed, as of show runningconfiguration all -n asic0"
+        )
 
 
 def _no_chassis(config: Mapping[str, Any], where: str) -> None:

@@ -63,6 +63,21 @@ def free(_: str) -> str | None:
     return None
 
 
+def never(_: Mapping[str, str]) -> bool:
+    """No row."""
+    return False
+
+
+def always(_: Mapping[str, str]) -> bool:
+    """Every row."""
+    return True
+
+
+def dynamic(row: Mapping[str, str]) -> bool:
+    """Buffer profiles of lossless groups whose sizes the switch computes."""
+    return row.get("headroom_type") == "dynamic"
+
+
 UINT32, UINT64 = whole(0, 2**32 - 1), whole(0, 2**64 - 1)
 THRESHOLD = whole(0, INT_MAX)
 BOOLEAN = word("true", "false")
@@ -83,6 +98,8 @@ class Field:
     """Whether it names several rows, with commas."""
     makes: str = r"(?!)"
     """Pattern of rows that the switch makes by itself, which a file may lack; usually none."""
+    lax: Callable[[Mapping[str, str]], bool] = never
+    """Rows of a device that may lack the field."""
 
 
 @dataclass(frozen=True)
@@ -148,8 +165,9 @@ TABLES: dict[str, Table] = {
     "PORT": Table(
         PORT.pattern,
         {
-            "lanes": Field(free, required=True),
-            "speed": Field(whole(1, 1600000), required=True),
+            # Before 2019 a switch took both from its port_config.ini.
+            "lanes": Field(free, required=True, lax=always),
+            "speed": Field(whole(1, 1600000), required=True, lax=always),
             "mtu": Field(whole(68, 9216)),
             "admin_status": Field(word("up", "down")),
             "fec": Field(word("rs", "fc", "none", "auto")),
@@ -224,8 +242,8 @@ TABLES: dict[str, Table] = {
     "BUFFER_PROFILE": Table(
         r".+",
         {
-            "pool": Field(free, required=True, to="BUFFER_POOL"),
-            "size": Field(UINT64, required=True),
+            "pool": Field(free, required=True, to="BUFFER_POOL", lax=dynamic),
+            "size": Field(UINT64, required=True, lax=dynamic),
             "dynamic_th": Field(whole(-8, 7)),
             **{n: Field(UINT64) for n in ("static_th", "xon", "xoff", "xon_offset")},
             "headroom_type": Field(word("static", "dynamic")),
@@ -400,7 +418,7 @@ def _row(
                     )
                     yield f"{where}|{name}: {known.to} has no {foreign.name(each)}{there}"
     for name, known in table.fields.items():
-        if known.required and name not in row:
+        if known.required and name not in row and not (open_ and known.lax(row)):
             yield f"{where}: has no {name}"
     # Rules read numbers: only of sound values.
     rule = table.clash if open_ else table.rule

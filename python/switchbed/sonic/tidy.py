@@ -7,7 +7,7 @@ from typing import Any
 
 from switchbed import foreign
 from switchbed._native import Mistake
-from switchbed.sonic.schema import DEFAULTS, TABLES, Config
+from switchbed.sonic.schema import DEFAULTS, TABLES, Config, dynamic
 
 RANGED = ("QUEUE", "BUFFER_QUEUE", "BUFFER_PG")
 PORTED = (
@@ -17,8 +17,12 @@ PORTED = (
     "BUFFER_PORT_EGRESS_PROFILE_LIST",
     "PFC_WD",
 )
-MOST_INDEX = 15
-"""Of a queue or a group: the models and ASICs end there."""
+LOSSLESS_POOL = "ingress_lossless_pool"
+"""The pool of profiles that a switch makes for lossless groups (sonic-swss, buffermgr)."""
+MOST_INDEX = 63
+"""Of a queue or a group; a CPU's port has the most queues."""
+LISTS = ("adv_speeds", "adv_interface_types", "profile_list")
+"""Fields that SONiC's tools write as a list, too."""
 Tables = dict[str, dict[str, dict[str, str]]]
 
 
@@ -40,20 +44,48 @@ def tidy(config: Config, where: str = "config") -> Tables:
     return found
 
 
+def unfolded(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Tables of a dump of the data base (`sonic-db-dump`), whose keys are `TABLE|row`."""
+    if not any("|" in key for key in config):
+        return config
+    found: dict[str, Any] = {key: row for key, row in config.items() if "|" not in key}
+    for key, row in config.items():
+        table, bar, name = key.partition("|")
+        if not bar:
+            continue
+        fields = row.get("value", row) if isinstance(row, Mapping) else row
+        if isinstance(fields, Mapping):
+            # A list is a text with commas there, and its field's name ends so.
+            fields = {field.removesuffix("@"): value for field, value in fields.items()}
+        rows = found.setdefault(table, {})
+        if isinstance(rows, dict):
+            rows[name] = fields
+    return found
+
+
 def meant(tables: Tables) -> Tables:
     """With what missing fields mean; tables without rows are no tables."""
     return {
-        name: {key: DEFAULTS.get(name, {}) | row for key, row in rows.items()}
+        name: {key: _missing(name, row) | row for key, row in rows.items()}
         for name, rows in tables.items()
         if rows
     }
 
 
+def _missing(table: str, row: Mapping[str, str]) -> dict[str, str]:
+    """Values of fields that a row may lack."""
+    if table == "BUFFER_PROFILE" and dynamic(row):
+        # The switch computes them (sonic-swss, buffermgrdyn).
+        return {"pool": LOSSLESS_POOL, "size": "0"}
+    return DEFAULTS.get(table, {})
+
+
 def _row(table: str, key: str, row: Mapping[str, Any], where: str) -> dict[str, str]:
     tidied = {}
-    for name, value in row.items():
+    for name, given in row.items():
         if name == "NULL":  # how its data base writes a row without fields
             continue
+        value = _as_text(given) if name in LISTS and isinstance(given, list) else given
         if not isinstance(value, str):
             place = f"{table}|{foreign.name(key)}|{foreign.name(name)}"
             raise Mistake(
@@ -72,12 +104,12 @@ def _as_text(value: object) -> str:
 def _value(text: str) -> str:
     """` 166912` and `[BUFFER_POOL|x]` ship."""
     plain = text.strip()
-    found = re.fullmatch(r"\[[A-Z_]+\|([^,\]]+)\]", plain)
+    found = re.fullmatch(r"\[[A-Z0-9_]+\|([^,\]]+)\]", plain)
     return found[1] if found else ",".join(map(_one, plain.split(",")))
 
 
 def _one(text: str) -> str:
-    found = re.fullmatch(r"\s*\[[A-Z_]+\|(.+)\]\s*", text)
+    found = re.fullmatch(r"\s*\[[A-Z0-9_]+\|(.+)\]\s*", text)
     return found[1] if found else text.strip()
 
 

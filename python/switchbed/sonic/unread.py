@@ -1,10 +1,12 @@
-"""Fields of SONiC's models that no scenario has a place for, and what they may change."""
+"""Rows and fields of SONiC's tables that no scenario has a place for, and what they may change."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from switchbed import foreign
 from switchbed.sonic.finding import Findings
+from switchbed.sonic.schema import TABLES
 from switchbed.sonic.tidy import Tables
 
 
@@ -59,3 +61,58 @@ def unused(tables: Tables, table: str, used: set[str], said: Findings) -> None:
     idle = sorted(set(tables.get(table, {})) - used)
     if idle:
         said.left_out(table, f"no queue of these ports has {foreign.some(idle)}")
+
+
+LAST_QUEUE = 9
+"""The last that a traffic class leads to (sonic-tc-queue-map.yang)."""
+
+
+def applied(tables: Tables, said: Findings) -> Tables:
+    """Return the rows that a port's unicast queues have. Others are said: rows of ports that PORT
+    lacks, of queues for multicast, and with a buffer profile that is not there."""
+    found = dict(tables)
+    ports = tables.get("PORT", {})
+    for name, rows in tables.items():
+        if not TABLES[name].ports:
+            continue
+        known = {*ports, "global", "GLOBAL"}
+        mine = {key: row for key, row in rows.items() if not ports or _port(key) in known}
+        gone = dict.fromkeys(_port(key) for key in rows if key not in mine)
+        if gone:
+            said.left_out(name, f"PORT has no {foreign.some(gone)}: rows of no port of these")
+        if name in ("QUEUE", "BUFFER_QUEUE"):
+            beyond = [key for key in mine if int(key.partition("|")[2]) > LAST_QUEUE]
+            if beyond:
+                said.left_out(
+                    name, f"queues over {LAST_QUEUE}: no traffic class leads there, as to multicast"
+                )
+            mine = {key: row for key, row in mine.items() if key not in set(beyond)}
+        found[name] = mine
+    for name in ("BUFFER_QUEUE", "BUFFER_PG"):
+        rows = found.get(name, {})
+        missing = {key: row["profile"] for key, row in rows.items() if _waits(row, tables)}
+        if missing:
+            found[name] = {key: row for key, row in rows.items() if key not in missing}
+            said.left_out(
+                name,
+                f"BUFFER_PROFILE has no {foreign.some(dict.fromkeys(missing.values()))}: "
+                f"the switch leaves {foreign.some(missing)} alone until it has",
+            )
+    return found
+
+
+def _port(key: str) -> str:
+    """Port of a row's key."""
+    return key.partition("|")[0]
+
+
+def _waits(row: Mapping[str, str], tables: Tables) -> bool:
+    """Whether a row names a buffer profile that is neither there nor made by the switch."""
+    name = row.get("profile")
+    makes = TABLES["BUFFER_PG"].fields["profile"].makes
+    return bool(
+        name
+        and name != "NULL"
+        and name not in tables.get("BUFFER_PROFILE", {})
+        and not re.fullmatch(makes, name)
+    )

@@ -275,7 +275,7 @@ def with_range(key: str) -> Any:
 
 
 NAMED = "only scheduler.0, scheduler.1"
-RANGE = "is no queue or range of queues: from 0 to 15, as 3 or 0-2"
+RANGE = "is no queue or range of queues: from 0 to 63, as 3 or 0-2"
 REFUSED = {
     "emptysched": (
         device(("QUEUE", f"{ROW}0", "scheduler", "")),

@@ -219,7 +219,7 @@ def test_a_value_out_of_range_is_named_with_table_row_key_and_range(
 def test_a_range_is_checked_before_it_is_expanded(key: str) -> None:
     config = lossy()
     config["QUEUE"][key] = {"scheduler": "scheduler.0"}
-    with pytest.raises(Mistake, match=r"is no queue or range of queues: from 0 to 15, as 3 or 0-2"):
+    with pytest.raises(Mistake, match=r"is no queue or range of queues: from 0 to 63, as 3 or 0-2"):
         load(config, "x.json")
 
 

@@ -268,7 +268,7 @@ def test_traffic_classes_of_other_groups_are_said() -> None:
         ("PFC_WD", "GLOBAL", {"POLL_INTERVAL": "5"}, "from 100 to 1000 is needed"),
         ("PFC_WD", "Ethernet0", {"action": "reset"}, "one of drop, forward, alert is needed"),
         ("BUFFER_PG", "Ethernet0|9", {"profile": "ingress_lossy_profile"}, "no key of BUFFER_PG"),
-        ("BUFFER_PG", "Ethernet0|0", {"profile": "nope"}, "BUFFER_PROFILE has no nope"),
+        ("BUFFER_PG", "Ethernet0|0", {"profile": ""}, "BUFFER_PROFILE has no ''"),
         ("BUFFER_PG", "Ethernet0|0", {}, "has no profile"),
         ("TC_TO_QUEUE_MAP", "M", {"0": "99"}, "from 0 to 9 is needed"),
         ("TC_TO_PRIORITY_GROUP_MAP", "M", {"0": "8"}, "from 0 to 7 is needed"),
@@ -355,3 +355,129 @@ def test_rows_that_lack_a_threshold_stay_without(
     del config[table][row][field]
     found = load(config, "tor.json")
     assert unchanged(config, scenario(found, tmp_path), found)
+
+
+def told(config: Any) -> tuple[Imported, str]:
+    """The import of a configuration that comes back as it was, and its findings' text."""
+    found = load(config, "x.json")
+    with tempfile.TemporaryDirectory() as folder:
+        assert unchanged(config, scenario(found, Path(folder)), found)
+    return found, "\n".join(map(str, found.findings.all))
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "row", "says"),
+    [
+        ("QUEUE", "CPU|0", {"scheduler": "scheduler.0"}, "QUEUE: PORT has no CPU"),
+        ("BUFFER_QUEUE", "CPU|0-24", {"profile": "nope"}, "BUFFER_QUEUE: PORT has no CPU"),
+        ("PORT_QOS_MAP", "PortChannel10", {}, "PORT_QOS_MAP: PORT has no PortChannel10"),
+        ("BUFFER_PG", "Ethernet500|0", {"profile": "ingress_lossy_profile"}, "no Ethernet500"),
+        ("BUFFER_QUEUE", "Ethernet0|10-17", {"profile": "egress_lossy_profile"}, "over 9: no"),
+        ("BUFFER_QUEUE", "Ethernet0|5", {"profile": "nope"}, "leaves Ethernet0|5 alone"),
+        ("BUFFER_PG", "Ethernet0|0", {"profile": "nope"}, "BUFFER_PROFILE has no nope"),
+    ],
+)
+def test_rows_that_a_port_does_not_have_are_said_and_kept(
+    table: str, key: str, row: dict[str, str], says: str
+) -> None:
+    config: Any = base()
+    config[table][key] = row
+    found, said = told(config)
+    assert says in said
+    if key.startswith("Ethernet0") and table == "BUFFER_QUEUE":
+        return
+    # What the ports have is as it was without the row.
+    assert found.text == load(base(), "x.json").text
+
+
+def test_ports_without_lanes_and_speeds_are_read() -> None:
+    config: Any = base()
+    config["PORT"] = {port: {"alias": port} for port in config["PORT"]}
+    assert "no speed is given: 10000 Mbps is a guess" in told(config)[1]
+    ports = list(config["PORT"])
+    config["PORT"][ports[0]]["speed"] = "100000"
+    said = told(config)[1]
+    assert f"{', '.join(ports[1:])}: no speed is given: 10000 Mbps is a guess" in said
+
+
+def test_old_brackets_and_lists_are_read() -> None:
+    config: Any = base()
+    config["DOT1P_TO_TC_MAP"] = {"AZURE": {"3": "3"}}
+    lists = {"adv_speeds": ["40000", "100000"]}
+    config["PORT"]["Ethernet0"] |= lists
+    for row in config["PORT_QOS_MAP"].values():
+        row["dot1p_to_tc_map"] = "[DOT1P_TO_TC_MAP|AZURE]"
+    profiles = ["egress_lossless_profile", "egress_lossy_profile"]
+    config["BUFFER_PORT_EGRESS_PROFILE_LIST"] = {"Ethernet0": {"profile_list": profiles}}
+    told(config)
+
+
+def test_a_dump_of_the_data_base_is_the_same_switch() -> None:
+    config: Any = json.loads((OWN / "tor.json").read_text())
+    dump = {
+        f"{table}|{key}": {"type": "hash", "ttl": -0.001, "value": row}
+        for table, rows in config.items()
+        for key, row in rows.items()
+    }
+    dump["PORT|Ethernet0"]["value"]["adv_speeds@"] = "40000,100000"
+    assert load(dump, "tor.json").text == load(config, "tor.json").text
+    flat = {key: row["value"] for key, row in dump.items()}
+    assert load(flat, "tor.json").text == load(config, "tor.json").text
+
+
+def test_a_switch_of_several_chips_is_refused_as_such() -> None:
+    with pytest.raises(Mistake, match=r"x\.json: has asic0, asic1, a switch of several chips"):
+        load({"localhost": {}, "asic0": base(), "asic1": base()}, "x.json")
+
+
+def test_a_priority_pauses_for_its_traffic_classs_group() -> None:
+    config = with_chip("x86_64-own-r0")
+    own = {"pool": "ingress_lossless_pool", "size": "1518", "xoff": "38816", "dynamic_th": "1"}
+    config["BUFFER_PROFILE"]["own"] = own
+    groups = {str(tc): "0" for tc in range(8)} | {"3": "1", "4": "2"}
+    config["TC_TO_PRIORITY_GROUP_MAP"]["AZURE"] = groups
+    for port in config["PORT"]:
+        config["BUFFER_PG"][f"{port}|1-2"] = {"profile": "own"}
+    found, _ = told(config)
+    for line in ("priorities = [3, 4]", 'headroom = "38816B"', "alpha = 2.0"):
+        assert line in found.text
+    # A map of priorities comes before.
+    config["PFC_PRIORITY_TO_PRIORITY_GROUP_MAP"] = {"AZURE": {"3": "3", "4": "4"}}
+    for row in config["PORT_QOS_MAP"].values():
+        row["pfc_to_pg_map"] = "AZURE"
+    assert 'headroom = "38816B"' not in told(config)[0].text
+
+
+def test_headroom_that_the_switch_computes_makes_a_group_lossless() -> None:
+    config = with_chip("x86_64-mlnx_msn2700-r0")
+    ports = list(config["PORT"])
+    # As `config buffer profile add own --dynamic_th 1` writes it.
+    config["BUFFER_PROFILE"]["own"] = {"dynamic_th": "1", "headroom_type": "dynamic"}
+    for port in ports:
+        config["BUFFER_PG"][f"{port}|3-4"] = {"profile": "own"}
+    found, said = told(config)
+    assert "priorities = [3, 4]" in found.text
+    assert "alpha = 2.0" in found.text
+    assert "headroom =" not in found.text
+    assert "the switch computes the headroom" in said
+    assert "never pauses" not in said
+    assert "lossy groups" not in said.replace("ingress_lossy", "")
+    # Most groups are made by the switch: one port's profile is not all ports'.
+    for port in ports[1:]:
+        config["BUFFER_PG"][f"{port}|3-4"] = {"profile": "NULL"}
+    found, said = told(config)
+    assert "alpha = 2.0" not in found.text
+    assert f"{ports[0]}|3, {ports[0]}|4: own (dynamic_th 1" in said
+
+
+def test_lossless_queues_mark_up_to_their_own_pools_end() -> None:
+    config: Any = base()
+    # Lossy queues have a smaller pool, which ends below the ramp.
+    config["BUFFER_POOL"]["egress_lossy_pool"]["size"] = "1000000"
+    found, said = told(config)
+    assert '"kmin" = "1048576B", "kmax" = "2097152B"' in found.text
+    assert "it is off" not in said
+    config["BUFFER_POOL"]["egress_lossless_pool"]["size"] = "1500000"
+    assert '"kmin" = "1048576B", "kmax" = "1500000B"' in told(config)[0].text
+    config["BUFFER_POOL"]["egress_lossless_pool"]["size"] = "1048576"
+    assert "begins at 1048576, above the memory, 1048576: it is off" in told(config)[1]
