@@ -127,7 +127,7 @@ def over_seeds(
 
 
 def statistics(outcomes: Iterable[Outcome]) -> list[tuple[str, str]]:
-    """What comparisons of these runs show: FCTs, and the time of each collective or schedule."""
+    """List what comparisons of these runs show: FCTs, and each collective's or schedule's time."""
     jobs = sorted({job["traffic"] for run in outcomes for job in run.summary.get("jobs", ())})
     named = [JOB] if len(jobs) == 1 else [f"{JOB} of traffic {place}" for place in jobs]
     return [*STATISTICS, *((name, TIME) for name in named)]
