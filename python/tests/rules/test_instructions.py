@@ -28,6 +28,7 @@ ONE_QUEUE = ["switch.queues=1", "switch.discipline=fifo", "switch.classify=singl
 RED = "{ name = 'red', params = { kmin = '20pkt', kmax = '65pkt', pmax = 0.1 } }"
 FLOWS = "{ kind = 'poisson', load = 0.95, flows = 20000, sizes = 'web-search'"
 PAIRS = f"{FLOWS}, service = 'pair', services = 8 }}"
+REQUESTS = "{ kind = 'request-response', load = 0.3, flows = 5000, sizes = '1KB', to = '0-3' }"
 CASES = {
     # A few flows fill queues of fig9 as its 5,000 do, for a fraction of a second.
     "fig9, MQ-ECN, 8 DWRR queues": ["fig9.toml", "flows=40"],
@@ -52,6 +53,13 @@ CASES = {
         "switch.pool=1MB",
         f"traffic=[{PAIRS}]",
     ],
+    "fat-tree of 1,024 hosts, MQ-ECN": [
+        "../data/scenarios/fat-tree-65536.toml",
+        "topology.k=16",
+        "run.until=300us",
+    ],
+    # Of a packet each: what starts and ends of flows cost.
+    "star, requests and answers": ["star.toml", "run.until=20ms", f"traffic=[{REQUESTS}]"],
     "star, step marking, boxed seats": ["star.toml", "run.until=20ms", "switch.discipline=wfq"],
 }
 
