@@ -22,7 +22,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := setup
 .PHONY: help setup setup-all setup-system setup-peers release pgo demo check test lint lint-rust lint-python \
-	lint-ci lint-module lint-fuzz instructions format validate \
+	lint-ci lint-module lint-fuzz lint-docs instructions format validate \
 	bench bench-accept bench-core bench-live bench-memory bench-peers bench-roce bench-sizes wheels deny site size \
 	live-papers lock clean
 
@@ -123,7 +123,7 @@ lint-python: .venv/.stamp-papers
 	$(BIN)/mypy
 	PYTHONPATH=python $(BIN)/lint-imports --no-logo
 
-lint-ci: lint-module lint-fuzz instructions ## Check the module without the live switch, the fuzz targets, instructions a packet-hop
+lint-ci: lint-module lint-fuzz lint-docs instructions ## Check the module without the live switch, fuzz targets, links of doc comments, instructions a packet-hop
 
 lint-module:
 	cargo clippy --locked --package switchbed-python --no-default-features --quiet -- -D warnings
@@ -131,6 +131,9 @@ lint-module:
 # The fuzz targets are outside the workspace: they are checked, and not linked.
 lint-fuzz:
 	CUSTOM_LIBFUZZER_PATH=target/none cargo check --locked --quiet --manifest-path fuzz/Cargo.toml --target-dir target
+
+lint-docs:
+	RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps --quiet
 
 instructions: setup
 	$(PYTEST) --quiet -m long python/tests/rules/test_instructions.py

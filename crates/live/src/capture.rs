@@ -1,6 +1,6 @@
 //! Copies of frames with what their port decided, for `live capture`.
 //!
-//! The loop hands each frame that a capture asked for to its [`Tap`], which gathers them and passes
+//! The loop hands each frame that a capture asked for to its `Tap`, which gathers them and passes
 //! whole batches on by a bounded channel. It never waits: what finds the channel full is counted
 //! and not copied. The thread that answers writes pcapng of the batches ([`Reader`]).
 

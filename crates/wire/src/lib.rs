@@ -1,5 +1,5 @@
 //! Frames as a switch needs them: what a classifier reads of Ethernet, VLAN, IPv4 and
-//! IPv6 headers ([`frame`]), the CE mark with its checksum ([`mark`]) and trimming ([`trim`]); 802.1Qau's
+//! IPv6 headers ([`frame`]), the CE mark with its checksum ([`mark`]) and trimming ([`mod@trim`]); 802.1Qau's
 //! messages to sources ([`cnm`]) and 802.1Qbb's pauses ([`pfc`]); packets split and joined as segmentation offload has them ([`offload`]); and
 //! headers built for packet traces ([`build`]).
 //!

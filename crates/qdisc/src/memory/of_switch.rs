@@ -144,7 +144,7 @@ impl QueueOf {
 /// A rule by which the ports of a switch share its memory. Hooks have the contracts of [`crate::hooks::Buffer`]'s of the same
 /// name; the port's state counts a packet or not as a buffer's view does.
 ///
-/// Ports whose buffer is [`OfSwitch`] leave arrivals to it. A queue of any of them may hold half of what is free:
+/// Ports whose buffer is `OfSwitch` leave arrivals to it. A queue of any of them may hold half of what is free:
 ///
 /// ```
 /// use switchbed_qdisc::hooks::Admission;

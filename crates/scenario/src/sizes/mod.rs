@@ -1,5 +1,5 @@
 //! Flow-size distributions: drawing from a table, its exact mean. The tables are built
-//! in ([`BUILT_IN`]) or read from a [`file`].
+//! in ([`BUILT_IN`]) or read from a [`mod@file`].
 //!
 //! A table is a cumulative distribution, linear between its points (two points of one
 //! size are a jump), whose value is rounded up to whole packets or bytes. Sizes are

@@ -1,5 +1,5 @@
-//! Observation of a run, which never changes its course. Two traits: [`watch::AtPort`] receives the
-//! events at one port, [`observer::Observer`] looks at the whole network at a known time. Each kind
+//! Observation of a run, which never changes its course. Two traits: `watch::AtPort` receives the
+//! events at one port, `observer::Observer` looks at the whole network at a known time. Each kind
 //! is a file: queues' lengths ([`queue_stats`]) and series of them ([`series`]), classes' goodput
 //! ([`goodput`]) with fair shares of it ([`fair`]), packet traces ([`capture`]), and the monitors
 //! that a scenario asks for, each with its keys and tables ([`monitors`]: `changes`, `bursts`,

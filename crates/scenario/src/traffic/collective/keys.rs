@@ -145,7 +145,7 @@ impl Collective {
         self.ranks.len() as u32
     }
 
-    /// Size of the data, which [`Source::complete`] puts in.
+    /// Size of the data, which [`Source::complete`](crate::traffic::source::Source::complete) puts in.
     pub fn data(&self) -> Bytes {
         self.bytes.unwrap_or_default()
     }
@@ -168,7 +168,7 @@ impl Collective {
         }
     }
 
-    /// The algorithm, which [`Source::complete`] puts in.
+    /// The algorithm, which [`Source::complete`](crate::traffic::source::Source::complete) puts in.
     pub fn schedule(&self) -> Algorithm {
         self.algorithm.unwrap_or(self.operation.algorithms()[0])
     }

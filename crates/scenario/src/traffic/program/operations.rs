@@ -5,7 +5,7 @@ use switchbed_units::Span;
 /// Work of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// A message, by its number (see [`Schedule::message`]), with the processor that [`Schedule::overhead`] occupies;
+    /// A message, by its number (see [`Schedule::message`](super::Schedule::message)), with the processor that [`Schedule::overhead`](super::Schedule::overhead) occupies;
     /// done with the ACK of its last byte.
     Send(u32, u8),
     /// A message, with the same; done when its last byte is here, and the overhead is over.
