@@ -4,7 +4,7 @@ use crate::Mistake;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use switchbed_qdisc::Ecn;
-use switchbed_scenario as scenario;
+use switchbed_scenario::{self as scenario, protocols::Protocols};
 use switchbed_sim::drill::{self, Arrival, Kind, Nagle};
 use switchbed_sim::packet::Flags;
 use switchbed_sim::tcp::Config;
@@ -27,6 +27,14 @@ fn config(text: &str, overrides: Vec<(String, String)>) -> Result<Config, String
     };
     let plans = source.plans().map_err(|mistake| mistake.to_string())?;
     let plan = plans.first().ok_or("no hosts")?;
+    let protocols = Protocols::of(&plan.scenario);
+    if protocols.tcp().next().is_none() {
+        let kind = protocols.names().join(", ");
+        return Err(format!(
+            "transport.kind is \"{kind}\", which is no TCP: a drill takes \"cubic\", \"reno\", \"dctcp\", \
+             \"prague\", \"bbr\" and others of TCP"
+        ));
+    }
     let config = Config::new(&plan.scenario.transport).map_err(|bad| bad.to_string())?;
     config.on(&plan.scenario.host.usual).map_err(|bad| bad.to_string())
 }

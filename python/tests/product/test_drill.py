@@ -376,6 +376,15 @@ def test_code_is_evaluated_and_never_run(tmp_path: Path) -> None:
     assert not marker.exists()
 
 
+@pytest.mark.parametrize("kind", ["udp", "dcqcn", "nscc"])
+def test_a_transport_that_is_no_tcp_is_refused(
+    switchbed: Program, tmp_path: Path, kind: str
+) -> None:
+    (tmp_path / "open.pkt").write_text(OPEN)
+    ran = switchbed("drill", tmp_path / "open.pkt", "--set", f"transport.kind={kind}", code=2)
+    assert f'transport.kind is "{kind}", which is no TCP' in ran.stderr
+
+
 def test_the_exit_code_and_the_line_of_each_file(switchbed: Program, tmp_path: Path) -> None:
     passes, departs = OPEN, OPEN + "+0 > P. 1:2(1) ack 1\n"
     skips, wrong = "0 < icmp echo_request", "0 <"
