@@ -405,14 +405,13 @@ def export_flent(folder: Path, out: Path, side: str | None) -> None:
     "--by-class", is_flag=True, help="Bands are by class: filters say so, which tc does not show."
 )
 def import_tc(file: Path, out: Path | None, rate: str | None, by_class: bool) -> None:
-    """Make a scenario of SHOWN.json, what `tc -j -d qdisc show dev DEVICE` printed."""
-    from switchbed.tc import importing
+    """Make a scenario of SHOWN.json, what `tc -j -d qdisc show dev DEVICE` printed, with -j or
+    without."""
+    from switchbed.tc import importing, shown
 
-    shown = foreign.read(file)
-    if not isinstance(shown, list) or not all(isinstance(each, dict) for each in shown):
-        raise Mistake(f"{file}: is not what tc -j -d qdisc show prints: a list of objects")
+    given = shown.read(file)
     text, said = importing.load(
-        shown, str(file), measured("--rate", rate, quantity.rate), by_class=by_class
+        given, str(file), measured("--rate", rate, quantity.rate), by_class=by_class
     )
     # A scenario that `run` refuses is reported as the import's mistake, and no file is written.
     runs(text, file)

@@ -1,4 +1,4 @@
-"""Conversion of the output of `tc -j -d qdisc show dev DEVICE` into a scenario."""
+"""Conversion of the output of `tc -d qdisc show dev DEVICE` into a scenario."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,12 +10,13 @@ from switchbed._native import Mistake
 from switchbed.sonic.finding import Findings
 from switchbed.tc import times
 from switchbed.tc.encoding import CERTAIN, chance_on_device
-from switchbed.tc.shown import Shown
+from switchbed.tc.shown import SIZES, Shown
 
 SHAPERS = ("tbf", "htb")
 TREES = ("ets", "prio", "pfifo_fast")
 STRICT_TREES = TREES[1:]
 """All of whose bands are strict."""
+NO_QUEUE = "noqueue"
 LEAVES = ("red", "bfifo", "pfifo", "codel", "pie", "fq", "fq_codel", "fq_pie", "cake")
 MOST_RATE = 10**13
 """In bytes a second."""
@@ -123,13 +124,7 @@ class _Import:
         return limit
 
     def _text(self) -> str:
-        roots = [each for each in self.shown if each.get("root")]
-        if len(roots) != 1:
-            raise Mistake(
-                f"{self.where}: {len(roots)} root disciplines: one device's are needed, as of "
-                "tc -j -d qdisc show dev DEVICE"
-            )
-        top = roots[0]
+        top = self._root()
         if top.get("kind") in SHAPERS:
             shaper, top = top, self._under(top)
             if top is shaper:
@@ -143,6 +138,29 @@ class _Import:
         leaf = self._leaf(top)
         switch = {"queues": 1, "classify": "single", "unmarkable": leaf.unmarkable}
         return self._write(switch | {"buffer": f"{leaf.limit}B"}, leaf)
+
+    def _root(self) -> Mapping[str, Any]:
+        """The root of the one device, or of the one that queues packets."""
+        roots = [each for each in self.shown if each.get("root")]
+        queueing = [each for each in roots if each.get("kind") != NO_QUEUE]
+        if len(queueing) == 1:
+            top = queueing[0]
+            device = top.get("dev")
+            if len(roots) > 1:
+                self.shown = [each for each in self.shown if each.get("dev") == device]
+                self.said.exact("dev", f"{foreign.name(str(device))}: no other queues packets")
+            return top
+        if roots and not queueing:
+            raise Mistake(
+                f"{self.where}: noqueue holds no packets: a device that queues is needed, as the "
+                "one below a bridge, a bond or a tunnel"
+            )
+        names = [str(each["dev"]) for each in roots if "dev" in each]
+        of = f" (of {foreign.some(names)})" if names else ""
+        raise Mistake(
+            f"{self.where}: {len(roots)} root disciplines{of}: one device's are needed, as of "
+            "tc -j -d qdisc show dev DEVICE"
+        )
 
     def _under(self, shaper: Mapping[str, Any]) -> Mapping[str, Any]:
         """The discipline below a shaper, or the shaper itself if that has a queue alone."""
@@ -388,6 +406,11 @@ class _Import:
             return self._cake(options)
         has = ", ".join((*SHAPERS, *TREES, *LEAVES))
         shown = foreign.name(str(kind))
+        if kind in (*SHAPERS, *TREES, "mq") and "parent" in one:
+            raise Mistake(
+                f"{options.at}: under {foreign.name(str(one['parent']))}: a scenario's queues are "
+                f"not shaped or divided again: one of {', '.join(LEAVES)} is needed there"
+            )
         raise Mistake(f"{self.where}: {shown}: is no discipline of a scenario's; there are {has}")
 
     def _codel(self, options: Shown) -> _Leaf:
@@ -541,13 +564,23 @@ class _Import:
                     f"{options.at}: {key}: is {foreign.shown(options.get(key))}: {does}, which no "
                     f"scheme here does: leave it off"
                 )
-        params = self._cobalt(options.number("rtt", 1), rate)
+        rtt = options.number("rtt", 1)
+        params = self._cobalt(rtt, rate)
         self.said.exact("scheme", "cobalt: cake with one tin and one flow")
         self.said.approximated(
             "scheme.params.blue_threshold",
             "four intervals here; cake's probability rises where memory is full alone",
         )
-        return _Leaf("cobalt", params, self._truesize(options.number("memlimit", PACKET)))
+        return _Leaf("cobalt", params, self._truesize(self._memory(options, rtt, rate)))
+
+    @staticmethod
+    def _memory(options: Shown, rtt_us: int, rate: int) -> int:
+        """cake's `memlimit`; without one what the kernel takes (net/sched/sch_cake.c,
+        cake_reconfigure): four intervals at its rate, from 4 MiB to 10,240 packets."""
+        most = 10_240 * FRAME
+        if rate:
+            most = min(most, max(4 * rate * rtt_us // 10**6, 4 * 1024**2))
+        return options.number("memlimit", PACKET, usual=most)
 
     def _cobalt(self, rtt_us: int, rate: int) -> dict[str, Any]:
         """Interval and target, which cake raises to one and a half packets of a slow line
@@ -644,10 +677,6 @@ class _Import:
             "",
         ]
         return "\n".join(lines)
-
-
-SIZES = {"b": 1, "Kb": 1024, "Mb": 1024**2, "Gb": 1024**3}
-"""Units of tc's sizes (lib/utils.c, print_size)."""
 
 
 def _bytes(shown: object) -> int | None:

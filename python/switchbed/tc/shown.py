@@ -1,13 +1,16 @@
-"""A discipline as `tc -j -d qdisc show` prints it. Options that nothing reads are named.
+"""A discipline as `tc -d qdisc show` prints it, as JSON (`-j`) or text. Options that nothing reads
+are named.
 
 `UNREAD` has keys of iproute2 (tc/q_*.c) that a scenario has no place for.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from switchbed import foreign
+from switchbed import files, foreign
 from switchbed._native import Mistake
 from switchbed.sonic.finding import Findings
 
@@ -181,6 +184,105 @@ class Shown:
         more = [name for name in self.one if name not in (*PLACE, *STATISTICS)]
         if more:
             said.left_out(kind, f"{foreign.some(more)}: beside its options: nothing reads them")
+
+
+def read(path: Path) -> Sequence[Mapping[str, Any]]:
+    """All disciplines of a file of either form."""
+    text = files.read_text(path)
+    if text.lstrip().startswith(("[", "{")):
+        given = foreign.read(path)
+        if isinstance(given, list) and all(isinstance(each, dict) for each in given):
+            return given
+    else:
+        found = [
+            _of_line(f"{path}:{number}", line)
+            for number, line in enumerate(text.splitlines(), 1)
+            # Indented lines are statistics (-s).
+            if line.startswith("qdisc ")
+        ]
+        if found:
+            return found
+    raise Mistake(
+        f"{path}: is not what tc -j -d qdisc show prints, a list of objects, or without -j its "
+        "lines, as: qdisc fq_codel 0: root refcnt 2 limit 10240p …"
+    )
+
+
+LISTS = ("quanta", "priomap", "weights", "map")
+"""Options with several values."""
+SIZES = {"b": 1, "Kb": 1024, "Mb": 1024**2, "Gb": 1024**3}
+"""Units of tc's sizes (lib/utils.c, print_size)."""
+UNITS = SIZES | {
+    **{"": 1, "p": 1, "us": 1, "ms": 1000, "s": 10**6},
+    # A rate in bytes a second, as JSON has it.
+    **{f"{prefix}bit": 1000**power / 8 for power, prefix in enumerate(("", "K", "M", "G", "T"))},
+}
+CAKE_WORDS: Mapping[str, tuple[str, Any]] = {
+    **{
+        word: ("diffserv", word)
+        for word in ("besteffort", "precedence", "diffserv3", "diffserv4", "diffserv8")
+    },
+    **{
+        word: ("flowmode", word)
+        for word in (
+            *("flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost"),
+            *("dual-dsthost", "triple-isolate"),
+        )
+    },
+    **{word: (word, True) for word in ("nat", "wash", "ingress", "raw")},
+    **{f"no{word}": (word, False) for word in ("nat", "wash")},
+    **{word: ("atm", word) for word in ("atm", "ptm", "noatm")},
+    "split-gso": ("split_gso", True),
+    "no-split-gso": ("split_gso", False),
+    "ack-filter": ("ack-filter", "enabled"),
+    "ack-filter-aggressive": ("ack-filter", "aggressive"),
+    "no-ack-filter": ("ack-filter", "disabled"),
+    "autorate-ingress": ("autorate", True),
+}
+"""Words of cake's text, with the JSON's key and value (tc/q_cake.c)."""
+
+
+def _of_line(where: str, line: str) -> dict[str, Any]:
+    """`qdisc red 10: dev eth0 parent 1:10 limit 100000b …` as JSON has it."""
+    # iproute2 5.7 printed no blank before the flags of red: `max 300Kbecn`.
+    words = re.sub(r"([0-9][KMG]?b)(ecn|adaptive|harddrop|nodrop)\b", r"\1 \2", line).split()[1:]
+    if len(words) < 2:
+        raise Mistake(f"{where}: is cut off: qdisc KIND HANDLE root or parent … is needed")
+    options: dict[str, Any] = {}
+    found: dict[str, Any] = {"kind": words[0], "handle": words[1], "options": options}
+    at = 2
+    while at < len(words):
+        name, at = words[at], at + 1
+        if name in ("dev", "parent") and at < len(words):
+            found[name], at = words[at], at + 1
+            continue
+        values = []
+        while at < len(words) and re.match(r"[0-9]|unlimited$", words[at]):
+            values.append(_value(f"{where}: {name}", words[at]))
+            at += 1
+        if name in ("root", "offloaded", "refcnt"):
+            found[name] = values[0] if values else True
+        elif words[0] == "cake" and name in CAKE_WORDS:
+            key, value = CAKE_WORDS[name]
+            options[key] = value
+        elif name in LISTS:
+            options[name] = values
+        else:
+            options[name] = values[0] if values else True
+    return found
+
+
+def _value(where: str, text: str) -> Any:
+    """A number with tc's unit, in packets, bytes, bytes a second or microseconds."""
+    found = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)([A-Za-z]*)", text)
+    if found is None or found[2] not in UNITS:
+        # Others are texts in JSON, too: `default 0x10`, `burst 1600b/1`, `unlimited`.
+        if re.fullmatch(r"unlimited|0x[0-9a-f]+|[0-9.]+[KMG]?b/[0-9]+|[0-9]+@[0-9]+", text):
+            return text
+        raise Mistake(f"{where}: {foreign.shown(text)} is no number with a unit of tc's")
+    number = float(found[1]) * UNITS[found[2]]
+    # `probability 0.1` is the only number with a fraction in its unit.
+    return number if not found[2] and "." in found[1] else round(number)
 
 
 def _idle(known: Unread, value: Any) -> bool:
