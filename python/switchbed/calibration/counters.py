@@ -26,6 +26,14 @@ COLUMNS = {
     "Drop/pkts": "drops",
 }
 """Columns of tables with a row for each queue."""
+JSON_FIELDS = {
+    "ecnmarkedpacket": "marked",
+    "wreddroppacket": "wred_drops",
+    "droppacket": "drops",
+}
+"""The same in `show queue counters --json`."""
+ELLIPSES = (["…"], ["..."])
+"""Lines that stand for rows that were cut out."""
 MOST = 2**63
 QUEUE = re.compile(r"(?:UC|ALL)([0-9]{1,2})", re.ASCII)
 CLASS = re.compile(r"(?:PG|PFC|UC|ALL)([0-9]{1,2})", re.ASCII)
@@ -108,6 +116,8 @@ def _of_json(path: Path, given: Any) -> dict[str, Values]:
     if not isinstance(given, dict):
         raise Mistake(f"{path}: is no object of counters: keys are {', '.join(KINDS)}")
     for kind, rows in given.items():
+        if _of_queues(f"{path}: {foreign.name(kind)}", kind, rows, found):
+            continue
         if kind not in KINDS:
             raise Mistake(
                 f"{path}: {foreign.shown(kind)} is no kind of counter: one of {', '.join(KINDS)}"
@@ -137,6 +147,24 @@ def _of_json(path: Path, given: Any) -> dict[str, Values]:
     return found
 
 
+def _of_queues(where: str, port: str, rows: Any, found: dict[str, Values]) -> bool:
+    """Read a port of `show queue counters --json`; whether it is one."""
+    rows = rows if isinstance(rows, dict) else {}
+    queues = {name: row for name, row in rows.items() if isinstance(row, dict)}
+    matches = {name: QUEUE.fullmatch(name) for name in queues}
+    if not any(matches.values()) or not any(set(row) & set(JSON_FIELDS) for row in queues.values()):
+        return False
+    for name, match in matches.items():
+        for field_, kind in JSON_FIELDS.items():
+            value = queues[name].get(field_)
+            if match is None or value is None:
+                continue
+            count = _count(f"{where}.{name}.{field_}", str(value))
+            if count is not None:
+                _put(where, found[kind], (port, int(match[1])), count)
+    return True
+
+
 class _Text:
     """The tables in a text, by their headings; lines between tables are passed over."""
 
@@ -155,6 +183,8 @@ class _Text:
             words = line.split()
             if not words:
                 self.table = None
+            elif words in ELLIPSES:
+                continue
             elif words[0] in ("Port", "Interface"):
                 self._heading(f"{self.file}:{number}", words)
             # A line of dashes is the rule under a heading.
@@ -194,7 +224,9 @@ class _Text:
 
     def _line(self, where: str, line: str, words: list[str]) -> None:
         port, *cells = words
-        known = self.ports is not None and port in self.ports
+        # `Ethernet0 Last cached time was …` stands above a table.
+        counts = any(re.fullmatch(r"[0-9][0-9,]*|N/A", cell) for cell in cells)
+        known = counts and self.ports is not None and port in self.ports
         if self.table is None:
             if known and len(cells) > 1:
                 raise Mistake(
@@ -206,12 +238,13 @@ class _Text:
             return
         if len(cells) != len(self.table):
             # A row of a port is damaged if it has another length; any other line ends the table.
-            if known or port.startswith("Ethernet"):
+            if any(self.kinds) and (known or (counts and port.startswith("Ethernet"))):
                 raise Mistake(
                     f"{where}: {foreign.name(port)} has {len(cells)} values: its table has "
                     f"{len(self.table)} columns"
                 )
-            self.table, self.headroom = None, "headroom" in line.lower()
+            if any(self.kinds) or not known:
+                self.table, self.headroom = None, "headroom" in line.lower()
             return
         if not any(self.kinds):
             return

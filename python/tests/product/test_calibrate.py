@@ -120,6 +120,52 @@ def test_the_tables_that_show_prints_are_read(tmp_path: Path) -> None:
     assert again == {key: value for key, value in found["queue"].items() if value}
 
 
+HISTORY = """
+     Port    Priority    RX Pause Transitions    Total RX Pause Time MS
+---------  ----------  ----------------------  ------------------------
+Ethernet0        PFC0                      12                       120
+Ethernet4        PFC0                      14                       140
+"""
+CUT_SHORT = """
+Ingress headroom per PG:
+Interface     PG0   PG1   PG2   PG3
+Ethernet0       0     0     0    23
+…
+Ethernet4       0     0     0     0
+
+Ethernet0 Last cached time was 2026-11-28 10:00:00.123
+     Port    TxQ    Counter/pkts    Counter/bytes    Drop/pkts    Drop/bytes
+---------  -----  --------------  ---------------  -----------  ------------
+Ethernet0    UC3            8193           852072       91,786       9545744
+Ethernet0   MC10              17             1241            1             0
+"""
+
+
+def test_tables_of_other_commands_and_cut_ones_are_passed_over(tmp_path: Path) -> None:
+    file = tmp_path / "seen.txt"
+    file.write_text(QUEUES + HISTORY + CUT_SHORT + HISTORY)
+    found = read(file, ["Ethernet0", "Ethernet4"]).by_kind
+    assert found["headroom"]["Ethernet0", 3] == 23
+    assert ("Ethernet4", 3) in found["headroom"]
+    assert found["drops"] == {("Ethernet0", 3): 91_786}
+    assert found["pfc_rx"] == {}
+
+
+def test_queue_counters_are_read_as_show_prints_them_with_json(tmp_path: Path) -> None:
+    file = tmp_path / "seen.json"
+    queues = {
+        "time": "2026-11-28T10:00:00",
+        "UC0": {"droppacket": "1,234", "dropbytes": "0", "totalpacket": "9"},
+        "UC3": {"wreddroppacket": "N/A", "ecnmarkedpacket": "19", "ecnmarkedbytes": "76"},
+        "MC10": {"droppacket": "5"},
+    }
+    file.write_text(json.dumps({"Ethernet0": queues}))
+    found = read(file, ["Ethernet0"]).by_kind
+    assert found["drops"] == {("Ethernet0", 0): 1234}
+    assert found["marked"] == {("Ethernet0", 3): 19}
+    assert found["wred_drops"] == {}
+
+
 def test_contradictions_by_hand(switchbed: Program, tmp_path: Path) -> None:
     # Queue 3 is lossless: three inputs of 1,361,152 bytes in cells are 3.7 MB in packets.
     file = tmp_path / "seen.txt"
