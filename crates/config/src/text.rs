@@ -31,14 +31,14 @@ const MARK: char = '\u{feff}';
 /// The file cannot be read; it is larger than anybody writes them; it is a pipe or a device, which might
 /// never end.
 pub fn read(path: &Path) -> Result<String> {
-    let file = std::fs::metadata(path)?;
+    let file = std::fs::metadata(path).map_err(said)?;
     if !file.is_file() {
         return Err(Error::other("it is no file"));
     }
     if file.len() > MOST {
         return Err(Error::other(format!("it is larger than {} MiB", MOST >> 20)));
     }
-    let mut text = String::from_utf8(std::fs::read(path)?).map_err(|error| {
+    let mut text = String::from_utf8(std::fs::read(path).map_err(said)?).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
         Error::other(format!("line {line} is no UTF-8 text; save the file as UTF-8"))
@@ -47,4 +47,10 @@ pub fn read(path: &Path) -> Result<String> {
         text.remove(0);
     }
     Ok(text)
+}
+
+/// An error of the system in words alone, without its number.
+fn said(error: Error) -> Error {
+    let words = error.to_string();
+    Error::new(error.kind(), words.split(" (os error").next().unwrap_or(&words))
 }

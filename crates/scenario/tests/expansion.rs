@@ -90,6 +90,8 @@ fn a_compared_scheme_without_a_parameter_is_refused_at_its_own_line() {
     let line = 1 + text.lines().position(|line| line.starts_with("scheme =")).unwrap() as u32;
     let mistake = refused(&text);
     assert_eq!((mistake.line, &*mistake.key), (Some(line), "scheme.params.kmax"));
+    let text = FILE.replace("[\"per-queue\",", "[\"per-queue\", \"tcn\",");
+    assert!(refused(&text).message.ends_with("a time is needed, such as \"85.2us\" (scheme tcn)"));
     // A value that is wrong keeps the line where it was written.
     let mistake = refused(&text.replace("65pkt", "-1pkt"));
     assert_eq!((mistake.line, &*mistake.key), (Some(10), "scheme.params.threshold"));

@@ -285,6 +285,10 @@ pub(crate) fn unknown_name(name: &str, aliases: &[&str]) -> String {
     let near = near(name, names().chain(aliases.iter().copied()));
     match near.map(str::to_owned).or_else(|| home(name)) {
         Some(guess) => format!("is unknown: did you mean {guess}?"),
-        None => format!("is unknown: a scenario has {}", list_of(names())),
+        None => {
+            let mut names: Vec<&str> = names().collect();
+            names.dedup();
+            format!("is unknown: a scenario has {}", list_of(names.into_iter()))
+        }
     }
 }

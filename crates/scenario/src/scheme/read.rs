@@ -88,7 +88,14 @@ fn alone(
     if is_open(scheme) {
         return python::resolve(&given, node.as_ref(), switch, label);
     }
-    let (values, params) = given.read(scheme, node.as_ref())?;
+    // The value may fit others of the comparison.
+    let of_one = |mut mistake: Mistake| {
+        if compared.len() > 1 {
+            mistake.message.push_str(&format!(" (scheme {name})"));
+        }
+        mistake
+    };
+    let (values, params) = given.read(scheme, node.as_ref()).map_err(of_one)?;
     let unfit = |unfit: Unfit| match unfit.param {
         "" => section.refuse(key!(name), unfit.why),
         _ => params.unfit(unfit),
