@@ -134,16 +134,17 @@ class Change:
 
     @property
     def bounds(self) -> str | None:
-        """`1.2–7.0`, in percent and in the direction of `words`."""
+        """`1.2–7.0`, in percent and in the direction of `words`; `−72.6 to +124.8` of the values
+        themselves where the direction is not known."""
         if self.ratio.low is None or self.ratio.high is None or self.untold or self.same:
             return None
-        sign = 1 if self._lower(self.ratio.estimate) >= 0 else -1
-        ends = (sign * self._lower(end) for end in (self.ratio.low, self.ratio.high))
+        ends = (-self._lower(end) for end in (self.ratio.low, self.ratio.high))
         # Adding 0.0 makes -0.0 a plain 0.
-        low, high = sorted(round(end, 1) + 0.0 for end in ends)
-        if low >= 0:
-            return f"{low:.1f}–{high:.1f}"
-        return f"{low:.1f} to {high:.1f}".replace("-", "−")
+        low, high = (round(end, 1) + 0.0 for end in ends)
+        if low < 0 < high:
+            return f"−{-low:.1f} to +{high:.1f}"
+        nearer, farther = sorted((abs(low), abs(high)))
+        return f"{nearer:.1f}–{farther:.1f}"
 
     @staticmethod
     def _lower(ratio: float) -> float:

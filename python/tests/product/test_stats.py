@@ -224,7 +224,7 @@ def test_comparing_the_other_way_round_gives_the_reciprocal(
     ("values", "base", "text"),
     [
         # log-ratios ln 0.9 and ln 0.8: mean -0.16425, half width 12.7062·0.058892 = 0.74829.
-        ([9.0, 8.0], [10.0, 10.0], "15.1 % lower (95 % CI −79.3 to 59.8 %, 2 seeds)"),
+        ([9.0, 8.0], [10.0, 10.0], "15.1 % lower (95 % CI −59.8 to +79.3 %, 2 seeds)"),
         ([8.0, 8.0, 8.0], [10.0, 10.0, 10.0], "20.0 % lower (95 % CI 20.0–20.0 %, 3 seeds)"),
         ([12.0, 12.0], [10.0, 10.0], "20.0 % higher (95 % CI 20.0–20.0 %, 2 seeds)"),
     ],
