@@ -37,7 +37,8 @@ def figure(results: Sequence[Result], asked: Asked, title: str) -> "Figure":
         axes.set_visible(False)
     counts = [at.value.n for panel in found for one in panel.curves for at in one.points]
     mean = "mean" if asked.against is None else "geometric mean over pairs"
-    style.legend_below(made, note=style.means(counts, mean))
+    hollow = any(at.untold for panel in found for one in panel.curves for at in one.points)
+    style.legend_below(made, note=style.means(counts, mean, hollow=hollow))
     return made
 
 

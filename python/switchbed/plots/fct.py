@@ -63,7 +63,8 @@ def _draw(
     # The base over itself is 1 whatever its seeds.
     counts = [n for n in every if n > 1] or every if base else every
     mean = "geometric mean over pairs" if base else "mean"
-    style.legend_below(made, note=style.means(counts, mean))
+    hollow = any(point.untold for given in panels for one in given for point in one.points)
+    style.legend_below(made, note=style.means(counts, mean, hollow=hollow))
     return made
 
 
@@ -97,6 +98,19 @@ def curve(axes: "Axes", drawn: Curve, place: tuple[int, int], places: Places | N
         transform=_aside(axes, *place),
     )
     output.count(bars, [point.value.n for point in drawn.points])
+    hollow = [(x, at.value.estimate) for x, at in zip(xs, drawn.points, strict=True) if at.untold]
+    axes.plot(
+        [x for x, _ in hollow],
+        [y for _, y in hollow],
+        color=drawn.look.colour,
+        marker=drawn.look.marker,
+        linestyle="none",
+        markersize=5,
+        markerfacecolor="white",
+        zorder=3,
+        label="_hollow",
+        transform=_aside(axes, *place),
+    )
     # Points drawn aside do not tell the axes their place.
     values = [(point.value.low, point.value.estimate, point.value.high) for point in drawn.points]
     ends = [(x, end) for x, of_it in zip(xs, values, strict=True) for end in of_it]

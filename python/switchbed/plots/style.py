@@ -172,12 +172,15 @@ def counted(seeds: Iterable[int]) -> str:
     return stats.seeds(high) if low == high else f"{low} to {stats.seeds(high)}"
 
 
-def means(seeds: Iterable[int], mean: str = "mean", drawn: str = "bars") -> str:
+def means(
+    seeds: Iterable[int], mean: str = "mean", drawn: str = "bars", *, hollow: bool = False
+) -> str:
     """A note on estimates: `mean of 5 seeds; bars: 95 % interval`, which does not break there."""
     known = list(seeds)
     if max(known, default=1) == 1:
         return "one seed, so no intervals"
-    return f"{mean} of {counted(known)}; {drawn}: {100 * stats.LEVEL:g}\xa0% interval"
+    told = f"{mean} of {counted(known)}; {drawn}: {100 * stats.LEVEL:g}\xa0% interval"
+    return told + (f"; hollow: {stats.FEW} for one" if hollow else "")
 
 
 def averaged(seeds: Iterable[int]) -> str:

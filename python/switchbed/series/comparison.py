@@ -32,6 +32,11 @@ class Point:
     """A number, or the name of what is none."""
     value: stats.Interval
 
+    @property
+    def untold(self) -> bool:
+        """Whether its seeds are too few for an interval that says how large it is."""
+        return self.value.n > 1 and self.value.low is None
+
 
 @dataclass(frozen=True)
 class Curve:

@@ -248,6 +248,7 @@ def test_long_times_are_in_milliseconds(us: float, label: str, drawn: float) -> 
 
 def test_notes_say_how_many_seeds_there_are_and_what_bars_are() -> None:
     assert style.means([1, 1]) == "one seed, so no intervals"
+    assert style.means([3], hollow=True).endswith("; hollow: not enough seeds for one")
     assert style.means([3, 5], drawn="shaded") == "mean of 3 to 5 seeds; shaded: 95\xa0% interval"
     assert style.averaged([2, 2]) == "mean of 2 seeds"
 
