@@ -485,6 +485,10 @@ TIMERS = "figures are mostly waits"
 """Begin of the warning that names timers under a run's means and percentiles."""
 TIMED = re.compile(rf"{TIMERS} for (?:a timer|pauses): (of .+?\)), for (.+)")
 """The warning's populations with their statistics, and its timers."""
+GROUPS = re.compile(r"of (.+?) \(((?:mean|median|\d|slowdown: )[^()]*)\)(?:, |$)")
+"""A group of its populations, and their statistics."""
+MAIN = ("all flows", "small flows", "medium flows", "large flows", "queries")
+"""Populations that comparisons show; a class or a transport is named where none of them is."""
 CELLS = 6
 """Most cells of a comparison that a warning names."""
 
@@ -523,27 +527,24 @@ def warnings(outcomes: Sequence[Outcome]) -> list[str]:
 def _timed(texts: Mapping[str, set[int]], outcomes: Sequence[Outcome]) -> list[str]:
     """A line for each timer: the cells of the comparison whose figures are mostly waits for it,
     the statistics, and the number of seeds."""
-    # By timer and cell: the runs, and the statistics in the order of the warnings.
-    found: dict[str, dict[str, tuple[set[int], dict[str, None]]]] = {}
+    # By timer and cell: the runs, and the populations with their statistics.
+    found: dict[str, dict[str, tuple[set[int], dict[str, set[str]]]]] = {}
     for text, runs in texts.items():
         if (match := TIMED.fullmatch(text)) is None:
             continue
-        statistics = [
-            part
-            for group in re.findall(r"\(([^()]*)\)", match[1])
-            for words in group.split(";")
-            for part in _deciding(words)
-        ]
         for run in sorted(runs):
             cell = found.setdefault(match[2], {}).setdefault(_compared(outcomes[run]), (set(), {}))
             cell[0].add(run)
-            cell[1].update(dict.fromkeys(statistics))
+            for names, figures in GROUPS.findall(match[1]):
+                statistics = {part for words in figures.split(";") for part in _deciding(words)}
+                for name in re.split(", | and ", names):
+                    cell[1].setdefault(name, set()).update(statistics)
     sizes = Counter(map(_compared, outcomes))
     lines = []
     for timers, cells in found.items():
         told = [
-            f"{cell} ({_statistics(statistics)}; {len(runs)} of {sizes[cell]} runs)"
-            for cell, (runs, statistics) in cells.items()
+            f"{cell} ({_populations(populations)}; {len(runs)} of {sizes[cell]} runs)"
+            for cell, (runs, populations) in cells.items()
         ]
         more = [f"{len(told) - CELLS} more cells"] if len(told) > CELLS else []
         lines.append(f"{TIMERS} for {timers}: {'; '.join(told[:CELLS] + more)}")
@@ -562,6 +563,15 @@ def _deciding(words: str) -> Sequence[str]:
         return STATISTICS
     # Brackets have other things, too, such as what kind of traffic an entry is.
     return [part for part in words.split(", ") if part in STATISTICS]
+
+
+def _populations(found: Mapping[str, set[str]]) -> str:
+    """`all flows: 99.9th percentile; large flows: 99th, 99.9th percentile`."""
+    shown = {name: of for name, of in found.items() if name.startswith(MAIN)} or found
+    alike: dict[str, list[str]] = {}
+    for name, statistics in shown.items():
+        alike.setdefault(_statistics(statistics), []).append(name)
+    return "; ".join(f"{' and '.join(names)}: {said}" for said, names in alike.items())
 
 
 def _statistics(found: Collection[str]) -> str:
@@ -677,17 +687,17 @@ def _reordered(summary: dict[str, Any]) -> str:
 
 
 def _waits(summary: dict[str, Any]) -> str:
-    """Waits of a run or transport for other timers than the retransmission timer; older summaries
-    do not say."""
-    words = {
-        "syn": "lost SYNs",
-        "rto_initial": "rto_initial",
-        "probe": "tail loss probes",
-        "delayed_ack": "delayed ACKs",
-    }
+    """Timeouts of a run or transport other than those of sent data, and waits for other timers
+    beside them; older summaries do not say."""
     waits = summary.get("waits", {})
-    found = [f"{waits[name]:,} for {said}" for name, said in words.items() if waits.get(name)]
-    return f" (waits: {', '.join(found)})" if found else ""
+
+    def told(words: Mapping[str, str], what: str) -> str:
+        found = (f"{waits[name]:,} {what}{of}" for name, of in words.items() if waits.get(name))
+        return ", ".join(found)
+
+    timeouts = told({"syn": "lost SYNs", "rto_initial": "rto_initial"}, "for ")
+    beside = told({"probe": "tail loss probes", "delayed_ack": "delayed ACKs"}, "waits for ")
+    return (f" ({timeouts})" if timeouts else "") + (f", {beside}" if beside else "")
 
 
 def _transport(each: dict[str, Any]) -> str:

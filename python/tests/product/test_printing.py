@@ -100,8 +100,8 @@ def test_warnings_of_one_kind_take_one_line() -> None:
         )
     ]
     assert printing.warnings(runs) == [
-        "figures are mostly waits for rto_min, 200ms: b, load 0.3 (mean, 95th, 99th percentile; "
-        "2 of 2 runs); b, load 0.6 (mean; 1 of 2 runs)"
+        "figures are mostly waits for rto_min, 200ms: b, load 0.3 (small flows: mean, 95th, 99th "
+        "percentile; 2 of 2 runs); b, load 0.6 (small flows: mean; 1 of 2 runs)"
     ]
     rest = "for the retransmission timer, transport.rto_min, 200ms"
     many = [
@@ -113,7 +113,11 @@ def test_warnings_of_one_kind_take_one_line() -> None:
             "of small flows (mean and all percentiles)",
         )
     ]
-    heads = ["99th, 99.9th percentile", "median", "mean and all percentiles"]
+    heads = [
+        "all flows: 99.9th percentile; medium flows: 99th, 99.9th percentile",
+        "traffic 0 (poisson): median",
+        "small flows: mean and all percentiles",
+    ]
     for warning, head in zip(many, heads, strict=True):
         (line,) = printing.warnings([replace(runs[0], summary={"warnings": [warning]}), runs[3]])
         assert line == f"figures are mostly waits {rest}: b, load 0.3 ({head}; 1 of 1 runs)"
