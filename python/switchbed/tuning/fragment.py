@@ -47,9 +47,22 @@ class Writer:
                 self.device,
                 changes=self.device is not None,
             )
+            if self.device is None and keeps:
+                found = _marking(found)
         if said.refusals:
             raise Mistake(f"--fragment: {said.refusals[0]}")
         return found
+
+
+def _marking(tables: Mapping[str, Any]) -> dict[str, Any]:
+    """The thresholds, and the queues that have them: a switch that nobody showed keeps the rest."""
+    queues = {
+        key: {"wred_profile": row["wred_profile"]}
+        for key, row in tables.get("QUEUE", {}).items()
+        if "wred_profile" in row
+    }
+    found = {"WRED_PROFILE": tables.get("WRED_PROFILE", {}), "QUEUE": queues}
+    return {table: rows for table, rows in found.items() if rows}
 
 
 def write(found: Fragment, to: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from conftest import SINGLE, Program
 
 import switchbed as sb
-from switchbed.tuning import advice, first, grid, race, target, tune
+from switchbed.tuning import advice, first, fragment, grid, race, target, tune
 from switchbed.tuning.advice import Advice, Entry
 from switchbed.tuning.field import Field
 from switchbed.tuning.grid import Link, Point
@@ -519,3 +519,15 @@ def _verdicts_of_drawn(
     lead = next(entry for entry in found.entries if entry.point == found.leader)
     assert lead.verdict not in (advice.WORSE, advice.GONE)
     return {entry.verdict for entry in found.entries}
+
+
+def test_a_fragment_for_a_switch_that_nobody_showed_has_the_thresholds_alone() -> None:
+    scenario = sb.Scenario.from_file("@star-dctcp").resolved
+    writer = fragment.Writer("star", target.of("sonic"))
+    found = writer.made(scenario, {"scheme.params.threshold": "65pkt"})
+    assert isinstance(found, dict)
+    assert set(found) == {"QUEUE", "WRED_PROFILE"}
+    assert {key for row in found["QUEUE"].values() for key in row} == {"wred_profile"}
+    # Memory that was tuned is exported, which refuses what no chip has.
+    with pytest.raises(sb.Mistake, match=r"switch\.buffer: policy = shared"):
+        writer.made(scenario, {"switch.buffer": "300KB"})
