@@ -203,7 +203,8 @@ def read_sweep(path: Path) -> "pl.DataFrame":
         if any(frame.schema.get(name) != pl.String for name in COLUMNS):
             raise Mistake(f"{path}: is no table of a sweep, which has {', '.join(COLUMNS)}")
     except Mistake as error:
-        raise Mistake(f"{error}; remove it, and its sweep writes it again") from error
+        again = "; remove it, and its sweep writes it again" if path.exists() else ""
+        raise Mistake(f"{error}{again}") from error
     return frame
 
 

@@ -46,6 +46,12 @@ def sweep(
         printing.print_sweep(found.outcomes, time.perf_counter() - begin)
     if not quiet:
         say(f"{counts(found)}; in {path}, sweep {found.name}")
+    if found.replaced:
+        say(
+            f"warning: sweep {found.name} had {found.replaced:,} other runs, which {path} keeps "
+            "and its table has no more: --name keeps both tables",
+            err=True,
+        )
     sys.stdout.flush()
     for entry in found.failures:
         settings = " ".join(f"{key}={value}" for key, value in entry.settings.items())

@@ -69,6 +69,8 @@ class SweepResult:
     ran: int = field(default=0, compare=False)
     failed: int = field(default=0, compare=False)
     stopped_by: BaseException | None = field(default=None, repr=False, compare=False)
+    replaced: int = field(default=0, compare=False)
+    """Runs of an earlier sweep of this name that its table has no more; the store keeps them."""
     unmet: str | None = field(default=None, repr=False, compare=False)
     """Where the precision that was asked for was not reached, as a sentence; `None` if it was."""
 
@@ -260,10 +262,21 @@ def run(
         found.unmet = None if rule is None else _unmet(found, rule)
         # The cause of the stop is what to say: a full disk has no space for the table either.
         if found.entries and not isinstance(found.stopped_by, Mistake):
+            found.replaced = _others(store, name, found)
             store.write_sweep(name, rows(found))
     finally:
         store.sweep()
     return found
+
+
+def _others(store: Store, name: str, found: SweepResult) -> int:
+    """How many runs the sweep's table has that are not among these."""
+    path = store.path / "sweeps" / f"{name}.parquet"
+    try:
+        before = set(read_sweep(path)["run"]) if path.exists() else set()
+    except Mistake:  # a damaged table is written again
+        return 0
+    return len(before - {entry.key for entry in found.entries})
 
 
 def enter(

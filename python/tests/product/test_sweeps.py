@@ -413,6 +413,16 @@ def test_a_bad_query_or_metric_says_what_is_wrong(switchbed: Program, sweep: Pat
     assert "no tiny there; there are all, small" in done.stderr
 
 
+def test_a_sweep_says_which_runs_its_table_has_no_more(switchbed: Program, sweep: Path) -> None:
+    few = ["--set", "flows=50", "--name", "mine"]
+    assert "other runs" not in switchbed("sweep", sweep, *few, "--seeds", "2").stderr
+    # More seeds keep what was there.
+    assert "other runs" not in switchbed("sweep", sweep, *few, "--seeds", "3").stderr
+    before = len(pl.read_parquet(sweep.with_name("switchbed-store") / "sweeps/mine.parquet"))
+    told = switchbed("sweep", sweep, "--set", "flows=60", "--name", "mine").stderr
+    assert f"warning: sweep mine had {before} other runs, which switchbed-store keeps" in told
+
+
 def test_a_figure_is_found_by_its_name() -> None:
     summary: dict[str, Any] = {"fct": {"all": {"mean_us": 3}}, "endless": None, "complete": True}
     assert figure(summary, "fct.all.mean_us") == 3
