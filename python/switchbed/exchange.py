@@ -12,6 +12,7 @@ import click
 
 from switchbed import (
     _native,
+    comparing,
     completion,
     extended,
     files,
@@ -446,9 +447,11 @@ def scenario(given: library.Given, sets: Sequence[str]) -> dict[str, Any]:
     """The one run that the file describes, resolved."""
     plans = given.plans(sets)
     if len(plans) > 1:
+        settings = " ".join(
+            f"--set '{key}={comparing.text(value)}'" for key, value in json.loads(plans[0].settings)
+        )
         raise Mistake(
-            f"{given.name}: has {len(plans)} runs in [compare]: choose one by --set, such as "
-            "--set 'compare.load=[0.5]'"
+            f"{given.name}: has {len(plans)} runs in [compare]: choose one, such as {settings}"
         )
     return dict(json.loads(plans[0].scenario))
 

@@ -33,6 +33,8 @@ PIE_ECN_UP_TO, PIE_BURST, PIE_STEP = 0.1, "150ms", "15ms"
 """Of the kernel's pie: ECN up to a tenth, the burst allowance, and the target at which a step of
 the probability comes at a wait of 250 ms in a scenario, too (net/sched/sch_pie.c)."""
 TBF, TREE = "1:", "2:"
+SHARING = ("shared", "dynamic")
+"""Policies under which `--instead buffer=static` gives each queue an equal part of the memory."""
 
 
 @dataclass(frozen=True)
@@ -161,15 +163,15 @@ class _Export:
             return known
         if policy == "static" or (policy == "shared" and self.count == 1):
             self.said.exact(self.memory, f"{size} bytes a queue")
-        elif policy == "shared" and self.choices.instead.get("buffer") == "static":
+        elif policy in SHARING and self.choices.instead.get("buffer") == "static":
             self.said.approximated(
-                self.memory, f"shared as equal parts, {size} bytes a queue, as --instead chose"
+                self.memory, f"{policy} as equal parts, {size} bytes a queue, as --instead chose"
             )
         else:
             self.said.refused(
                 "switch.policy",
-                f"{policy}: each discipline has a limit of its own: policy = static, or for a "
-                "port's shared buffer --instead buffer=static",
+                f"{policy}: each discipline has a limit of its own: policy = static, or for "
+                f"{' and '.join(SHARING)} --instead buffer=static",
             )
             size = buffer
         return [size if limit is None else min(size, limit) for limit in own]

@@ -356,7 +356,27 @@ def test_timers_are_named_in_every_row_that_they_decide(switchbed: Program, tmp_
     lines = run.stdout.splitlines()
     for label in ("reno: ", "201 flows"):
         line = next(line for line in lines if label in line)
-        assert "1 timeouts (waits: 1 for lost SYNs)" in line
+        assert "1 timeouts (1 for lost SYNs)" in line
+
+
+def test_a_comparison_is_narrowed_by_its_own_keys(switchbed: Program, tmp_path: Path) -> None:
+    text = "[compare]\nrun.seed = [1, 2]\ntraffic.1.classes = [[1], [0]]\n"
+    (tmp_path / "several.toml").write_text(TIMERS + text)
+    told = switchbed("export", "tc", "several.toml", code=2).stderr
+    assert told.endswith(
+        "has 4 runs in [compare]: choose one, such as --set 'run.seed=1' "
+        "--set 'traffic.1.classes=[1]'\n"
+    )
+    chosen = ("--set", "run.seed=1", "--set", "traffic.1.classes=[1]")
+    assert "[compare]" not in switchbed("export", "tc", "several.toml", *chosen, code=2).stderr
+
+
+def test_a_table_that_is_not_there_is_no_damaged_one(switchbed: Program) -> None:
+    told = switchbed("table", "fig1.parquet", code=2).stderr
+    assert told == "switchbed: fig1.parquet: cannot be read: No such file or directory\n"
+    told = switchbed("run", "missing.toml", code=2).stderr
+    assert "os error" not in told
+    assert "No such file or directory" in told
 
 
 def test_tables_and_figures_of_fcts_name_the_timers_under_them(
