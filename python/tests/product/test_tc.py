@@ -710,6 +710,16 @@ def test_pie_is_read_with_its_flags() -> None:
     assert any("its step of 0.02 comes at a wait of 250 ms" in line for line in said)
 
 
+@pytest.mark.parametrize("text", [PORT.replace('"static"', '"shared"'), FABRIC])
+def test_a_memory_that_ports_or_queues_share_is_divided_where_that_is_chosen(text: str) -> None:
+    _, said = exporting.export(resolved(text), exporting.Choices())
+    assert "--instead buffer=static" in said.refusals[0].text
+    limits = [line for line in lines(text, instead={"buffer": "static"}) if " limit " in line]
+    parts = {int(line.split(" limit ")[1].split()[0]) for line in limits}
+    whole = 1_200_000 if text != FABRIC else 12_000_000
+    assert parts == {whole // len(limits)}
+
+
 def resolved_params(made: dict[str, Any]) -> dict[str, Any]:
     return dict(sb.Scenario(made).resolved["scheme"]["params"])
 
