@@ -86,6 +86,14 @@ class Interval:
     """Number of values behind it."""
     level: float = LEVEL
 
+    def holds(self, value: float) -> bool:
+        """Whether the interval has the value in it; an unknown one has none.
+
+        Args:
+            value: Value in question, such as 1 for a ratio.
+        """
+        return self.low is not None and self.high is not None and self.low <= value <= self.high
+
     @property
     def relative(self) -> float:
         """Half of the width over the estimate; infinite without bounds."""

@@ -266,10 +266,13 @@ def _headline(results: Sequence[Result], base: tuple[str | None, str | None]) ->
 
 def _range(group: Sequence[comparing.Ratio]) -> str:
     """The change, or the lowest and highest of several points."""
+    known = [ratio.change.ratio for ratio in group if ratio.change.bounds is not None]
+    unclear = bool(known) and all(of.holds(1) for of in known)
+    nothing = "no difference shown: " if unclear else ""
     if len(group) == 1:
-        return str(group[0].change)
+        return nothing + str(group[0].change)
     low, high = (end(group, key=lambda ratio: ratio.ratio) for end in (min, max))
-    return f"from {low.change} at {_point(low)} to {high.change} at {_point(high)}"
+    return f"{nothing}from {low.change} at {_point(low)} to {high.change} at {_point(high)}"
 
 
 def _point(ratio: comparing.Ratio) -> str:

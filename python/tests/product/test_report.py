@@ -15,6 +15,7 @@ from browser import Page, browser
 from conftest import SINGLE, SWEEP, Program
 
 import switchbed as sb
+from switchbed import comparing, stats
 from switchbed._native import Mistake
 from switchbed.plots import style
 from switchbed.report import comparison, goodput, maps, page, pauses, queues
@@ -468,3 +469,13 @@ def test_pauses_are_drawn_by_port_and_over_time_in_the_colour_of_their_root() ->
 def test_without_pauses_there_is_no_chart_of_them() -> None:
     drawn = runs.lines([sb.Scenario.from_file("@two-flows").run()])
     assert not any(chart.traces for chart in pauses.charts(drawn))
+
+
+def test_the_headline_says_where_nothing_is_shown() -> None:
+    def ratio(low: float, high: float) -> comparing.Ratio:
+        change = stats.Change(stats.Interval(1.0, low, high, 5))
+        return comparing.Ratio("a", "b", (("load", low),), "all", "mean_us", change, 1.0, low, high)
+
+    assert page._range([ratio(0.8, 1.2)]).startswith("no difference shown: 0.0 % lower (95 % CI")
+    assert page._range([ratio(0.8, 1.2), ratio(0.7, 1.1)]).startswith("no difference shown: from ")
+    assert page._range([ratio(0.8, 1.2), ratio(0.7, 0.9)]).startswith("from ")

@@ -386,7 +386,7 @@ def test_rows_that_a_port_does_not_have_are_said_and_kept(
     assert says in said
     if key.startswith("Ethernet0") and table == "BUFFER_QUEUE":
         return
-    # What the ports have is as it was without the row.
+    # The ports have what they had without the row.
     assert found.text == load(base(), "x.json").text
 
 
