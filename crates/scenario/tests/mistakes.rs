@@ -558,7 +558,7 @@ load = [0.1 -> laod = [0.1
 load = [0.1 -> switch.qeues = [1
     21: switch.qeues is unknown: did you mean queues?
 load = [0.1, 0.6] -> switch.buffer = ["90KB"]
-    12: scheme.params.threshold is "65pkt": it is over the buffer, 90KB, and so never reached
+    12: scheme.params.threshold is "65pkt": it is over the buffer, 90KB, and so never reached (scheme per-queue)
 "per-queue" -> "per-qeue"
     20: scheme.name is "per-qeue": there is no such scheme; did you mean "per-queue"?
 "per-queue" -> "mq-ecn"

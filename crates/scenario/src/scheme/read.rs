@@ -74,8 +74,8 @@ fn alone(
     let label = section.maybe(key!(label))?;
     let given = section.given(key!(params));
     // The override or comparison that chose a scheme is at fault for the parameters that it lacks.
-    let chosen = section.given(key!(name)).map(|node| node.at);
-    let chosen = chosen.filter(|at| compared.len() > 1 || matches!(at, At::Override(_)));
+    let name_at = section.given(key!(name)).map(|node| node.at);
+    let chosen = name_at.filter(|at| compared.len() > 1 || matches!(at, At::Override(_)));
     let at = chosen.unwrap_or(given.map_or(section.at, |node| node.at));
     section.close("a scheme")?;
     let node = given.map(|node| without_others(node, scheme, compared));
@@ -88,9 +88,10 @@ fn alone(
     if is_open(scheme) {
         return python::resolve(&given, node.as_ref(), switch, label);
     }
-    // The value may fit others of the comparison.
+    // A value that schemes of a comparison share, written apart from them, may fit others of them.
     let of_one = |mut mistake: Mistake| {
-        if compared.len() > 1 {
+        let apart = mistake.line.is_some_and(|line| name_at != Some(At::Line(line)));
+        if compared.len() > 1 && apart && !mistake.message.contains(name.as_str()) {
             mistake.message.push_str(&format!(" (scheme {name})"));
         }
         mistake
