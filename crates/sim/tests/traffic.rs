@@ -4,6 +4,7 @@ use crate::common::{Arrivals, arrive, arrive_together, listed};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use switchbed_scenario::topology::rates::HostRates;
+use switchbed_scenario::traffic::program::Program;
 use switchbed_scenario::traffic::{ConnectionUse, FlowStart, Flows, Hosts, list};
 use switchbed_scenario::{Connections, LongLived, OneHost, Service, Sizes, Traffic, sizes};
 use switchbed_sim::ids::HostId;
@@ -405,7 +406,7 @@ fn a_list_written_from_a_run_gives_the_same_flows() {
         [poisson(500, 0.3), long_lived(vec![3, 1], 0, Span::from_us(1)), poisson(500, 0.1)];
     let finite = || flows(&traffic, hosts(4), 11).filter(|flow| flow.size.is_some());
     let file = tempfile::NamedTempFile::new().unwrap();
-    assert_eq!(list::write(file.as_file(), finite()).unwrap(), 1000);
+    assert_eq!(list::write(file.as_file(), &Program::Timed, finite()).unwrap(), 1000);
     let path = file.path().to_str().unwrap().to_string();
     let entry = listed(path, Connections::Fresh);
     let mut again = flows(&[entry], hosts(4), 0);

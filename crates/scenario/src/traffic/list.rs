@@ -295,11 +295,16 @@ impl Iterator for Rows {
 
 /// Writes flows as a list that [`List`] reads back to the same flows (rows excepted), and
 /// returns their number. What decides the connections of flows without a key is not part
-/// of a list, nor are requests.
+/// of a list.
 ///
 /// # Errors
-/// Writing fails, or a flow has no size: a list cannot say that a flow never ends.
-pub fn write(out: impl io::Write, flows: impl IntoIterator<Item = FlowStart>) -> io::Result<u64> {
+/// Writing fails, a flow has no size, or by their program flows are asked for: a list cannot say that a flow
+/// never ends, nor that it begins with a request.
+pub fn write(
+    out: impl io::Write,
+    program: &Program,
+    flows: impl IntoIterator<Item = FlowStart>,
+) -> io::Result<u64> {
     let mut csv = csv::Writer::from_writer(out);
     csv.write_record(["start_s", "src", "dst", "size_bytes", "class", "connection", "path"])?;
     let mut count = 0;
@@ -308,6 +313,10 @@ pub fn write(out: impl io::Write, flows: impl IntoIterator<Item = FlowStart>) ->
             let what = format!("flow {} never ends; a flow list holds sizes", flow.row);
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         };
+        if matches!(program, Program::Answers { .. }) {
+            let what = format!("flow {} is asked for; a flow list holds no requests", flow.row);
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        }
         let key = match flow.connection {
             ConnectionUse::Keyed(key) => key.to_string(),
             _ => String::new(),
@@ -483,11 +492,15 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_that_never_ends_is_not_written() {
+    fn a_flow_that_never_ends_or_is_asked_for_is_not_written() {
         let mut flow = read("start_s,src,dst,packets\n0,1,2,3\n").unwrap()[0];
         flow.size = None;
-        let error = write(Vec::new(), [flow]).unwrap_err();
+        let error = write(Vec::new(), &Program::Timed, [flow]).unwrap_err();
         assert_eq!(error.to_string(), "flow 0 never ends; a flow list holds sizes");
+        flow.size = Some(Bytes::new(1));
+        let asked = Program::Answers { request: Bytes::new(1) };
+        let error = write(Vec::new(), &asked, [flow]).unwrap_err();
+        assert_eq!(error.to_string(), "flow 0 is asked for; a flow list holds no requests");
     }
 
     prop_compose! {
@@ -519,7 +532,7 @@ mod tests {
                 flows.sort_by_key(|flow| flow.start);
             }
             let mut text = Vec::new();
-            prop_assert_eq!(write(&mut text, flows.iter().copied()).unwrap(), flows.len() as u64);
+            prop_assert_eq!(write(&mut text, &Program::Timed, flows.iter().copied()).unwrap(), flows.len() as u64);
             for (row, flow) in (0..).zip(&mut flows) {
                 flow.list_row = Some(row);
             }
