@@ -173,7 +173,7 @@ impl Network {
         let shared = Arc::new(Shared {
             settings: plan.settings,
             route: graph.route.clone(),
-            noted: routing::noted(&plan.routing, &graph.route),
+            routed: routing::chooses(&plan.routing),
             looks_at_ports: routing::looks_at_ports(&plan.routing),
             remembers_flows: matches!(plan.routing, Routing::Flowlet(_)),
             routing: plan.routing,

@@ -25,11 +25,13 @@ pub enum Set<'a> {
 
 impl<'a> Set<'a> {
     /// Whether there is none.
+    #[inline]
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
 
     /// How many there are.
+    #[inline]
     pub fn len(self) -> u32 {
         match self {
             Set::Run(_, count) => count,
@@ -38,6 +40,7 @@ impl<'a> Set<'a> {
     }
 
     /// One of them by its place.
+    #[inline]
     pub fn at(self, place: u32) -> PortId {
         match self {
             Set::Run(first, _) => PortId(first + place),
@@ -46,6 +49,7 @@ impl<'a> Set<'a> {
     }
 
     /// Whether it is one of them.
+    #[inline]
     pub fn contains(self, PortId(port): PortId) -> bool {
         match self {
             Set::Run(first, count) => (first..first + count).contains(&port),
@@ -55,6 +59,7 @@ impl<'a> Set<'a> {
     }
 
     /// All.
+    #[inline]
     pub fn iter(self) -> impl Iterator<Item = PortId> + use<'a> {
         (0..self.len()).map(move |place| self.at(place))
     }

@@ -195,6 +195,7 @@ impl Route for UpDown {
         })
     }
 
+    #[inline(always)]
     fn ways(&self, dst: HostId, switch: SwitchId) -> Set<'_> {
         let (first, among, _) = self.towards(dst.0, switch.0);
         Set::Run(first, among)

@@ -79,6 +79,14 @@ pub trait Route: Send + Sync {
         Set::Run(port, 1)
     }
 
+    /// [`Route::ways`] as their first port and how many they are, where they follow one another; else 0 are.
+    fn row(&self, dst: HostId, switch: SwitchId) -> (PortId, u32) {
+        match self.ways(dst, switch) {
+            Set::Run(first, count) => (PortId(first), count),
+            Set::Ports(_) => (PortId(0), 0),
+        }
+    }
+
     /// The port of a flow among those of its set that are used, by their weights; `None`: ports have none, or none is
     /// used.
     fn weighed(&self, hop: Hop, switch: SwitchId, used: &dyn Fn(PortId) -> bool) -> Option<PortId> {

@@ -45,6 +45,8 @@ pub(crate) struct Fabric {
     /// No switch takes part in flow control, chooses ports, sends messages to sources or has a scheme that
     /// reads its memory.
     pub(super) plain: bool,
+    /// Their choice of ports is all that keeps switches from being plain.
+    pub(super) choosing: bool,
     /// Tables since a link went down or was drained.
     pub(super) table: Option<Arc<dyn Route>>,
     /// Hosts' links, then the switches'.
@@ -119,6 +121,7 @@ impl Fabric {
             routers: Vec::new(),
             lives: Vec::new(),
             plain: true,
+            choosing: true,
             table: None,
             links: Vec::new(),
             cold_links: Vec::new(),
@@ -212,9 +215,10 @@ impl Fabric {
         }
         self.routers.extend(routing::of(&self.shared.routing, seed, id, ports));
         self.lives.extend(self.shared.reroutes.then(Live::default));
-        let chooses = !self.routers.is_empty() || !self.lives.is_empty();
-        self.plain &=
-            !(reads_pool || chooses || self.shared.pfc.is_some() || self.shared.frames.sent);
+        let plain = !(reads_pool || self.shared.pfc.is_some() || self.shared.frames.sent)
+            && self.lives.is_empty();
+        self.plain &= plain && self.routers.is_empty();
+        self.choosing &= plain && !self.routers.is_empty();
     }
 
     fn add_link(&mut self, link: Built, seed: u64) {
@@ -655,6 +659,7 @@ impl World for Fabric {
         let node = node.index();
         let next = match node.checked_sub(self.hosts.len()) {
             Some(switch) if self.plain => self.visit_plain(switch, events, end, out),
+            Some(switch) if self.choosing => self.visit_choosing(switch, events, end, out),
             Some(switch) => self.switch(switch, out).visit(events, end),
             None if self.homes.is_empty() => {
                 self.visit_host((node, LocalLink::at(node)), events, end, out)

@@ -6,6 +6,7 @@ use crate::node::switch::Feedbacks;
 use crate::observe::watch::{Sent, Watch};
 use crate::packet::rdma::Int;
 use crate::packet::{Body, Payload};
+use crate::routing::noted;
 use crate::topology::Hop;
 use switchbed_qdisc::port::driver::{Driver, Wire};
 use switchbed_qdisc::{
@@ -313,7 +314,8 @@ impl Wire for Line<'_, '_> {
         transit::set_link(cargo, rank);
         if let Some(switch) = switch.get() {
             // Routed as it leaves, not as it arrives: the output port's memory can then be prefetched.
-            transit::set_out(cargo, self.shared.noted.route(transit::hop(cargo), switch));
+            let Shared { route, routed, .. } = self.shared;
+            transit::set_out(cargo, noted(&**route, transit::hop(cargo), switch, *routed));
         }
         if shard == self.me {
             self.out.event(Event::new(at, node, slot.index() as u32));

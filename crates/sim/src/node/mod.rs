@@ -44,8 +44,8 @@ pub(crate) struct Shared {
     pub(crate) settings: host::Settings,
     pub(crate) route: Arc<dyn Route>,
     pub(crate) routing: Routing,
-    /// The port that is noted in a packet as it leaves for a switch; where that chooses, [`crate::routing::Noted`].
-    pub(crate) noted: Arc<dyn Route>,
+    /// Switches choose ports as packets arrive: packets leave for them with [`crate::routing::Noted`] in place of a port.
+    pub(crate) routed: bool,
     /// Switches choose by the load of ports.
     pub(crate) looks_at_ports: bool,
     /// Switches choose by a table of flowlets.

@@ -189,6 +189,45 @@ impl Fabric {
         // `end` itself belongs to the next visit.
         outputs.settle(Time::from_ps(end.as_ps() - 1))
     }
+
+    /// [`AtWork::visit`] where routers choose ports and switches are plain else.
+    #[inline(never)]
+    pub(super) fn visit_choosing(
+        &mut self,
+        switch: usize,
+        events: &[Event],
+        end: Time,
+        out: &mut Outbox<Parcel>,
+    ) -> Time {
+        let Fabric { switches, routers, links, cold_links, packets, shared, me, .. } = self;
+        let (id, router) = (switches[switch].id, &mut *routers[switch]);
+        let mut outputs =
+            switches[switch].outputs((links, cold_links), packets, (shared, *me), out);
+        if shared.looks_at_ports {
+            outputs.fetch_backlogged(events);
+            for event in events {
+                let slot = SlotId::at(event.what());
+                match outputs.choose(router, id, slot, event.at) {
+                    Some(port) => outputs.arrive(port, slot, event.at),
+                    None => outputs.line.packets.arena.free(slot),
+                }
+            }
+        } else {
+            // A choice is independent of what happens at ports, so several are made in advance.
+            for events in events.chunks(AHEAD) {
+                outputs.choose_ahead(router, id, events);
+                for event in events {
+                    let slot = SlotId::at(event.what());
+                    match transit::out(outputs.line.packets.arena.cargo(slot)) {
+                        Noted::NOWHERE => outputs.line.packets.arena.free(slot),
+                        port => outputs.arrive(port, slot, event.at),
+                    }
+                }
+            }
+        }
+        // `end` itself belongs to the next visit.
+        outputs.settle(Time::from_ps(end.as_ps() - 1))
+    }
 }
 
 impl Switch {
@@ -227,6 +266,93 @@ impl Outputs<'_, '_> {
         self.busy.set(port, driver.backlogged());
     }
 
+    /// Fetches the state of ports with packets, which choices by load will read for these events.
+    #[inline(always)]
+    fn fetch_backlogged(&self, events: &[Event]) {
+        if events.len() < SEVERAL {
+            return;
+        }
+        for port in self.busy.iter() {
+            prefetch(&self.links[port.index()]);
+        }
+        for port in self.busy.iter() {
+            prefetch_lines(self.links[port.index()].driver.port(), 2);
+        }
+    }
+
+    /// Chooses the ports of packets to come, and fetches their memory.
+    #[inline(always)]
+    fn choose_ahead(&mut self, router: &mut dyn Router, id: SwitchId, events: &[Event]) {
+        let packets = events.iter().map(|event| SlotId::at(event.what()));
+        let several = events.len() >= SEVERAL;
+        if several && self.line.shared.remembers_flows {
+            let headers = packets.clone().map(|slot| self.header(slot));
+            headers.filter_map(|header| router.reads(header)).for_each(prefetch);
+        }
+        for (event, slot) in events.iter().zip(packets.clone()) {
+            let port = self.choose(router, id, slot, event.at).unwrap_or(Noted::NOWHERE);
+            transit::set_out(self.line.packets.arena.cargo_mut(slot), port);
+            if several && let Some(link) = self.links.get(port.index()) {
+                prefetch(link);
+            }
+        }
+        if !several {
+            return;
+        }
+        for slot in packets {
+            let port = transit::out(self.line.packets.arena.cargo(slot));
+            if let Some(link) = self.links.get(port.index()) {
+                prefetch_lines(link.driver.port(), PORT_LINES);
+            }
+        }
+    }
+
+    /// Chooses a packet's port where all links are up: from the set that was noted as it left the node before, or, if
+    /// none was, is looked up. What is pinned to a path stays on it. `None`: no port leads on.
+    #[inline(always)]
+    fn choose(
+        &mut self,
+        router: &mut dyn Router,
+        id: SwitchId,
+        slot: SlotId,
+        now: Time,
+    ) -> Option<PortId> {
+        let shared = self.line.shared;
+        let cargo = self.line.packets.arena.cargo(slot);
+        let hop = transit::hop(cargo);
+        if hop.key & Hop::PINNED != 0 {
+            return Some(shared.route.route(hop, id));
+        }
+        let set = transit::noted(cargo).set().unwrap_or_else(|| shared.route.ways(hop.dst, id));
+        match set.len() {
+            0 => None,
+            1 if !shared.looks_at_ports => Some(set.at(0)),
+            _ => Some(self.choose_from(router, set, slot, now)),
+        }
+    }
+
+    /// Asks the router.
+    #[inline(always)]
+    fn choose_from(
+        &mut self,
+        router: &mut dyn Router,
+        set: Set<'_>,
+        slot: SlotId,
+        now: Time,
+    ) -> PortId {
+        let header = self.header(slot);
+        router.choose(header, set, &mut Settled { outputs: self, now }, now)
+    }
+
+    /// A packet as a router sees it.
+    #[inline(always)]
+    fn header(&self, slot: SlotId) -> Header {
+        let hop = transit::hop(self.line.packets.arena.cargo(slot));
+        // One switch's flows by destination, too: a hash of connections alone would join both ends' packets.
+        let flow = hop.key ^ hop.dst.0.wrapping_mul(0x85eb_ca6b);
+        Header { flow, bytes: self.line.packets.arena.packet(slot).len_bytes }
+    }
+
     /// The departures that are due by `now`, port by port; when the next is due.
     #[inline(always)]
     fn settle(&mut self, now: Time) -> Time {
@@ -252,26 +378,26 @@ impl Outputs<'_, '_> {
 
 /// A switch's ports, whose departures by now have happened when they are looked at.
 struct Settled<'s, 'a, 'b> {
-    switch: &'s mut AtWork<'a, 'b>,
+    outputs: &'s mut Outputs<'a, 'b>,
     now: Time,
 }
 
 impl Ports for Settled<'_, '_, '_> {
     fn backlogged(&self, word: u32) -> u64 {
-        self.switch.outputs.busy.word(word as usize)
+        self.outputs.busy.word(word as usize)
     }
 
     fn queued(&mut self, port: PortId) -> u64 {
-        let (driver, now) = (&self.switch.outputs.links[port.index()].driver, self.now);
-        // Ports that read the memory of all were settled in the order of time before.
+        let (driver, now) = (&self.outputs.links[port.index()].driver, self.now);
+        // Ports whose departures are in the order of time were settled before.
         if driver.due() > now {
             return driver.port().state().bytes().get();
         }
-        let (bytes, backlogged) = self.switch.at(port, |driver, line| {
+        let (bytes, backlogged) = self.outputs.at(port, |driver, line| {
             driver.settle(line, now);
             (driver.port().state().bytes().get(), driver.backlogged())
         });
-        self.switch.outputs.busy.set(port, backlogged);
+        self.outputs.busy.set(port, backlogged);
         bytes
     }
 }
@@ -291,102 +417,15 @@ impl AtWork<'_, '_> {
             return self.visit_lossless(events, end);
         }
         // Compiled loops for each, so that plain hashing does not pay for the choice.
-        match (self.router.is_some(), self.live.is_some()) {
-            (false, false) => self.visit_each::<false>(events, end),
-            (true, false) if events.len() >= SEVERAL => {
-                match self.outputs.line.shared.looks_at_ports {
-                    false => self.visit_ahead(events, end),
-                    true => {
-                        self.fetch_backlogged();
-                        self.visit_each::<true>(events, end)
-                    }
+        match self.chooses() {
+            false => self.visit_each::<false>(events, end),
+            true => {
+                if self.outputs.line.shared.looks_at_ports {
+                    self.outputs.fetch_backlogged(events);
                 }
-            }
-            _ => self.visit_each::<true>(events, end),
-        }
-    }
-
-    /// Fetches the state of ports with packets, which choices by load will read.
-    fn fetch_backlogged(&self) {
-        for port in self.outputs.busy.iter() {
-            prefetch(&self.outputs.links[port.index()]);
-        }
-        for port in self.outputs.busy.iter() {
-            prefetch_lines(self.outputs.links[port.index()].driver.port(), 2);
-        }
-    }
-
-    /// Visits event by event, with ports that are chosen for several events in advance: which they are is independent
-    /// of what happens at ports, so that their memory can be fetched.
-    #[inline(always)]
-    fn visit_ahead(&mut self, mut events: &[Event], end: Time) -> Time {
-        while let Some(first) = events.first() {
-            if self.told().is_some() {
-                self.send_feedbacks(first.at);
-            }
-            // A message to a source takes its own draw, so no choice is made past the time when one may be due.
-            let frames = self.outputs.line.shared.frames;
-            let until = match self.told() {
-                _ if !frames.sent => Time::NEVER,
-                None => first.at + frames.delay,
-                Some(&(at, ..)) => at.min(first.at + frames.delay),
-            };
-            let few = &events[..events.len().min(AHEAD)];
-            let count = few.iter().take_while(|event| event.at < until).count().max(1);
-            let (chunk, rest) = events.split_at(count);
-            self.choose_ahead(chunk);
-            for event in chunk {
-                let slot = SlotId::at(event.what());
-                let port = transit::out(self.outputs.line.packets.arena.cargo(slot));
-                if port == Noted::NOWHERE {
-                    self.outputs.line.packets.arena.free(slot);
-                    continue;
-                }
-                if self.reads_pool {
-                    self.settle_in_order(event.at);
-                }
-                self.arrive(port, slot, event.at);
-                if self.reads_pool {
-                    self.expel(port, event.at);
-                }
-            }
-            events = rest;
-        }
-        self.visit_each::<false>(&[], end)
-    }
-
-    /// Chooses the ports of packets to come, and fetches their memory.
-    #[inline(always)]
-    fn choose_ahead(&mut self, events: &[Event]) {
-        let packets = events.iter().map(|event| SlotId::at(event.what()));
-        if let Some(router) = &self.router
-            && self.outputs.line.shared.remembers_flows
-        {
-            let headers = packets.clone().map(|slot| self.header(slot));
-            headers.filter_map(|header| router.reads(header)).for_each(prefetch);
-        }
-        for (event, slot) in events.iter().zip(packets.clone()) {
-            let port = self.choose(slot, event.at).unwrap_or(Noted::NOWHERE);
-            transit::set_out(self.outputs.line.packets.arena.cargo_mut(slot), port);
-            if let Some(link) = self.outputs.links.get(port.index()) {
-                prefetch(link);
+                self.visit_each::<true>(events, end)
             }
         }
-        for slot in packets {
-            let port = transit::out(self.outputs.line.packets.arena.cargo(slot));
-            if let Some(link) = self.outputs.links.get(port.index()) {
-                prefetch_lines(link.driver.port(), PORT_LINES);
-            }
-        }
-    }
-
-    /// A packet as a router sees it.
-    #[inline(always)]
-    fn header(&self, slot: SlotId) -> Header {
-        let hop = transit::hop(self.outputs.line.packets.arena.cargo(slot));
-        // One switch's flows by destination, too: a hash of connections alone would join both ends' packets.
-        let flow = hop.key ^ hop.dst.0.wrapping_mul(0x85eb_ca6b);
-        Header { flow, bytes: self.outputs.line.packets.arena.packet(slot).len_bytes }
     }
 
     /// Visits event by event, with ports that are chosen as packets arrive, or before.
@@ -455,32 +494,12 @@ impl AtWork<'_, '_> {
         self.router.is_some() || self.live.is_some()
     }
 
-    /// The port that a packet takes which is there now; `None`: none is left that leads on. What is pinned to a path
-    /// stays on it.
+    /// The port that a packet takes which is there now; `None`: none is left that leads on.
     #[inline(always)]
     pub(super) fn choose(&mut self, slot: SlotId, now: Time) -> Option<PortId> {
-        match &mut self.live {
-            None => self.choose_routed(slot, now),
-            Some(_) => self.choose_live(slot, now),
-        }
-    }
-
-    /// Chooses where all links are up: the set is that which was noted as the packet left the node before, or, if none
-    /// was, is looked up.
-    #[inline(always)]
-    fn choose_routed(&mut self, slot: SlotId, now: Time) -> Option<PortId> {
-        let shared = self.outputs.line.shared;
-        let cargo = self.outputs.line.packets.arena.cargo(slot);
-        let hop = transit::hop(cargo);
-        if hop.key & Hop::PINNED != 0 {
-            return Some(shared.route.route(hop, self.id));
-        }
-        let set =
-            transit::noted(cargo).set().unwrap_or_else(|| shared.route.ways(hop.dst, self.id));
-        match set.len() {
-            0 => None,
-            1 if !shared.looks_at_ports => Some(set.at(0)),
-            _ => Some(self.choose_from(set, slot, now)),
+        match (&self.live, self.router.as_deref_mut()) {
+            (None, Some(router)) => self.outputs.choose(router.as_mut(), self.id, slot, now),
+            _ => self.choose_live(slot, now),
         }
     }
 
@@ -511,8 +530,8 @@ impl AtWork<'_, '_> {
         if set.is_empty() {
             return None;
         }
-        if self.router.is_some() {
-            return Some(self.choose_from(set, slot, now));
+        if let Some(router) = &mut self.router {
+            return Some(self.outputs.choose_from(router.as_mut(), set, slot, now));
         }
         let count = set.len();
         let place = shared.routing.hash().place(hop.key, self.id, count);
@@ -522,17 +541,6 @@ impl AtWork<'_, '_> {
             true => table.weighed(hop, self.id, &|port| live.uses(port)),
             false => Some(hashed),
         }
-    }
-
-    /// Asks the router, which is there.
-    #[inline(always)]
-    fn choose_from(&mut self, set: Set<'_>, slot: SlotId, now: Time) -> PortId {
-        let header = self.header(slot);
-        // Taken out, since it needs the rest of the switch for writing.
-        let Some(router) = self.router.take() else { return set.at(0) };
-        let port = router.choose(header, set, &mut Settled { switch: self, now }, now);
-        self.router = Some(router);
-        port
     }
 
     #[inline]

@@ -22,8 +22,6 @@ struct Past {
     bytes: u64,
     /// The moving average of the counts of those before.
     average: f64,
-    /// Quality of the port while nothing waits there, which changes with the interval alone.
-    idle: f64,
 }
 
 impl Past {
@@ -48,6 +46,19 @@ impl Past {
     }
 }
 
+/// Ports that follow one another, and which of them would be best if nothing waited at any.
+#[derive(Clone, Copy, Debug, Default)]
+struct Run {
+    first: u32,
+    count: u32,
+    /// The interval in which this holds.
+    interval: u64,
+    /// The least load.
+    least: f64,
+    /// Bits of the ports that have it.
+    alike: u64,
+}
+
 /// The port with the least load.
 pub(super) struct Adaptive {
     every: Span,
@@ -56,7 +67,11 @@ pub(super) struct Adaptive {
     /// The limits between bands, rising; none: loads are compared exactly.
     bands: Vec<f64>,
     ports: Vec<Past>,
-    best: Vec<PortId>,
+    /// Quality of each port while nothing waits there, which changes with the interval alone.
+    idle: Vec<f64>,
+    run: Run,
+    /// Loads of the ports that are compared.
+    loads: Vec<f64>,
     rng: OnDemand,
 }
 
@@ -67,9 +82,10 @@ impl Adaptive {
         bands: Vec<f64>,
         rng: OnDemand,
     ) -> Adaptive {
-        let idle = Past { idle: quality(&bands, 0.0), ..Past::default() };
-        let ports = vec![idle; ports as usize];
-        Adaptive { every, past, queued, bands, ports, best: Vec::new(), rng }
+        let idle = vec![quality(&bands, 0.0); ports as usize];
+        let ports = vec![Past::default(); ports as usize];
+        let (run, loads) = (Run::default(), Vec::new());
+        Adaptive { every, past, queued, bands, ports, idle, run, loads, rng }
     }
 }
 
@@ -77,44 +93,102 @@ impl Adaptive {
 fn quality(bands: &[f64], load: f64) -> f64 {
     match bands {
         [] => load,
+        [first, ..] if load < *first => 0.0,
         // Counted without a branch: there are few, and where a load lies cannot be predicted.
         bands => bands.iter().map(|&band| u32::from(band <= load)).sum::<u32>().into(),
     }
 }
 
 impl Adaptive {
+    /// Moves a port on to an interval.
+    #[inline]
+    fn reach(&mut self, port: PortId, interval: u64) {
+        let past = &mut self.ports[port.index()];
+        if past.interval != interval {
+            past.reach(interval);
+            self.idle[port.index()] = quality(&self.bands, self.past * past.average);
+        }
+    }
+
+    /// Moves the ports of a set on to an interval.
+    fn reach_all(&mut self, set: Set<'_>, interval: u64) {
+        for port in set.iter() {
+            // A load in the lowest band stays there while it decays.
+            let low = !self.bands.is_empty() && self.idle[port.index()] == 0.0;
+            if !low || self.ports[port.index()].bytes != 0 {
+                self.reach(port, interval);
+            }
+        }
+    }
+
+    /// The load of a port where packets may wait.
+    fn load(&mut self, port: PortId, ports: &mut dyn Ports, interval: u64) -> f64 {
+        self.reach(port, interval);
+        let queued = self.queued * ports.queued(port) as f64;
+        quality(&self.bands, self.past * self.ports[port.index()].average + queued)
+    }
+
     /// The port of the least load, which is drawn from among those alike.
     fn best(&mut self, set: Set<'_>, ports: &mut dyn Ports, interval: u64) -> PortId {
-        let mut least = f64::INFINITY;
+        let Set::Run(first, count) = set else { return self.best_of(set, ports, interval) };
+        // More than a word of bits, which few switches have.
+        if first % 64 + count > 64 {
+            return self.best_of(set, ports, interval);
+        }
+        if (first, count, interval) != (self.run.first, self.run.count, self.run.interval) {
+            self.reach_all(set, interval);
+            let idle = &self.idle[first as usize..(first + count) as usize];
+            let least = idle.iter().copied().fold(f64::INFINITY, f64::min);
+            let bits = idle.iter().zip(0..).map(|(&load, nth)| u64::from(load == least) << nth);
+            self.run = Run { first, count, interval, least, alike: bits.sum() };
+        }
+        let Run { least, alike, .. } = self.run;
+        let backlogged = ports.backlogged(first / 64) >> (first % 64);
+        let mut best = alike & !backlogged;
+        if best == 0 {
+            return self.best_of(set, ports, interval);
+        }
+        // What waits only adds to a load, so of ports with packets these alone can be as good.
+        let mut others = alike & backlogged;
+        while others != 0 {
+            let nth = others.trailing_zeros();
+            others &= others - 1;
+            let load = self.load(PortId(first + nth), ports, interval);
+            best |= u64::from(load == least) << nth;
+        }
+        if best.count_ones() > 1 {
+            (0..self.rng.below(best.count_ones().into())).for_each(|_| best &= best - 1);
+        }
+        PortId(first + best.trailing_zeros())
+    }
+
+    /// The same of any set, port by port.
+    fn best_of(&mut self, set: Set<'_>, ports: &mut dyn Ports, interval: u64) -> PortId {
+        self.reach_all(set, interval);
+        // Taken out, and its memory given back below: ports are moved on beside it.
+        let mut loads = std::mem::take(&mut self.loads);
+        loads.clear();
         let mut of = (u32::MAX, 0);
-        self.best.clear();
         for port in set.iter() {
-            let past = &mut self.ports[port.index()];
-            if past.interval != interval {
-                past.reach(interval);
-                past.idle = quality(&self.bands, self.past * past.average);
-            }
             let word = port.0 / 64;
             if of.0 != word {
                 of = (word, ports.backlogged(word));
             }
-            let mut load = past.idle;
-            if of.1 >> (port.0 % 64) & 1 != 0 {
-                let queued = self.queued * ports.queued(port) as f64;
-                load = quality(&self.bands, self.past * past.average + queued);
-            }
-            if load < least {
-                least = load;
-                self.best.clear();
-            }
-            if load == least {
-                self.best.push(port);
-            }
+            loads.push(match of.1 >> (port.0 % 64) & 1 {
+                0 => self.idle[port.index()],
+                _ => self.load(port, ports, interval),
+            });
         }
-        match self.best[..] {
-            [port] => port,
-            ref alike => alike[self.rng.below(alike.len() as u64) as usize],
-        }
+        let least = loads.iter().copied().fold(f64::INFINITY, f64::min);
+        let nth = match loads.iter().map(|&load| u32::from(load == least)).sum() {
+            1 => 0,
+            count => self.rng.below(u64::from(count)) as usize,
+        };
+        let mut alike = loads.iter().zip(0..).filter(|(load, _)| **load == least);
+        // A load is a number, so the least is one of them.
+        let place = alike.nth(nth).map_or(0, |(_, place)| place);
+        self.loads = loads;
+        set.at(place)
     }
 }
 
@@ -125,12 +199,8 @@ impl Router for Adaptive {
             1 => set.at(0),
             _ => self.best(set, ports, interval),
         };
-        let past = &mut self.ports[port.index()];
-        if past.interval != interval {
-            past.reach(interval);
-            past.idle = quality(&self.bands, self.past * past.average);
-        }
-        past.bytes += u64::from(header.bytes);
+        self.reach(port, interval);
+        self.ports[port.index()].bytes += u64::from(header.bytes);
         port
     }
 }
@@ -192,5 +262,29 @@ mod tests {
         (0..10).for_each(|_| _ = router.choose(packet(1), Set::Run(1, 1), &mut held, us(5)));
         let port = router.choose(packet(2), Set::Run(0, 2), &mut held, us(15));
         assert_eq!(port, PortId(0));
+    }
+
+    #[test]
+    fn ports_in_a_row_and_ports_by_name_are_chosen_alike() {
+        for bands in [&[][..], &[2_000.0, 5_000.0, 20_000.0]] {
+            let make = || Adaptive::new(70, (Span::from_us(10), 0.5, 1.0), bands.to_vec(), rng());
+            let (mut by_row, mut by_name, mut drawn) = (make(), make(), rng());
+            let mut held = Held(vec![0; 70]);
+            let mut now = 0;
+            for flow in 0..5_000 {
+                // Times without a packet between, and queues that come and go.
+                now += [0, 1, 3, 40][drawn.below(4) as usize];
+                held.0[drawn.below(10) as usize + 55] =
+                    [0, 0, 1_500, 9_000][drawn.below(4) as usize];
+                // The second lies across two words of bits.
+                let (first, names) = match flow % 3 {
+                    0 => (60, &[60, 61, 62, 63, 64, 65][..]),
+                    _ => (56, &[56, 57, 58, 59, 60, 61][..]),
+                };
+                let one = by_row.choose(packet(flow), Set::Run(first, 6), &mut held, us(now));
+                let other = by_name.choose(packet(flow), Set::Ports(names), &mut held, us(now));
+                assert_eq!(one, other, "packet {flow}");
+            }
+        }
     }
 }

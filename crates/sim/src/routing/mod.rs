@@ -15,7 +15,6 @@ pub(crate) use flowlets::Entry;
 use flowlets::Flowlets;
 pub(crate) use live::Live;
 use spray::{InTurn, Random};
-use std::sync::Arc;
 use switchbed_scenario::Routing;
 use switchbed_scenario::routing::{self, Each, Order};
 use switchbed_scenario::topology::MAX_HOSTS;
@@ -60,11 +59,10 @@ impl Noted {
     /// Port of a packet that no port leads on: a number that no port has.
     pub(crate) const NOWHERE: PortId = PortId((1 << Noted::BITS) - 1);
 
-    fn new(set: Set<'_>) -> Noted {
-        match set {
-            Set::Run(first, count) if count >> (32 - Noted::BITS) == 0 => {
-                Noted(first | count << Noted::BITS)
-            }
+    /// Ports that follow the first, which is one of them; 0 of so many that they do not fit.
+    fn new((PortId(first), count): (PortId, u32)) -> Noted {
+        match count >> (32 - Noted::BITS) {
+            0 => Noted(first | count << Noted::BITS),
             _ => Noted(0),
         }
     }
@@ -83,24 +81,19 @@ impl Noted {
 
 const _: () = assert!(MAX_HOSTS < Noted::NOWHERE.0 as u64);
 
-/// Sets in the place of ports, but for packets that are pinned to a path.
-struct Sets(Arc<dyn Route>);
-
-impl Route for Sets {
-    fn route(&self, hop: Hop, switch: SwitchId) -> PortId {
-        match hop.key & Hop::PINNED {
-            0 => PortId(Noted::new(self.0.ways(hop.dst, switch)).0),
-            _ => self.0.route(hop, switch),
-        }
+/// Returns what is noted in a packet as it leaves for a switch: its port where a hash decides or it is pinned to a path,
+/// else the ports to choose from.
+#[inline(always)]
+pub(crate) fn noted(route: &dyn Route, hop: Hop, switch: SwitchId, routed: bool) -> PortId {
+    match routed && hop.key & Hop::PINNED == 0 {
+        true => PortId(Noted::new(route.row(hop.dst, switch)).0),
+        false => route.route(hop, switch),
     }
 }
 
-/// Returns what is noted in packets as they leave for a switch: where a hash decides, the port.
-pub(crate) fn noted(routing: &Routing, route: &Arc<dyn Route>) -> Arc<dyn Route> {
-    match routing {
-        Routing::Ecmp(_) | Routing::Wcmp => route.clone(),
-        _ => Arc::new(Sets(route.clone())),
-    }
+/// Whether switches choose ports as packets arrive, in place of a hash that is known before.
+pub(crate) fn chooses(routing: &Routing) -> bool {
+    !matches!(routing, Routing::Ecmp(_) | Routing::Wcmp)
 }
 
 /// Whether choices look at ports: then every packet is told to the router, and none is chosen for ahead of its time.
@@ -140,6 +133,7 @@ pub(crate) fn of(
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::ids::HostId;
 
     /// Ports that hold so many bytes.
     pub(crate) struct Held(pub(crate) Vec<u64>);
@@ -157,14 +151,28 @@ pub(crate) mod tests {
 
     #[test]
     fn short_runs_are_noted_and_other_sets_are_looked_up() {
-        for set in [Set::Run(0, 1), Set::Run(65_535, 1), Set::Run(8, 255)] {
-            assert_eq!(Noted::new(set).set(), Some(set));
+        for (first, count) in [(0, 1), (65_535, 1), (8, 255)] {
+            assert_eq!(Noted::new((PortId(first), count)).set(), Some(Set::Run(first, count)));
         }
-        for set in [Set::Run(8, 256), Set::Ports(&[1, 2]), Set::Ports(&[])] {
-            assert_eq!(Noted::new(set).set(), None);
+        for (first, count) in [(8, 256), (0, 0)] {
+            assert_eq!(Noted::new((PortId(first), count)).set(), None);
         }
+        assert_eq!(Apart.row(HostId(0), SwitchId(0)).1, 0);
         // A port that a choice has put there is no set.
         assert_eq!((Noted(70).first(), Noted(70).set()), (PortId(70), None));
+    }
+
+    /// Routes by ports that do not follow one another.
+    struct Apart;
+
+    impl Route for Apart {
+        fn route(&self, _: Hop, _: SwitchId) -> PortId {
+            PortId(1)
+        }
+
+        fn ways(&self, _: HostId, _: SwitchId) -> Set<'_> {
+            Set::Ports(&[1, 3])
+        }
     }
 
     pub(crate) fn rng() -> OnDemand {
