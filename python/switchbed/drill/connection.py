@@ -57,7 +57,7 @@ class TimeWait:
 
 
 def older(one: int, other: int) -> int:
-    """How much older a time stamp is than another, around 32 bits."""
+    """How much older a time stamp or number is than another, around 32 bits."""
     return ((other - one + 2**31) & 0xFFFFFFFF) - 2**31
 
 
@@ -218,8 +218,9 @@ class Connection:
         again: bool,
     ) -> wire.Sent:
         syn = kind == "syn"
-        # A SYN takes the first number; a probe repeats the byte before the next.
-        start = (self.local or 0) + offset + (not syn) - (kind == "probe")
+        # A SYN takes the first number; a probe repeats the byte before the next. As in tcpdump the
+        # numbers of a SYN are absolute, and others count from it.
+        start = (self.local or 0) if syn else offset + 1 - (kind == "probe")
         letters = ("S" if syn else "") + ("F" if fin else "")
         letters += ("E" if "E" in flags else "") + ("W" if "W" in flags else "")
         # Only the first SYN of the side that connects acknowledges nothing.
@@ -230,13 +231,13 @@ class Connection:
             letters + ("U" if urgent else "") + ("." if acks else ""),
             start,
             length,
-            self.remote + 1 + ack if acks else None,
+            (self.remote * syn + 1 + ack) % 2**32 if acks else None,
             ecn=wire.CODEPOINTS[ecn],
             mss=self.offered.mss if syn else None,
             wscale=0 if syn and self.scaled else None,
             sack_ok=syn and self.offered.sack,
             stamp=(0, self.recent) if stamped else None,
-            sacks=tuple((self.remote + 1 + a, self.remote + 1 + b) for a, b in sacks),
+            sacks=tuple((1 + a, 1 + b) for a, b in sacks),
             urgent=urgent,
         )
         # A SYN-ACK is sent before there is a socket that counts (tcp_make_synack).
@@ -263,7 +264,7 @@ class Connection:
             if segment.window is not None:
                 self.room = self.most_room = segment.window
             return
-        acked = (segment.ack or 0) - self.remote - 1
+        acked = (segment.ack or 0) - 1
         self.room = None if segment.window is None else acked + (segment.window << self.own_shift)
         end = self.room
         if end is None and self.buffer is not None:
@@ -276,9 +277,9 @@ class Connection:
 
     def reset(self, error: str | None = None) -> None:
         """Resets the connection: an RST tells the peer (`tcp_send_active_reset`)."""
-        ack = self.remote + 1 + self.model.expects
+        ack = 1 + self.model.expects
         stamp = (0, self.recent) if self.agreed.stamps else None
-        start = (self.local or 0) + 1 + self.model.sent_to
+        start = 1 + self.model.sent_to
         self._put(Segment("R.", start, 0, ack, ecn="noecn", stamp=stamp))
         self.state, self.error = "closed", error
 
@@ -287,11 +288,23 @@ class Connection:
         if "R" in segment.flags:
             return
         if "." in segment.flags:
-            answer = Segment("R", segment.ack or 0, 0, ecn="noecn")
+            answer = Segment("R", self._ack(segment) + 1, 0, ecn="noecn")
         else:
+            # The peer's first segment names the numbers that others count from.
+            known = self.model is not None or "S" not in segment.flags
+            start = self._start(segment) + 1 if known else 0
             taken = segment.length + ("S" in segment.flags) + ("F" in segment.flags)
-            answer = Segment("R.", 0, 0, segment.start + taken, ecn="noecn")
+            answer = Segment("R.", 0, 0, start + taken, ecn="noecn")
         self._put(answer)
+
+    def _start(self, segment: Segment) -> int:
+        """Offset of a segment in the peer's stream; a SYN's is of the byte behind it."""
+        return older(self.remote if "S" in segment.flags else 0, segment.start) - 1
+
+    def _ack(self, segment: Segment) -> int:
+        """The offset in this host's stream that a segment acknowledges."""
+        first = (self.local or 0) if "S" in segment.flags else 0
+        return older(first, segment.ack or 0) - 1
 
     def _put(self, segment: Segment) -> None:
         self.queue.append(wire.Sent(self.now, segment, False, False))
@@ -329,7 +342,7 @@ class Connection:
             raise SkippedError(line, "a segment for a closed socket")
 
     def _acks_syn(self, segment: Segment) -> bool:
-        return segment.ack == (self.local or 0) + 1
+        return self._ack(segment) == 0
 
     def _take_reset(self, segment: Segment) -> None:
         if self.model is None:
@@ -338,7 +351,7 @@ class Connection:
             if "." in segment.flags and self._acks_syn(segment):
                 self.state, self.error = "dead", "ECONNREFUSED"
             return
-        at, expects = segment.start - self.remote - 1, self.model.expects
+        at, expects = self._start(segment), self.model.expects
         last = expects - 1 if self.peer_closed else expects
         limit = self.acked_to + FIRST_WINDOW if self.most_room is None else self.most_room
         if at in (expects, last):
@@ -362,7 +375,7 @@ class Connection:
 
     def too_big(self, mtu: int, start: int) -> None:
         """A segment was too big for the path: smaller ones go out from now on (`tcp_v4_err`)."""
-        offset = start - (self.local or 0) - 1
+        offset = start - 1
         mtu = max(mtu, LEAST_PATH_MTU[self.settings.ipv6])
         if not self.runs() or mtu >= self._path_mtu():
             return
@@ -489,17 +502,17 @@ class Connection:
         """Notes the stamp to echo: never that of a segment beyond what was acknowledged."""
         if segment.stamp and self.agreed.stamps:
             fresh = older(self.recent, segment.stamp[0]) >= 0
-            if fresh and segment.start - self.remote - 1 <= self.acked_to:
+            if fresh and self._start(segment) <= self.acked_to:
                 self.recent = segment.stamp[0]
 
     def _take(self, segment: Segment) -> None:
         """A segment arrives on the open connection (`tcp_validate_incoming`, `tcp_ack`)."""
         flags = segment.flags
-        start = segment.start - self.remote - 1
+        start = self._start(segment)
         length = segment.length + ("F" in flags) + ("S" in flags)
         end, expects = start + length, self.model.expects
         old = segment.stamp and self.agreed.stamps and older(segment.stamp[0], self.recent) > 1
-        ack = None if segment.ack is None else segment.ack - (self.local or 0) - 1
+        ack = None if segment.ack is None else self._ack(segment)
         una = self.model.info()["tcpi_bytes_acked"]
         if old:
             # RFC 7323, section 5.3 (PAWS), in which Linux lets repeated ACKs pass.
@@ -536,8 +549,7 @@ class Connection:
 
     def _arrive(self, segment: Segment) -> None:
         fin = "F" in segment.flags
-        base = (self.local or 0) + 1
-        ack = segment.ack - base if segment.ack is not None else None
+        ack = None if segment.ack is None else self._ack(segment)
         if ack is not None and ack < 0:
             ack = None
         window = (segment.window or 0) << self.shift
@@ -547,7 +559,7 @@ class Connection:
             if ack > self.model.info()["tcpi_bytes_acked"]:
                 self.stalled = None
         self.last["tcpi_last_ack_recv"] = self.now
-        offset = segment.start - self.remote - 1
+        offset = self._start(segment)
         length, end = segment.length + fin, offset + segment.length + fin
         if offset < 0:
             offset, length = 0, max(0, length + offset)
@@ -563,7 +575,7 @@ class Connection:
             fin and taken == length,
             ack,
             window,
-            [(a - base, b - base) for a, b in segment.sacks if a >= base and b > a],
+            [(a - 1, b - 1) for a, b in segment.sacks if a >= 1 and b > a],
             "".join(letter for letter in "EW" if letter in segment.flags),
             segment.ecn == "ce",
             self._echo(segment),

@@ -266,6 +266,50 @@ def test_an_active_open_counts_its_syn() -> None:
         assert outcome.outcome == "passed", outcome.lines()
 
 
+def test_numbers_count_from_the_syn_whatever_it_begins_with() -> None:
+    # Absolute in a segment with SYN and relative in others, as tcpdump has them (socket.h).
+    passive = (
+        "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"
+        "+0 listen(3, 1) = 0\n"
+        "+0 < S 999000:999040(40) win 9000 <mss 1000,sackOK,nop,wscale 7>\n"
+        "+0 > S. 1234:1234(0) ack 999001 <...>\n"
+        "+.1 < . 1:1(0) ack 1 win 9000\n"
+        "+0 accept(3, ..., ...) = 4\n"
+        "+0 write(4, ..., 3000) = 3000\n"
+        "+0 > P. 1:3001(3000) ack 1\n"
+        "+.1 < . 1:1(0) ack 1 win 9000 <sack 1001:2001>\n"
+        "+0 < . 1001:2001(1000) ack 3001 win 9000\n"
+        "+0 > . 3001:3001(0) ack 1 <sack 1001:2001>\n"
+        "+0 < S 999000:999000(0) win 9000\n"
+        "+0 > . 3001:3001(0) ack 1 <sack 1001:2001>\n"
+        "+0 < R. 1:1(0) ack 3001 win 0\n"
+        "+0 read(4, ..., 9) = -1 ECONNRESET\n"
+    )
+    assert play(passive).lines() == ["passed   script.pkt"]
+    # The numbers of both sides end in the handshake.
+    last = passive.replace("999000", "4294967295").replace("999040(40)", "4294967295(0)")
+    last = last.replace("1234", "4294967295").replace("999001", "0")
+    last = last.replace("4294967295:4294967295(40)", "4294967295:4294967295(0)")
+    assert play(last).lines() == ["passed   script.pkt"]
+    active = (
+        "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"
+        "+0 connect(3, ..., ...) = -1 EINPROGRESS\n"
+        "+0 > S 77:77(0) <...>\n"
+        "+.1 < S. 123:123(0) ack 77 win 9000 <mss 1000>\n"
+        "+0 > R 0:0(0)\n"
+        "+.1 < S. 123:123(0) ack 78 win 9000 <mss 1000>\n"
+        "+0 > . 1:1(0) ack 1\n"
+        "+.1 < P. 1:501(500) ack 1 win 9000\n"
+        "+0 > . 1:1(0) ack 501\n"
+        "+0 close(3) = 0\n"
+        "+0 > R. 1:1(0) ack 501\n"
+        "+0 < . 501:501(0) ack 9 win 9000\n"
+        "+0 > R 9:9(0)\n"
+    )
+    assert play(active).lines() == ["passed   script.pkt"]
+    assert play(active.replace("> . 1:1(0) ack 1\n", "> . 78:78(0) ack 124\n")).line == 7
+
+
 def test_the_segment_that_was_too_big_may_come_before_the_message() -> None:
     # The first versions of packetdrill have it so.
     later = "0 < icmp unreachable frag_needed mtu 1200 [1:1001(1000)]"
