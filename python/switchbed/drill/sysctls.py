@@ -132,8 +132,9 @@ class Settings:
             self.folder = folder
         else:
             # Values of packetdrill's own file: no slow start after idle, no ECN, a receive buffer
-            # of scale 8.
-            self.idle_restart, self.ecn, self.wscale = False, 0, 8
+            # of scale 8, and Fast Open for every server.
+            self.idle_restart, self.ecn, self.wscale, self.fast_open = False, 0, 8, True
+            self.syn_retries, self.early_retrans, self.fack = 5, 4, False
 
     def _queue(self, words: list[str], line: int) -> None:
         if "fq" in words:

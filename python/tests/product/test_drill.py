@@ -330,6 +330,21 @@ def test_a_command_behind_all_events_changes_nothing() -> None:
     assert (wrong.outcome, wrong.line) == ("bad", text.count("\n") + 1)
 
 
+def test_packetdrills_own_defaults_are_known() -> None:
+    settings = Settings()
+    settings.run("../common/defaults.sh", 1)
+    # gtests/net/common/defaults.sh
+    assert (settings.idle_restart, settings.ecn, settings.wscale) == (False, 0, 8)
+    assert (settings.syn_retries, settings.early_retrans, settings.fack) == (5, 4, False)
+    asked = (
+        "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 listen(3, 1) = 0\n"
+        "+0 < S 0:10(10) win 9000 <mss 1000,FOEXP COOKIE>\n+0 > S. 0:0(0) ack 11 <mss 1460>\n"
+    )
+    assert play("`../common/defaults.sh`\n" + asked).problem == "Fast Open"
+    plain = "`defaults.sh; sysctl tcp_fastopen=2`\n" + asked.replace("ack 11", "ack 1")
+    assert play(plain).outcome == "passed"
+
+
 def test_settings_come_from_commands_that_are_never_run(tmp_path: Path) -> None:
     settings = Settings(folder=tmp_path)
     marker = tmp_path / "ran"
