@@ -430,7 +430,7 @@ class Connection:
         if not active and self.state == "opening":
             # The same SYN again is answered again (`tcp_check_req`).
             if segment.start != self.remote:
-                raise SkippedError(line, "a second connection")
+                raise SkippedError(line, "second connection")
             self.model.repeat(self.now)
             self.collect()
             return
@@ -648,7 +648,8 @@ class Connection:
     def info(self) -> dict[str, int]:
         """`tcp_info`'s fields."""
         if self.model is None:
-            return {}
+            # Of a socket without a connection tcp_get_info tells little more.
+            return {"tcpi_state": STATES[self.tcp_state()]}
         info: dict[str, int] = dict(self.model.info()) | self.counts
         if self.active and self.state != "opening":
             # An active open counts its SYN (tcp_snd_una_update), a passive one does not.

@@ -29,6 +29,8 @@ PS_PER_S = 10**12
 BLANK = re.compile(r"(?:\s+|//[^\n]*|#[^\n]*|/\*.*?\*/)+", re.S)
 NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?|\.[0-9]+")
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+NAME = re.compile(r"[A-Z][A-Z0-9_]*\b")
+"""A word that stands for another, as scripts write them."""
 INTEGER = re.compile(r"0[xX][0-9a-fA-F]+|-?[0-9]+")
 OPTION = re.compile(r"--([A-Za-z_0-9]+)")
 OPTIONS_VALUE = re.compile(r'(?:[A-Za-z_]\w*=)?(?:"[^"]*"|`[^`]*`|[^\s"`]+)')
@@ -75,11 +77,10 @@ FOREIGN = {
     "tcp_ao": "TCP-AO",
     "AccECN": "accurate ECN",
     "ECN": "accurate ECN",
-    "mp_capable": "MPTCP",
-    "mp_join": "MPTCP",
-    "dss": "MPTCP",
 }
 """TCP options that the model has not."""
+MULTIPATH = re.compile(r"mp_?[a-z]\w*|dss|(?:add|rm|remove)_?addr\w*")
+"""TCP options of MPTCP, in the versions of packetdrill that have them."""
 
 
 class Reader:
@@ -167,7 +168,7 @@ class Reader:
 
     def integer(self, most: int = 2**32 - 1, least: int = 0) -> int:
         """Reads a whole number from `least` to `most`."""
-        found = self.match(INTEGER)
+        found = self.match(INTEGER) or self._stand_in()
         if not found:
             raise self.bad("a whole number is needed")
         # Base 0 reads 0x10, but refuses 010, which scripts have as ten.
@@ -175,6 +176,17 @@ class Reader:
         if len(found[0]) > LONGEST_NUMBER or not least <= int(found[0], base) <= most:
             raise self.bad(f"a number is from {least} to {most}; the one before it is not,")
         return int(found[0], base)
+
+    def _stand_in(self) -> re.Match[str] | None:
+        """Reads a word that is defined as a number."""
+        found = NAME.match(self.text, self.at)
+        if found and found[0] not in self.defined:
+            # Runners of scripts define such words on packetdrill's command line.
+            raise SkippedError(self.line, f"value of {found[0]}")
+        number = found and INTEGER.fullmatch(self.defined[found[0]])
+        if found and number:
+            self.at = found.end()
+        return number
 
     def seconds(self) -> int:
         """Reads a time in seconds, as picoseconds."""
@@ -417,6 +429,8 @@ def _options(reader: Reader, given: dict[str, Any], line: int) -> None:
             given["fast_open"] = True
         elif name in FOREIGN:
             raise SkippedError(line, FOREIGN[name])
+        elif name and MULTIPATH.fullmatch(name):
+            raise SkippedError(line, "MPTCP")
         elif name:
             raise SkippedError(line, f"TCP option {name}")
         else:

@@ -138,6 +138,9 @@ def test_a_departure_says_what_differs(more: str, problem: str) -> None:
         ("0 socket(..., SOCK_STREAM, IPPROTO_MPTCP) = 3", "MPTCP"),
         ("0 socket(..., SOCK_DGRAM, IPPROTO_UDP) = 3", "sockets that are not TCP's"),
         ("0 < SEWA 0:0(0) win 9", "accurate ECN"),
+        ("0 < S 0:0(0) win 9 <mpcapable v1 flags[flag_h] nokey>", "MPTCP"),
+        ("0 > . 1:1(0) ack 3 <add_address addr[saddr] hmac=auto>", "MPTCP"),
+        ("0 > S. 0:0(0) ack 1 <mss MSS,nop,wscale 8>", "value of MSS"),
         ("`sysctl -q net.ipv4.tcp_congestion_control=vegas`", "congestion control vegas"),
         ("`echo 1 > /proc/sys/net/ipv4/tcp_mtu_probing`", "MTU probing"),
         ("0 splice(3, NULL, 4, NULL, 5, 0) = 5", "the system call splice"),
@@ -245,6 +248,25 @@ def test_the_grammars_rarer_forms() -> None:
     assert call.arguments == ("two\nlines", "reno", Word("close"))
     assert isinstance(packet, Packet)
     assert (packet.segment.flags, packet.segment.start, packet.segment.length) == ("P.", 1, 1000)
+
+
+def test_a_word_may_stand_for_a_number() -> None:
+    defined = "--define=MSS=1000 --define=CC=reno\n" + OPEN.replace("mss 1000", "mss MSS")
+    assert play(defined).outcome == "passed"
+    assert play(defined.replace("mss MSS", "mss CC")).outcome == "bad"
+
+
+def test_what_follows_a_new_socket_is_about_its_connection() -> None:
+    # run_syscall_socket: "any later packets in the test script will now be mapped here"
+    state = "+0 %{{ assert tcpi_state == {}, tcpi_state }}%\n"
+    text = OPEN + "+0 write(4, ..., 500) = 500\n+0 > P. 1:501(500) ack 1\n+0 close(3) = 0\n"
+    again = OPEN.lstrip().replace("\n+0 bind", "\n" + state.format("TCP_CLOSE") + "+0 bind", 1)
+    again = again.replace("listen(3, 1) = 0\n", "listen(3, 1) = 0\n" + state.format("TCP_LISTEN"))
+    again = "+0" + again[1:].replace("accept(3, ..., ...) = 4", "accept(3, ..., ...) = 5")
+    sent = "+0 write(5, ..., 900) = 900\n+0 > P. 1:901(900) ack 1\n+0 close(4) = 0\n"
+    assert play(text + again + sent).lines() == ["passed   script.pkt"]
+    before = play(text + again + "+0 write(4, ..., 9) = 9\n")
+    assert (before.outcome, before.problem) == ("skipped", "second connection")
 
 
 def test_an_active_open_counts_its_syn() -> None:
