@@ -36,7 +36,6 @@ WITHOUT_EFFECT = frozenset(
         "SO_PRIORITY",
         "SO_SNDTIMEO",
         "SO_RCVTIMEO",
-        "SO_RCVLOWAT",
         "SO_INCOMING_CPU",
         "SO_BUSY_POLL",
         "IP_TOS",

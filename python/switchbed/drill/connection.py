@@ -106,6 +106,8 @@ class Connection:
     urgent: int = 0
     """End of this host's urgent data."""
     read: int = 0
+    least: int = 1
+    """Bytes that end a call that waits for data (`SO_RCVLOWAT`)."""
     peer_closed: bool = False
     sent_fin: bool = False
     shut: bool = False

@@ -23,16 +23,13 @@ from switchbed.drill.script import (
     TooBig,
     When,
 )
-from switchbed.drill.sockets import Sockets
+from switchbed.drill.sockets import BEGIN, PS_PER_S, Sockets, seconds
 from switchbed.drill.sysctls import Settings
 
 __all__ = ["UNAGREED", "Player"]
 
-PS_PER_S = 10**12
 TOLERANCE_US = 4000
 """Packetdrill's `--tolerance_usecs`."""
-BEGIN = 1 * PS_PER_S
-"""The clock at a script's time 0."""
 LOOKAHEAD = 10 * PS_PER_S
 """A segment that comes later than expected is waited for so long, to say when it comes."""
 
@@ -117,27 +114,34 @@ class Player(Sockets):
 
     def _event(self, event: Event) -> None:
         line, what = event.line, event.what
-        first, last = self._times(event.when)
+        base, (first, last) = self._base(event.when), self._times(event.when)
         if isinstance(what, Packet) and not what.inbound:
             self._expect(line, event.when, first, last, what.segment)
             return
+        self.settle(first)
         self.conn.pass_to(first)
         match what:
             case Packet(segment=segment):
                 self.conn.inject(line, segment)
             case TooBig(mtu=mtu, start=start):
                 self.conn.too_big(mtu, start)
-            case Call():
+            case Call(until=None):
                 self.call(line, what)
+            case Call(until=int(until)):
+                self.call(line, replace(what, until=base + until))
             case Command(text=text):
                 self.settings.run(text, line)
             case Code(text=text):
                 self.asserts.run(text, line, self.conn.info())
+        for wait in self.waiting:
+            self.look(wait)
+
+    def _base(self, when: When) -> int:
+        # A relative time counts from where the event before has left the clock.
+        return BEGIN if when.clock is Clock.START else self.now
 
     def _times(self, when: When) -> tuple[int, int]:
-        # A relative time counts from where the event before has left the clock.
-        base = BEGIN if when.clock is Clock.START else self.now
-        return base + when.first, base + when.last
+        return self._base(when) + when.first, self._base(when) + when.last
 
     def _expect(self, line: int, when: When, first: int, last: int, expected: Segment) -> None:
         latest, conn = last + self.tolerance, self.conn
@@ -187,5 +191,4 @@ class Player(Sockets):
 
     @staticmethod
     def _clock(first: int, last: int) -> str:
-        text = f"{(first - BEGIN) / PS_PER_S:.6f} s"
-        return text if last == first else f"{text} to {(last - BEGIN) / PS_PER_S:.6f} s"
+        return seconds(first) if last == first else f"{seconds(first)} to {seconds(last)}"

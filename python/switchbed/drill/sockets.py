@@ -1,16 +1,40 @@
 """A script's system calls, as far as they concern what is sent."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from switchbed.drill import calls, hosts
 from switchbed.drill.connection import Connection, TimeWait
 from switchbed.drill.outcome import BadScriptError, DepartsError, SkippedError
 from switchbed.drill.script import Call, Word
 from switchbed.drill.sysctls import Settings
 
+PS_PER_S = 10**12
 PS_PER_MS = 10**9
+BEGIN = 1 * PS_PER_S
+"""The clock at a script's time 0."""
 WAITS = ("EINPROGRESS", "EAGAIN", "EWOULDBLOCK")
 """Errors that say that a call would have to wait."""
 WRITES = ("write", "send", "sendto", "sendmsg", "writev", "sendfile")
 READS = ("read", "recv", "recvfrom", "recvmsg", "readv")
+
+
+@dataclass
+class Waiting:
+    """A blocking call that is to end at a time."""
+
+    line: int
+    until: int
+    expected: str
+    """What it is to return."""
+    got: Callable[[], str | None]
+    """What it would return now, if it does."""
+    ended: bool = False
+
+
+def seconds(at: int) -> str:
+    """A time by the script's clock."""
+    return f"{(at - BEGIN) / PS_PER_S:.6f} s"
 
 
 class Sockets:
@@ -18,6 +42,8 @@ class Sockets:
 
     conn: Connection
     settings: Settings
+    tolerance: int
+    """Time by which what happens may be early or late."""
 
     def __init__(self) -> None:
         self.listener: int | None = None
@@ -28,8 +54,8 @@ class Sockets:
         """Those of connections before, whose segments nobody looks at any more."""
         self.ports: dict[int, TimeWait] = {}
         """Ports in TIME-WAIT."""
-        self.fails_later: tuple[int, str, int] | None = None
-        """A blocking `connect` that is to fail: line, error and time."""
+        self.waiting: list[Waiting] = []
+        """Blocking calls that have not ended."""
 
     def call(self, line: int, call: Call) -> None:
         """Carries out a system call."""
@@ -49,14 +75,36 @@ class Sockets:
         elif call.name not in calls.NOTHING:
             raise SkippedError(line, f"the system call {call.name}")
 
+    def settle(self, now: int) -> None:
+        """Lets time pass up to `now` as far as blocking calls end meanwhile, and compares them."""
+        for wait in sorted(self.waiting, key=lambda wait: wait.until):
+            latest = wait.until + self.tolerance
+            for at in (wait.until - self.tolerance - 1, latest):
+                if self.conn.now < at < now:
+                    self.conn.pass_to(at)
+                    self.look(wait)
+            if not wait.ended and latest < now:
+                raise self._differs(wait, "it waits")
+        self.waiting = [wait for wait in self.waiting if not wait.ended]
+
+    def look(self, wait: Waiting) -> None:
+        """Compares a blocking call, if it has ended."""
+        got = wait.got()
+        if wait.ended or got is None:
+            return
+        wait.ended = True
+        if got != wait.expected or self.conn.now < wait.until - self.tolerance:
+            raise self._differs(wait, f"{got} at {seconds(self.conn.now)}")
+
+    @staticmethod
+    def _differs(wait: Waiting, got: str) -> DepartsError:
+        expected = f"{wait.expected} at {seconds(wait.until)}"
+        return DepartsError(wait.line, "a call ends otherwise", expected, got)
+
     def finish(self) -> None:
-        """The script is over: what was to fail has failed."""
-        if self.fails_later is not None:
-            line, expected, until = self.fails_later
-            self.conn.pass_to(max(self.conn.now, until))
-            got = self.conn.error or self.conn.state
-            if got != expected:
-                raise DepartsError(line, "connect ends otherwise", expected, got)
+        """The script is over: calls that block end."""
+        last = max((wait.until for wait in self.waiting), default=0)
+        self.settle(last + self.tolerance + 1)
 
     def fresh(self) -> None:
         """A socket without a connection, after the one before was closed."""
@@ -78,14 +126,26 @@ class Sockets:
         if call.result != -1 or call.errno in WAITS:
             return False
         if call.name == "connect" and call.until is not None and self.conn.model is None:
-            self.fails_later = line, call.errno or "-1", self.conn.now + call.until
+            self._opens_later(line, call, call.errno or "-1")
             return False
+        if call.name in READS and call.until is not None and self.conn.model is not None:
+            self._reads_later(line, call, call.until, call.errno or "-1")
+            return True
         got = self._error(call)
         if got is None:
             raise SkippedError(line, f"{call.name}'s error {call.errno or -1}")
         if got != (call.errno or got):
             raise DepartsError(line, f"{call.name} has another error", call.errno or "-1", got)
         return True
+
+    def _opens_later(self, line: int, call: Call, expected: str) -> None:
+        """A call waits until the connection is open or has failed."""
+        conn = self.conn
+        if call.until is not None:
+            result = str(call.result)
+            # Once it was open, a connection may be reset before the call ends.
+            got = lambda: result if conn.last else conn.error  # noqa: E731
+            self.waiting.append(Waiting(line, call.until, expected, got))
 
     def _error(self, call: Call) -> str | None:
         """The error of a call that sends or receives, if it has one that is known."""
@@ -142,6 +202,7 @@ class Sockets:
         if self.conn.state not in ("open", "dead") and call.until is None:
             raise DepartsError(line, "accept would wait", "an open connection", self.conn.state)
         self.conn.accepted = True
+        self._opens_later(line, call, str(call.result))
         if isinstance(call.result, int):
             self.stream = call.result
             self.open.add(call.result)
@@ -159,6 +220,8 @@ class Sockets:
         if self.conn.port in self.ports:
             self.conn.recent = self.ports.pop(self.conn.port).recent or 0
         self.stream = self._descriptor(call)
+        if call.result == 0:
+            self._opens_later(line, call, "0")
         self.conn.connect()
 
     def _port_in_use(self) -> bool:
@@ -188,6 +251,8 @@ class Sockets:
         elif name in ("SO_RCVBUF", "SO_RCVBUFFORCE") and amount is not None:
             # Linux doubles what is asked for (sock_setsockopt).
             conn.buffer = 2 * amount
+        elif name == "SO_RCVLOWAT" and amount is not None:
+            conn.least = amount
         elif name == "SO_LINGER":
             fields = value if isinstance(value, dict) else {}
             conn.lingers = fields.get("onoff") != 1 or fields.get("linger") != 0
@@ -252,9 +317,26 @@ class Sockets:
         if size == -1:
             if left > 0:
                 raise DepartsError(line, f"{call.name} returns", "-1", str(there))
-        elif call.until is None and size != there:
+        elif call.until is not None:
+            self._reads_later(line, call, call.until, str(size))
+        elif size != there:
             raise DepartsError(line, f"{call.name} returns", str(size), str(there))
         conn.read += max(0, size)
+
+    def _reads_later(self, line: int, call: Call, until: int, expected: str) -> None:
+        """A call waits for data, or for the peer's FIN."""
+        conn, before, asked = self.conn, self.conn.read, self._asked(call)
+        flags = {name for part in call.arguments for name in calls.names(part)}
+        # At least so much wakes the call up (sock_rcvlowat).
+        least = max(1, asked or 1 if "MSG_WAITALL" in flags else conn.least)
+
+        def got() -> str | None:
+            left = conn.model.received - before
+            if left >= least or (left > 0 and conn.peer_closed):
+                return str(left if asked is None else min(left, asked))
+            return "0" if conn.peer_closed else conn.error
+
+        self.waiting.append(Waiting(line, until, expected, got))
 
     def _do_close(self, line: int, call: Call) -> None:
         descriptor, conn = self._descriptor(call), self.conn

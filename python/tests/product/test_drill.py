@@ -194,13 +194,65 @@ def test_the_echo_of_a_time_stamp_and_the_end_of_a_call_are_compared() -> None:
     assert play(stamped + sent.format(7)).outcome == "passed"
     assert play(stamped + sent.format(5)).problem == "echoed time stamps differ"
     call = """0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
-    +0...4 connect(3, ..., ...) = -1 ETIMEDOUT (too late)
+    +0...3 connect(3, ..., ...) = -1 ETIMEDOUT (too late)
     +0 > S 0:0(0) <...>
     """
     late = play("`sysctl -q net.ipv4.tcp_syn_retries=1`\n" + call)
-    assert (late.outcome, late.line, late.got) == ("departed", 3, "opening")
+    assert (late.outcome, late.line, late.got) == ("departed", 3, "it waits")
     few = "`sysctl -q net.ipv4.tcp_syn_retries=1 net.ipv4.tcp_syn_linear_timeouts=0`\n"
     assert play(few + call).outcome == "passed"
+    early = play(few + call.replace("...3", "...4"))
+    assert (early.outcome, early.line) == ("departed", 3)
+    assert (early.expected, early.got) == ("ETIMEDOUT at 4.000000 s", "ETIMEDOUT at 3.996000 s")
+
+
+@pytest.mark.parametrize(
+    ("more", "got"),
+    [
+        ("+0....1 read(4, ..., 9) = 5\n+.1 < P. 1:6(5) ack 1 win 9\n", None),
+        ("+0....1 read(4, ..., 9) = 5\n+.1 < P. 1:10(9) ack 1 win 9\n", "9 at 0.200000 s"),
+        ("+0....1 read(4, ..., 9) = 5\n+.05 < P. 1:6(5) ack 1 win 9\n", "5 at 0.150000 s"),
+        ("+0....1 read(4, ..., 9) = 5\n+.2 < P. 1:6(5) ack 1 win 9\n", "it waits"),
+        ("+0....1 read(4, ..., 9) = 5\n", "it waits"),
+        ("+0....1 read(4, ..., 9) = 0\n+.1 < F. 1:1(0) ack 1 win 9\n", None),
+        ("+0....1 read(4, ..., 9) = -1 ECONNRESET\n+.1 < R. 1:1(0) ack 1 win 9\n", None),
+        ("+0....1 read(4, ..., 9) = 5\n+.1 < R. 1:1(0) ack 1 win 9\n", "ECONNRESET at 0.200000 s"),
+        (
+            "+0....1 recv(4, ..., 9, MSG_WAITALL) = 9\n"
+            "+.05 < P. 1:6(5) ack 1 win 9\n+.05 < P. 6:10(4) ack 1 win 9\n",
+            None,
+        ),
+        (
+            "+0 setsockopt(4, SOL_SOCKET, SO_RCVLOWAT, [7], 4) = 0\n+0....1 read(4, ..., 9) = 8\n"
+            "+.05 < P. 1:6(5) ack 1 win 9\n+.05 < P. 6:9(3) ack 1 win 9\n",
+            None,
+        ),
+        # By the script's clock: a time without + counts from its start.
+        ("0.1...0.2 read(4, ..., 9) = 5\n0.2 < P. 1:6(5) ack 1 win 9\n", None),
+    ],
+)
+def test_a_blocking_call_ends_with_what_it_waits_for(more: str, got: str | None) -> None:
+    outcome = play(OPEN + more)
+    if got is None:
+        assert outcome.outcome == "passed", outcome.lines()
+    else:
+        assert (outcome.outcome, outcome.got) == ("departed", got)
+        assert outcome.line == OPEN.count("\n") + 1
+
+
+def test_accept_and_connect_end_as_the_connection_opens() -> None:
+    accepts = OPEN.replace("+0 accept(3, ..., ...) = 4\n", "")
+    accepts = accepts.replace("listen(3, 1) = 0\n", "listen(3, 1) = 0\n+0...{} accept(3) = 4\n")
+    connects = (
+        "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0...{} connect(3, ..., ...) = 0\n"
+        "+0 > S 0:0(0) <...>\n+.1 < S. 0:0(0) ack 1 win 9000 <mss 1000>\n+0 > . 1:1(0) ack 1\n"
+    )
+    for text in (accepts, connects):
+        assert play(text.format(0.1)).lines() == ["passed   script.pkt"]
+        assert "0.100000 s" in play(text.format(0.2)).got
+        assert play(text.format(0.09)).got == "it waits"
+    never = connects[: connects.index("+.1")].format(1)
+    assert play(never).got == "it waits"
 
 
 def test_the_parts_of_an_event() -> None:
