@@ -92,9 +92,9 @@ impl Drill {
         self.0.connected(window, flags(letters), echo.map(Time::from_ps), Time::from_ps(now));
     }
 
-    /// Takes a SYN.
-    fn accept(&mut self, ecn: bool, now: u64) {
-        self.0.accept(ecn, Time::from_ps(now));
+    /// Takes a SYN, which is answered again up to `retries` times.
+    fn accept(&mut self, ecn: bool, retries: u32, now: u64) {
+        self.0.accept(ecn, retries, Time::from_ps(now));
     }
 
     /// Takes the same SYN again.

@@ -156,8 +156,12 @@ pub struct Drill {
     /// When a window probe is due, and how many have gone out in a row.
     probe: Time,
     probes: u32,
-    /// When the SYN-ACK is sent again.
+    /// When the SYN-ACK is sent again, how often its timer has expired, and how often it may.
     answer: Time,
+    answers: u32,
+    answers_at_most: u32,
+    /// The SYN-ACK was sent as often as it may be, without an answer.
+    forgotten: bool,
     reordering: Reordering,
     /// End of the highest segment that the peer holds.
     highest: u64,
@@ -190,6 +194,9 @@ impl Drill {
             probe: Time::NEVER,
             probes: 0,
             answer: Time::NEVER,
+            answers: 0,
+            answers_at_most: 0,
+            forgotten: false,
             reordering: Reordering { packets: DUP_THRESH, seen: 0 },
             highest: 0,
             departures: VecDeque::new(),
@@ -248,30 +255,37 @@ impl Drill {
         self.poll(now);
     }
 
-    /// A SYN came: a SYN-ACK goes out.
-    pub fn accept(&mut self, ecn: bool, now: Time) {
+    /// A SYN came: a SYN-ACK goes out, and again up to `retries` times (`tcp_synack_retries`).
+    pub fn accept(&mut self, ecn: bool, retries: u32, now: Time) {
         self.sender = Sender::established(&self.sending);
-        let flags = Flags::SYN.with_if(Flags::NO_ECN, !ecn);
-        let syn = Segment::data(0, 0, flags, now);
-        self.receiver.on_segment(&self.receiving, &syn, false, now);
-        self.poll(now);
-        self.answer = now + self.sender.rto(&self.sending);
+        self.answers_at_most = retries;
+        self.send_answer(!ecn, now);
     }
 
-    /// The SYN-ACK has had no answer.
-    fn answer_again(&mut self, now: Time) {
-        // `opens` counts the SYN-ACKs so far: each doubles the wait for the next.
-        let wait = self.sender.rto(&self.sending) * (1 << self.opens.min(MOST_DOUBLINGS));
-        let flags = Flags::SYN.with_if(Flags::NO_ECN, self.sender.without_ecn());
+    /// A SYN-ACK goes out. Only its timer doubles the wait (`tcp_reqsk_timeout`), a SYN that comes again
+    /// does not (`tcp_check_req`).
+    fn send_answer(&mut self, without_ecn: bool, now: Time) {
+        let flags = Flags::SYN.with_if(Flags::NO_ECN, without_ecn);
         let syn = Segment::data(0, 0, flags, now);
         self.receiver.on_segment(&self.receiving, &syn, false, now);
         self.poll(now);
-        self.answer = now + wait;
+        let wait = self.sender.rto(&self.sending) * (1 << self.answers.min(MOST_DOUBLINGS));
+        self.answer = now + wait.min(self.sending.longest_rto());
+    }
+
+    /// The SYN-ACK has had no answer (`reqsk_timer_handler`).
+    fn answer_again(&mut self, now: Time) {
+        if self.answers >= self.answers_at_most {
+            (self.answer, self.forgotten) = (Time::NEVER, true);
+            return;
+        }
+        self.answers += 1;
+        self.send_answer(self.sender.without_ecn(), now);
     }
 
     /// The SYN came again: so does the answer to it.
     pub fn repeat(&mut self, now: Time) {
-        self.answer_again(now);
+        self.send_answer(self.sender.without_ecn(), now);
     }
 
     /// An ACK goes out for a segment that cannot be taken.
@@ -540,7 +554,7 @@ impl Drill {
 
     /// Whether the connection has given up.
     pub fn failed(&self) -> bool {
-        self.sender.failed()
+        self.sender.failed() || self.forgotten
     }
 
     /// Time until the retransmission timer expires.

@@ -50,17 +50,22 @@ WITHOUT_EFFECT = frozenset(
         "TCP_NOTSENT_LOWAT",
         "TCP_INQ",
         "TCP_DEFER_ACCEPT",
-        "TCP_KEEPIDLE",
-        "TCP_KEEPINTVL",
-        "TCP_KEEPCNT",
-        "TCP_SYNCNT",
         "TCP_LINGER2",
         "TCP_WINDOW_CLAMP",
         "SO_ATTACH_FILTER",
         "SO_BINDTODEVICE",
     ]
 )
+OWN = {
+    "TCP_SYNCNT": ("syn_retries", "synack_retries"),
+    "TCP_RTO_MAX_MS": ("rto_max_ms",),
+    "TCP_RTO_MIN_US": ("rto_min_us",),
+}
+"""Options that a socket has in place of the host's settings."""
 ABSENT = {
+    "TCP_KEEPIDLE": "keep-alive probes",
+    "TCP_KEEPINTVL": "keep-alive probes",
+    "TCP_KEEPCNT": "keep-alive probes",
     "SO_ZEROCOPY": "zero-copy",
     "TCP_ZEROCOPY_RECEIVE": "zero-copy",
     "TCP_FASTOPEN": "Fast Open",
@@ -71,9 +76,7 @@ ABSENT = {
     "TCP_MD5SIG_EXT": "MD5 signatures",
     "TCP_AO_ADD_KEY": "TCP-AO",
     "TCP_REPAIR": "repair of sockets",
-    "TCP_RTO_MAX_MS": "a socket's own timeouts",
-    "TCP_RTO_MIN_US": "a socket's own timeouts",
-    "TCP_DELACK_MAX_US": "a socket's own timeouts",
+    "TCP_DELACK_MAX_US": "a socket's own delay of ACKs",
     "TCP_THIN_LINEAR_TIMEOUTS": "thin streams",
     "TCP_THIN_DUPACK": "thin streams",
     "TCP_TX_DELAY": "delayed sending",

@@ -88,7 +88,11 @@ class Connection:
     """When the connection entered TIME-WAIT."""
     clamp: int | None = None
     """The socket's own `TCP_MAXSEG`."""
+    own: dict[str, int] = field(default_factory=dict)
+    """The socket's own settings."""
     fast_open: bool = False
+    listens: bool = False
+    """A socket listens for connections."""
     remote: int = 0
     """The peer's initial sequence number."""
     local: int | None = None
@@ -180,7 +184,8 @@ class Connection:
         self.model.on_timer(self.now)
         self.collect()
         if self.model.failed:
-            self.state, self.error = "dead", "ETIMEDOUT"
+            forgotten = self.state == "opening" and not self.active
+            self.state, self.error = ("closed", None) if forgotten else ("dead", "ETIMEDOUT")
         return True
 
     def runs(self) -> bool:
@@ -313,19 +318,29 @@ class Connection:
 
     def _answer(self, *, limited: bool = True) -> None:
         """Sends an ACK for a segment that is not taken; `limited`: not too often."""
-        if limited:
-            apart = self.settings.invalid_ratelimit_ms * PS_PER_MS
-            if self.answered is not None and self.now - self.answered < apart:
-                return
-            self.answered = self.now
+        if limited and self._too_often():
+            return
         self.model.answer(self.now)
         self.collect()
+
+    def _too_often(self) -> bool:
+        """Whether the last answer to what is not taken was just now (`tcp_oow_rate_limited`)."""
+        apart = self.settings.invalid_ratelimit_ms * PS_PER_MS
+        if self.answered is not None and self.now - self.answered < apart:
+            return True
+        self.answered = self.now
+        return False
 
     # Segments of the peer
 
     def inject(self, line: int, segment: Segment) -> None:
         """A segment arrives."""
         flags = segment.flags
+        if self.state == "closed" and self.listens and not self.accepted:
+            # The connection was given up before it was open: the socket listens on.
+            self.model, self.state = None, "listening"
+            self.answered = self.room = self.most_room = None
+            self.acked_to = self.recent = 0
         if self.state in ("closed", "dead") and self.model is not None:
             self._refuse(segment)
         elif "R" in flags:
@@ -392,7 +407,11 @@ class Connection:
 
     def keys(self, agreed: Agreed) -> list[tuple[str, str]]:
         """The keys of the model's host."""
-        return hosts.overrides(self.profile, self.settings, agreed, self.sets)
+        return hosts.overrides(self.profile, self._settings(), agreed, self.sets)
+
+    def _settings(self) -> Settings:
+        """The host's settings with the socket's own in their place."""
+        return replace(self.settings, **self.own)
 
     def _echo(self, segment: Segment) -> int | None:
         return self.stamps.get(segment.stamp[1]) if segment.stamp else None
@@ -430,11 +449,12 @@ class Connection:
         if active and not answer:
             raise SkippedError(line, "simultaneous opens")
         if not active and self.state == "opening":
-            # The same SYN again is answered again (`tcp_check_req`).
+            # The same SYN again is answered again, if not too often (`tcp_check_req`).
             if segment.start != self.remote:
                 raise SkippedError(line, "second connection")
-            self.model.repeat(self.now)
-            self.collect()
+            if not self._too_often():
+                self.model.repeat(self.now)
+                self.collect()
             return
         if not active and self.state != "listening":
             raise SkippedError(line, "a SYN without a listener")
@@ -472,7 +492,7 @@ class Connection:
         else:
             self.offered = Agreed(self.own_mss(), sack, stamps, ecn)
             self.model = _native.Drill(hosts.SCENARIO, keys)
-            self.model.accept(ecn, self.now)
+            self.model.accept(ecn, self._settings().synack_retries, self.now)
             self.state = "opening"
         self.collect()
 
@@ -494,7 +514,7 @@ class Connection:
 
     def _begin(self) -> None:
         """The connection is open."""
-        self.state = "open"
+        self.state, self.answered = "open", None
         # tcp_initialize_rcv_mss
         self.rcv_mss = max(LEAST_MSS, min(self.agreed.mss, USUAL_MSS))
         for name in ("tcpi_last_data_sent", "tcpi_last_data_recv", "tcpi_last_ack_recv"):

@@ -191,6 +191,7 @@ class Sockets:
     def _do_listen(self, line: int, call: Call) -> None:
         if self.conn.state == "closed" and self.conn.model is None:
             self.conn.state, self.listener = "listening", self._descriptor(call)
+            self.conn.listens = True
             self.conn.fast_open = self.settings.fast_open
 
     def _do_accept(self, line: int, call: Call) -> None:
@@ -260,6 +261,10 @@ class Sockets:
             # A socket's own goes before a route's.
             self.settings.of_route.discard("tcp_congestion_control")
             self.settings.run(f"sysctl tcp_congestion_control={single}", line)
+            if conn.model is not None:
+                conn.model.agree(hosts.SCENARIO, conn.keys(conn.agreed))
+        elif name in calls.OWN and amount is not None:
+            conn.own |= dict.fromkeys(calls.OWN[name], amount)
             if conn.model is not None:
                 conn.model.agree(hosts.SCENARIO, conn.keys(conn.agreed))
         elif name not in calls.WITHOUT_EFFECT:
@@ -357,6 +362,7 @@ class Sockets:
     def _stop_listening(self) -> None:
         """Closes the listening socket, with the connections that nobody has accepted."""
         conn = self.conn
+        conn.listens = False
         if conn.accepted or conn.active:
             return
         if conn.state == "open":

@@ -58,6 +58,7 @@ class Settings:
     hystart: bool = True
     pacing: bool = False
     syn_retries: int | None = None
+    synack_retries: int = 5
     retries: int | None = None
     rto_min_us: int | None = None
     rto_max_ms: int | None = None
@@ -231,6 +232,7 @@ class Settings:
                 "tcp_early_retrans": "early_retrans",
                 "tcp_tso_win_divisor": "win_divisor",
                 "tcp_syn_retries": "syn_retries",
+                "tcp_synack_retries": "synack_retries",
                 "tcp_retries2": "retries",
                 "tcp_rto_min_us": "rto_min_us",
                 "tcp_rto_max_ms": "rto_max_ms",

@@ -113,6 +113,7 @@ def test_a_departure_says_what_differs(more: str, problem: str) -> None:
     ("text", "what"),
     [
         ("0 sendto(3, ..., 0, MSG_FASTOPEN, ..., ...) = 0", "Fast Open"),
+        ("0 setsockopt(3, SOL_TCP, TCP_KEEPIDLE, [5], 4) = 0", "keep-alive probes"),
         ("0 setsockopt(3, SOL_SOCKET, SO_ZEROCOPY, [1], 4) = 0", "zero-copy"),
         ("0 < S 0:0(0) win 9 <mss 1000,md5 000102>", "MD5 signatures"),
         ("0 < S 0:0(0) win 9 <FO abcd>", "Fast Open"),
@@ -319,6 +320,53 @@ def test_what_follows_a_new_socket_is_about_its_connection() -> None:
     assert play(text + again + sent).lines() == ["passed   script.pkt"]
     before = play(text + again + "+0 write(4, ..., 9) = 9\n")
     assert (before.outcome, before.problem) == ("skipped", "second connection")
+
+
+LISTENS = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n+0 listen(3, 1) = 0\n"
+ASKS = "< S 0:0(0) win 9000 <mss 1000>\n"
+ANSWERS = "> S. 0:0(0) ack 1 <mss 1460>\n"
+
+
+def test_syn_acks_are_sent_as_often_as_they_may_be() -> None:
+    # reqsk_timer_handler: the sixth expiry drops the request, whose ACK is refused then.
+    begin = LISTENS + f"+0 {ASKS}+0 {ANSWERS}"
+    again = begin + "".join(f"+{wait} {ANSWERS}" for wait in (1, 2, 4, 8, 16))
+    gone = "+{} < . 1:1(0) ack 1 win 9000\n+0 > R 1:1(0)\n"
+    assert play(again + gone.format(33)).lines() == ["passed   script.pkt"]
+    assert play(again + gone.format(31)).outcome == "departed"
+    # A new SYN finds the socket listening.
+    assert play(again + f"+40 {ASKS}+0 {ANSWERS}").outcome == "passed"
+    assert play(begin + f"+.1 < R 1:1(0) win 0\n+0 {ASKS}+0 {ANSWERS}").outcome == "passed"
+    once = "`sysctl net.ipv4.tcp_synack_retries=1`\n" + begin + f"+1 {ANSWERS}"
+    assert play(once + gone.format(3)).outcome == "passed"
+    asked = once.replace("=1`", "=5`").replace(
+        "listen(3, 1) = 0\n",
+        "listen(3, 1) = 0\n+0 setsockopt(3, SOL_TCP, TCP_SYNCNT, [1], 4) = 0\n",
+    )
+    assert play(asked + gone.format(3)).outcome == "passed"
+    # tcp_rto_max bounds the wait (tcp_reqsk_timeout).
+    most = "setsockopt(3, SOL_TCP, TCP_RTO_MAX_MS, [1500], 4) = 0\n+0 listen(3"
+    short = begin.replace("listen(3", most) + f"+1 {ANSWERS}+1.5 {ANSWERS}+1.5 {ANSWERS}"
+    assert play(short).outcome == "passed"
+
+
+def test_a_repeated_syn_is_answered_at_once_but_not_too_often() -> None:
+    # tcp_check_req: the timer begins anew and is not doubled; tcp_oow_rate_limited: 500 ms apart.
+    text = LISTENS + f"+0 {ASKS}+0 {ANSWERS}+.5 {ASKS}+0 {ANSWERS}+.2 {ASKS}+.8 {ANSWERS}"
+    assert play(text + f"+2 {ANSWERS}").lines() == ["passed   script.pkt"]
+
+
+def test_a_socket_has_timeouts_of_its_own() -> None:
+    own = "+0 setsockopt(4, SOL_TCP, {}, [{}], 4) = 0\n"
+    near = OPEN.replace("+.1 <", "+0 <") + "+0 %{{ assert tcpi_rto == {}, tcpi_rto }}%\n"
+    assert play(near.format(200_000)).outcome == "passed"
+    low = own.format("TCP_RTO_MIN_US", 50_000) + "+0 %"
+    assert play(near.replace("+0 %", low).format(50_000)).outcome == "passed"
+    # The timeouts after the tail loss probe: 300 ms, doubled, and 1 s at most.
+    again = "> P. 1:1001(1000) ack 1\n"
+    late = own.format("TCP_RTO_MAX_MS", 1000) + f"+0 write(4, ..., 1000) = 1000\n+0 {again}"
+    late += f"+.3 {again}" * 2 + f"+.6 {again}+1 {again}+1 {again}"
+    assert play(OPEN + late).lines() == ["passed   script.pkt"]
 
 
 def test_an_active_open_counts_its_syn() -> None:

@@ -331,6 +331,11 @@ impl Config {
         self.ect
     }
 
+    /// The largest timeout.
+    pub fn longest_rto(&self) -> Span {
+        self.rto_max
+    }
+
     /// Payload of a full segment in bytes.
     pub fn mss(&self) -> u32 {
         self.mss
