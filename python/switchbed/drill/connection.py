@@ -91,6 +91,8 @@ class Connection:
     own: dict[str, int] = field(default_factory=dict)
     """The socket's own settings."""
     fast_open: bool = False
+    line: int = 1
+    """Line of the segment that has come."""
     listens: bool = False
     """A socket listens for connections."""
     remote: int = 0
@@ -120,6 +122,8 @@ class Connection:
     """The application closed after the peer had."""
     deaf: bool = False
     """The application receives no more."""
+    orphan: bool = False
+    """The application has closed its socket."""
     recent: int = 0
     """The peer's time stamp to echo (TS.Recent)."""
     acked_to: int = 0
@@ -335,7 +339,7 @@ class Connection:
 
     def inject(self, line: int, segment: Segment) -> None:
         """A segment arrives."""
-        flags = segment.flags
+        self.line, flags = line, segment.flags
         if self.state == "closed" and self.listens and not self.accepted:
             # The connection was given up before it was open: the socket listens on.
             self.model, self.state = None, "listening"
@@ -536,6 +540,12 @@ class Connection:
         old = segment.stamp and self.agreed.stamps and older(segment.stamp[0], self.recent) > 1
         ack = None if segment.ack is None else self._ack(segment)
         una = self.model.info()["tcpi_bytes_acked"]
+        state = self.tcp_state()
+        if state == "time-wait":
+            return self._take_waiting(segment, bool(old), start == expects and not length)
+        if state == "fin-wait-2" and self.orphan and end <= expects <= start + length:
+            # Nothing that is new: the rest of the connection says nothing.
+            return None
         if old:
             # RFC 7323, section 5.3 (PAWS), in which Linux lets repeated ACKs pass.
             if length or "S" in flags:
@@ -557,6 +567,19 @@ class Connection:
         self._note_stamp(segment)
         self._arrive(segment)
         return None
+
+    def _take_waiting(self, segment: Segment, old: bool, bare: bool) -> None:
+        """A segment arrives in TIME-WAIT, when no SACK is known any more
+        (`tcp_timewait_state_process`); `bare`: in order and without payload."""
+        flags = segment.flags
+        if "S" in flags and "." not in flags and self.listens:
+            raise SkippedError(self.line, "SYNs in TIME-WAIT")
+        if bare and not old:
+            return
+        if (segment.length or "F" in flags) or not self._too_often():
+            stamp = (0, self.recent) if self.agreed.stamps else None
+            ack = 1 + self.model.expects
+            self._put(Segment(".", 1 + self.model.sent_to, 0, ack, ecn="noecn", stamp=stamp))
 
     def _beyond(self, start: int, end: int, fin: bool) -> bool:
         """Whether a segment ends beyond the window (`tcp_sequence`)."""

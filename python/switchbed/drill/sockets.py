@@ -357,7 +357,7 @@ class Sockets:
             conn.reset()
         else:
             self._ends()
-            conn.deaf = True
+            conn.deaf = conn.orphan = True
 
     def _stop_listening(self) -> None:
         """Closes the listening socket, with the connections that nobody has accepted."""

@@ -356,6 +356,22 @@ def test_a_repeated_syn_is_answered_at_once_but_not_too_often() -> None:
     assert play(text + f"+2 {ANSWERS}").lines() == ["passed   script.pkt"]
 
 
+def test_what_is_left_in_time_wait_knows_no_sack() -> None:
+    # tcp_timewait_state_process, tcp_v4_timewait_ack
+    fin, ack = "< F. 1:1(0) ack {} win 9\n", "+0 > . 2:2(0) ack 2\n"
+    ends = OPEN + "+0 close(3) = 0\n+0 close(4) = 0\n+0 > F. 1:1(0) ack 1\n"
+    last = "+0 < . 2:2(0) ack 2 win 9\n"
+    orderly = f"+.1 {fin.format(2)}{ack}+.1 {fin.format(2)}{ack}{last}"
+    crossing = f"+.1 {fin.format(1)}{ack}+.1 < . 2:2(0) ack 2 win 9\n+.1 {fin.format(2)}{ack}"
+    halved = "+.1 < . 1:1(0) ack 2 win 9\n+.1 < . 1:1(0) ack 2 win 9\n" + orderly
+    for text in (orderly, crossing, halved):
+        assert play(ends + text).lines() == ["passed   script.pkt"]
+    syn = ends + orderly + "+.1 < . 1:1(0) ack 2 win 9\n" + ack + "+.6 < S 9:9(0) win 9\n" + ack
+    assert play(syn).lines() == ["passed   script.pkt"]
+    assert play(syn.replace("+.6 < S", "+.4 < S")).outcome == "departed"
+    assert play(syn.replace("+0 close(3) = 0\n", "")).problem == "SYNs in TIME-WAIT"
+
+
 def test_a_socket_has_timeouts_of_its_own() -> None:
     own = "+0 setsockopt(4, SOL_TCP, {}, [{}], 4) = 0\n"
     near = OPEN.replace("+.1 <", "+0 <") + "+0 %{{ assert tcpi_rto == {}, tcpi_rto }}%\n"
