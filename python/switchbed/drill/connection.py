@@ -541,11 +541,9 @@ class Connection:
         ack = None if segment.ack is None else self._ack(segment)
         una = self.model.info()["tcpi_bytes_acked"]
         state = self.tcp_state()
-        if state == "time-wait":
+        halved = state == "fin-wait-2" and self.orphan and end <= expects
+        if state == "time-wait" or halved:
             return self._take_waiting(segment, bool(old), start == expects and not length)
-        if state == "fin-wait-2" and self.orphan and end <= expects <= start + length:
-            # Nothing that is new: the rest of the connection says nothing.
-            return None
         if old:
             # RFC 7323, section 5.3 (PAWS), in which Linux lets repeated ACKs pass.
             if length or "S" in flags:

@@ -363,8 +363,13 @@ def test_what_is_left_in_time_wait_knows_no_sack() -> None:
     last = "+0 < . 2:2(0) ack 2 win 9\n"
     orderly = f"+.1 {fin.format(2)}{ack}+.1 {fin.format(2)}{ack}{last}"
     crossing = f"+.1 {fin.format(1)}{ack}+.1 < . 2:2(0) ack 2 win 9\n+.1 {fin.format(2)}{ack}"
-    halved = "+.1 < . 1:1(0) ack 2 win 9\n+.1 < . 1:1(0) ack 2 win 9\n" + orderly
-    for text in (orderly, crossing, halved):
+    # So it is after close() once the FIN is acknowledged, but for what is new.
+    early = "+.1 < . 1:101(100) ack 1 win 9\n+0 > . 1:1(0) ack 101\n+0 read(4, ..., 9999) = 100\n"
+    half = OPEN + early + ends[len(OPEN) :].replace("ack 1", "ack 101")
+    half += "+.1 < . 101:101(0) ack 2 win 9\n" * 2 + "+.1 < . 1:101(100) ack 2 win 9\n"
+    half += "+0 > . 2:2(0) ack 101\n+.1 < F. 101:101(0) ack 2 win 9\n+0 > . 2:2(0) ack 102\n"
+    assert play(half).lines() == ["passed   script.pkt"]
+    for text in (orderly, crossing):
         assert play(ends + text).lines() == ["passed   script.pkt"]
     syn = ends + orderly + "+.1 < . 1:1(0) ack 2 win 9\n" + ack + "+.6 < S 9:9(0) win 9\n" + ack
     assert play(syn).lines() == ["passed   script.pkt"]
