@@ -44,6 +44,7 @@ ECHOED = re.compile(r"\[\s*([0-9]{1,10})\s*:\s*[0-9]{1,10}\s*\(\s*[0-9]{1,10}\s*
 """The segment that an ICMP message is about."""
 SOCKET = re.compile(r"sock\s*\(\s*[0-9]+\s*\)")
 """The socket of a segment, in versions of packetdrill for several connections."""
+UNCHECKED = re.compile(r"nocheck\b")
 COOKIE = re.compile(r"[0-9A-Za-z_]+")
 PORTS = re.compile(r"[0-9]+\s*>\s*[0-9]+")
 ERRNO = re.compile(r"E[A-Z0-9]+\b")
@@ -405,7 +406,8 @@ def _ip(reader: Reader, given: dict[str, Any], line: int) -> None:
 
 def _options(reader: Reader, given: dict[str, Any], line: int) -> None:
     """Reads TCP's options up to `>`."""
-    if reader.take("..."):
+    # `<nocheck>` is how some older scripts have it.
+    if reader.take("...") or reader.match(UNCHECKED):
         reader.need(">")
         given["any_options"] = True
         return

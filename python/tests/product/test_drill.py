@@ -140,6 +140,7 @@ def test_a_departure_says_what_differs(more: str, problem: str) -> None:
         ("0 socket(..., SOCK_DGRAM, IPPROTO_UDP) = 3", "sockets that are not TCP's"),
         ("0 < SEWA 0:0(0) win 9", "accurate ECN"),
         ("0 < S 0:0(0) win 9 <mpcapable v1 flags[flag_h] nokey>", "MPTCP"),
+        ("0 > S. 0:0(0) ack 1 <nocheck> +0 < icmp echo_reply", "ICMP"),
         ("0 > . 1:1(0) ack 3 <add_address addr[saddr] hmac=auto>", "MPTCP"),
         ("0 > S. 0:0(0) ack 1 <mss MSS,nop,wscale 8>", "value of MSS"),
         ("`sysctl -q net.ipv4.tcp_congestion_control=vegas`", "congestion control vegas"),
