@@ -534,7 +534,8 @@ impl Drill {
 
     /// Reordering that SACKs have shown.
     pub fn reordering(&self) -> Reordering {
-        self.reordering
+        let packets = self.sender.reordering(&self.sending).unwrap_or(self.reordering.packets);
+        Reordering { packets, ..self.reordering }
     }
 
     /// Bytes of the peer's stream that have come in order, its FIN apart.

@@ -391,6 +391,23 @@ def test_a_socket_has_timeouts_of_its_own() -> None:
     assert play(OPEN + late).lines() == ["passed   script.pkt"]
 
 
+def test_the_window_grows_with_sacks_where_the_network_reorders_much() -> None:
+    # tcp_may_raise_cwnd: beyond tcp_reordering all that arrives counts, else what is in order.
+    asked = "+0 %{{ assert (tcpi_reordering, tcpi_snd_cwnd) == ({}, {}), tcpi_snd_cwnd }}%\n"
+    sacked = "+0 < . 1:1(0) ack 1 win 1024 <sack {}>\n"
+    text = OPEN + "+0 write(4, ..., 10000) = 10000\n+0 > P. 1:10001(10000) ack 1\n+.1" + "{}"
+    near = sacked.format("2001:3001")[2:] + asked.format(3, 10)
+    near += sacked.format("1001:3001") + asked.format(3, 10)
+    near += "+0 < . 1:1(0) ack 3001 win 1024\n" + asked.format(3, 11)
+    far = sacked.format("9001:10001")[2:] + asked.format(3, 10)
+    far += sacked.format("3001:4001 9001:10001") + asked.format(7, 11)
+    far += sacked.format("3001:5001 9001:10001") + asked.format(7, 12)
+    # An ACK counts what it SACKs, too: three packets below it and one above.
+    far += "+0 < . 1:1(0) ack 5001 win 1024 <sack 6001:7001 9001:10001>\n" + asked.format(10, 16)
+    for steps in (near, far):
+        assert play(text.format(steps)).lines() == ["passed   script.pkt"]
+
+
 def test_an_active_open_counts_its_syn() -> None:
     # tcp_snd_una_update and __tcp_transmit_skb; a SYN-ACK has no socket that counts.
     fields = "(tcpi_bytes_acked, tcpi_segs_out, tcpi_data_segs_out, tcpi_bytes_sent)"

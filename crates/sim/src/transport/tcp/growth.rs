@@ -3,6 +3,7 @@
 //! that limits the sender.
 
 use super::Config;
+use super::loss::Phase;
 use super::sender::Sender;
 use super::usage::Usage;
 use switchbed_congestion::hystart::{Ack, Detectors, Next, PlusPlus};
@@ -116,13 +117,26 @@ impl Sender {
         }
     }
 
-    /// The packets of an ACK that count for growth: by segments not those that were SACKed before.
+    /// The packets of an ACK that count for growth: by segments those that it reports first, SACKed or
+    /// acknowledged (`tcp_cong_control` is given what was delivered).
     pub(super) fn counted(&self, config: &Config, packets: f64) -> f64 {
         match (&self.extras, config.slow_start) {
-            (Some(extras), SlowStart::Segments) => {
-                packets.min(extras.newly as f64 / config.mss as f64)
-            }
+            (Some(extras), SlowStart::Segments) => extras.newly as f64 / config.mss as f64,
             _ => packets,
+        }
+    }
+
+    /// Grows the window for an ACK of nothing new with SACKs, if the network reorders much.
+    pub(super) fn grow_by_sacks(&mut self, config: &Config, now: Time) {
+        let newly = match &self.extras {
+            Some(extras) if extras.rack.reorders_much() => extras.newly,
+            _ => return,
+        };
+        let recovering = self.loss.as_ref().is_some_and(|loss| loss.phase == Phase::Recovery);
+        let limited = config.grow_when_app_limited
+            || self.limited(config, self.sent - self.una, config.mss.into());
+        if newly > 0 && limited && !recovering {
+            self.grow_otherwise(config, newly as f64 / config.mss as f64, now);
         }
     }
 

@@ -18,6 +18,8 @@ use switchbed_units::{Span, Time};
 
 /// SACKed segments that make a wait needless (RFC 8985's dupthresh).
 const ENOUGH: u64 = 3;
+/// The largest distance of reordering that is counted, in packets (`tcp_max_reordering`).
+const MOST: u64 = 300;
 /// Recoveries for which a longer wait stays (`TCP_RACK_RECOVERY_THRESH`).
 const PERSIST: u8 = 16;
 
@@ -34,6 +36,10 @@ pub(super) struct Rack {
     highest: u64,
     /// One was overtaken.
     reordered: bool,
+    /// Where the lowest of those begins that the last ACK told of; `u64::MAX` without any.
+    overtaken: u64,
+    /// The furthest that one was overtaken, in packets (`tp->reordering`).
+    pub(super) reordering: u64,
     /// How long until the next loss may be found; zero if there is nothing to wait for.
     pub(super) wait: Span,
     /// The last search found losses.
@@ -63,6 +69,8 @@ impl Default for Rack {
             min_rtt: Span::MAX,
             highest: 0,
             reordered: false,
+            overtaken: u64::MAX,
+            reordering: ENOUGH,
             wait: Span::ZERO,
             found: false,
             sacked_at: Time::NEVER,
@@ -78,8 +86,8 @@ impl Default for Rack {
 }
 
 impl Rack {
-    /// A segment has arrived; `first`: an ACK tells that it was its first sending.
-    fn arrived(&mut self, segment: &Sent, first: bool, now: Time) {
+    /// A segment from `start` on has arrived; `first`: an ACK tells that it was its first sending.
+    fn arrived(&mut self, segment: &Sent, start: u64, first: bool, now: Time) {
         let rtt = now.since(segment.at);
         self.newest = self.newest.max(Some(segment.at));
         if segment.again {
@@ -91,7 +99,10 @@ impl Rack {
             self.min_rtt = self.min_rtt.min(rtt);
             // Sent once, and behind one that arrived earlier: the network has reordered (RFC 8985,
             // section 6.2, step 3).
-            self.reordered |= segment.end < self.highest;
+            if segment.end < self.highest {
+                self.reordered = true;
+                self.overtaken = self.overtaken.min(start);
+            }
         }
         self.highest = self.highest.max(segment.end);
         self.rtt = rtt;
@@ -101,6 +112,27 @@ impl Rack {
     /// A retransmission came twice: after reordering, the wait was too short.
     pub(super) fn overtook(&mut self) {
         self.too_short |= self.reordered;
+    }
+
+    /// Takes the furthest that a segment was overtaken (`tcp_check_sack_reordering`).
+    fn note_reordering(&mut self, una: u64, mss: u32) {
+        if self.overtaken < u64::MAX {
+            let distance = (self.highest.max(una) - self.overtaken).div_ceil(mss.into());
+            self.reordering = self.reordering.max(distance.min(MOST));
+        }
+    }
+
+    /// Whether the window grows with all that arrives, in order or not (`tcp_may_raise_cwnd`).
+    pub(super) fn reorders_much(&self) -> bool {
+        self.reordering > ENOUGH
+    }
+
+    /// A timeout with so many segments SACKed and no recovery: there was less reordering than it seemed
+    /// (`tcp_enter_loss`).
+    pub(super) fn overestimated(&mut self, sacked: u32) {
+        if u64::from(sacked) >= ENOUGH {
+            self.reordering = self.reordering.min(ENOUGH);
+        }
     }
 
     /// Lengthens the wait if it was too short, once a round trip.
@@ -134,6 +166,11 @@ impl Rack {
 }
 
 impl Sender {
+    /// The furthest that a segment was overtaken, in packets, if losses are found by time.
+    pub fn reordering(&self, config: &Config) -> Option<u64> {
+        self.extras.as_ref().filter(|_| config.rack()).map(|extras| extras.rack.reordering)
+    }
+
     /// Takes into the log what an ACK tells of segments, before the scoreboard does.
     pub(super) fn log_arrivals(&mut self, config: &Config, ack: &Segment, now: Time) {
         let una = self.una;
@@ -143,13 +180,13 @@ impl Sender {
             return;
         }
         (rack.found, rack.sacked_at) = (false, Time::NEVER);
-        (rack.original, rack.newest) = (false, None);
+        (rack.original, rack.newest, rack.overtaken) = (false, None, u64::MAX);
         let timed_out = self.loss.as_ref().filter(|loss| loss.timed_out());
         let point = timed_out.map_or(0, |loss| loss.point);
         // From the lowest up, lest those that one ACK tells of seem to have overtaken each other.
-        log.acknowledge(una, |segment| {
+        log.acknowledge(una, |segment, start| {
             let first = config.every_ack_timed && ack.stamp < segment.at;
-            rack.arrived(segment, first, now);
+            rack.arrived(segment, start, first, now);
             rack.original |= !segment.again && segment.end <= point;
         });
         let sacked = self.loss.as_ref().map(|loss| loss.sacked());
@@ -164,8 +201,8 @@ impl Sender {
                 if from >= end {
                     break;
                 }
-                log.sack(from, to.min(end), |segment| {
-                    rack.arrived(segment, false, now);
+                log.sack(from, to.min(end), |segment, start| {
+                    rack.arrived(segment, start, false, now);
                     if !segment.again {
                         rack.sacked_at = rack.sacked_at.min(segment.at);
                         rack.original |= segment.end <= point;
@@ -174,6 +211,7 @@ impl Sender {
                 at = to;
             }
         }
+        rack.note_reordering(una, config.mss);
         rack.adapt(now);
     }
 
@@ -275,5 +313,30 @@ impl Sender {
         }
         self.note_again(now);
         Some(self.send_again(config, start, len, now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timeout_after_many_sacks_says_that_there_was_less_reordering() {
+        let overtaken = Rack { highest: 10_001, overtaken: 3_001, ..Rack::default() };
+        let after = |una, mss| {
+            let mut rack = overtaken;
+            rack.note_reordering(una, mss);
+            rack
+        };
+        assert!(!overtaken.reorders_much());
+        assert_eq!(after(1, 1000).reordering, 7);
+        // With nothing SACKed any more the cumulative ACK is the highest.
+        assert_eq!(after(13_001, 1000).reordering, 10);
+        assert_eq!(after(1, 10).reordering, MOST);
+        let mut rack = after(1, 1000);
+        rack.overestimated(2);
+        assert!(rack.reorders_much());
+        rack.overestimated(3);
+        assert_eq!(rack.reordering, ENOUGH);
     }
 }

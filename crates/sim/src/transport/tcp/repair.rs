@@ -97,6 +97,9 @@ impl Sender {
         }
         self.watch_timeout(config.frto && (begins || !first));
         if let Some(extras) = &mut self.extras {
+            if begins && config.rack() {
+                extras.rack.overestimated(extras.log.fates().sacked);
+            }
             (extras.reduction, extras.probe) = (None, None);
         }
         self.window.collapse(config, (!keep).then_some(flight));

@@ -614,7 +614,9 @@ impl Sender {
         self.log_arrivals(config, ack, now);
         let restarts = config.sacks_restart_timer && self.sample_sacked(config, now);
         self.repair_duplicate(config, ack, now);
-        self.reduce(config, false);
+        if !self.reduce(config, false) && config.rack() && !config.by_model {
+            self.grow_by_sacks(config, now);
+        }
         if config.by_model {
             self.steer(config, now);
         }

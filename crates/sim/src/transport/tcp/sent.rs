@@ -109,8 +109,9 @@ impl SentLog {
         self.segments.partition_point(|segment| segment.end <= offset)
     }
 
-    /// All before `una` is acknowledged; tells of each segment that is and was not SACKed before.
-    pub(super) fn acknowledge(&mut self, una: u64, mut tell: impl FnMut(&Sent)) {
+    /// All before `una` is acknowledged; tells of each segment that is and was not SACKed before, and
+    /// where it begins.
+    pub(super) fn acknowledge(&mut self, una: u64, mut tell: impl FnMut(&Sent, u64)) {
         // A segment acknowledged in part stays until the rest is, too.
         while let Some(first) = self.segments.front().copied().filter(|first| first.end <= una) {
             match first.fate {
@@ -123,7 +124,7 @@ impl SentLog {
                     continue;
                 }
             }
-            tell(&first);
+            tell(&first, self.start);
             self.start = first.end;
             self.segments.pop_front();
         }
@@ -136,8 +137,9 @@ impl SentLog {
         }
     }
 
-    /// The bytes from `from` to `to` are SACKed, which they were not; tells of each segment in them.
-    pub(super) fn sack(&mut self, from: u64, to: u64, mut tell: impl FnMut(&Sent)) {
+    /// The bytes from `from` to `to` are SACKed, which they were not; tells of each segment in them, and
+    /// where it begins.
+    pub(super) fn sack(&mut self, from: u64, to: u64, mut tell: impl FnMut(&Sent, u64)) {
         let mut nth = self.at(from);
         while nth < self.segments.len() && self.segments[nth].end <= to {
             let start = self.start_of(nth);
@@ -148,7 +150,7 @@ impl SentLog {
                     self.lost -= segment.end - start;
                 }
                 segment.fate = Fate::Sacked;
-                tell(segment);
+                tell(segment, start);
             }
             nth += 1;
         }
