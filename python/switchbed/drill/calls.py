@@ -94,6 +94,19 @@ FLAGS = {
     "MSG_ERRQUEUE": "error queues",
     "MSG_SPLICE_PAGES": "splice",
 }
+PLACES = {"send": 3, "sendto": 3, "recv": 3, "recvfrom": 3, "sendmsg": 2, "recvmsg": 2}
+"""Place of the flags among a call's arguments."""
+BITS = {
+    0x1: "MSG_OOB",
+    0x2: "MSG_PEEK",
+    0x80: "MSG_EOR",
+    0x100: "MSG_WAITALL",
+    0x2000: "MSG_ERRQUEUE",
+    0x8000: "MSG_MORE",
+    0x4000000: "MSG_ZEROCOPY",
+    0x20000000: "MSG_FASTOPEN",
+}
+"""Flags by Linux's numbers (include/linux/socket.h)."""
 
 
 def number(value: Value) -> int | None:
@@ -113,12 +126,21 @@ def names(value: Value) -> set[str]:
     return set()
 
 
+def flags(call: Call) -> set[str]:
+    """The names among a call's arguments, and those of flags that are given as a number."""
+    found = {name for argument in call.arguments for name in names(argument)}
+    for argument in call.arguments[PLACES.get(call.name, len(call.arguments)) :][:1]:
+        parts = argument if isinstance(argument, tuple) else (argument,)
+        bits = [part for part in parts if isinstance(part, int)]
+        found |= {name for bit, name in BITS.items() if any(part & bit for part in bits)}
+    return found
+
+
 def refuse_flags(call: Call, line: int) -> None:
     """Skips what the model has not among a call's flags."""
-    for argument in call.arguments:
-        for name in sorted(names(argument)):
-            if name in FLAGS:
-                raise SkippedError(line, FLAGS[name])
+    for name in sorted(flags(call)):
+        if name in FLAGS:
+            raise SkippedError(line, FLAGS[name])
 
 
 def vectors(value: Value) -> int:

@@ -288,7 +288,7 @@ class Sockets:
         asked = self._asked(call)
         if asked is not None and size > asked:
             raise BadScriptError(line, f"{call.name} of {asked} bytes cannot return {size}")
-        flags = {name for part in call.arguments for name in calls.names(part)}
+        flags = calls.flags(call)
         if "MSG_OOB" in flags:
             info = conn.model.info()
             conn.urgent = conn.model.sent_to + info["tcpi_notsent_bytes"] + size
@@ -326,12 +326,13 @@ class Sockets:
             self._reads_later(line, call, call.until, str(size))
         elif size != there:
             raise DepartsError(line, f"{call.name} returns", str(size), str(there))
-        conn.read += max(0, size)
+        if "MSG_PEEK" not in calls.flags(call):
+            conn.read += max(0, size)
 
     def _reads_later(self, line: int, call: Call, until: int, expected: str) -> None:
         """A call waits for data, or for the peer's FIN."""
         conn, before, asked = self.conn, self.conn.read, self._asked(call)
-        flags = {name for part in call.arguments for name in calls.names(part)}
+        flags = calls.flags(call)
         # At least so much wakes the call up (sock_rcvlowat).
         least = max(1, asked or 1 if "MSG_WAITALL" in flags else conn.least)
 

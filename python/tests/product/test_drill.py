@@ -96,6 +96,7 @@ OPEN = """
         ("+0 < R. 1:1(0) ack 1 win 9\n+0 write(4, ..., 9) = 9", "write fails"),
         ("+0 write(4, NULL, 9) = -1 EPIPE", "write has another error"),
         ("+0 send(4, ..., 9, MSG_OOB) = 9\n+0 > P. 1:10(9) ack 1", "flags differ"),
+        ("+0 send(4, ..., 9, 0x1) = 9\n+0 > P. 1:10(9) ack 1", "flags differ"),
         ("+0 send(4, ..., 9, MSG_OOB) = 9\n+0 > PU. 1:10(9) ack 1 urg 8", "urgent pointers"),
     ],
 )
@@ -113,6 +114,8 @@ def test_a_departure_says_what_differs(more: str, problem: str) -> None:
     ("text", "what"),
     [
         ("0 sendto(3, ..., 0, MSG_FASTOPEN, ..., ...) = 0", "Fast Open"),
+        ("0 sendto(3, ..., 9, 0x20000000, ..., ...) = 9", "Fast Open"),
+        ("0 sendmsg(3, {}, 0x4000000|MSG_DONTWAIT) = 9", "zero-copy"),
         ("0 setsockopt(3, SOL_TCP, TCP_KEEPIDLE, [5], 4) = 0", "keep-alive probes"),
         ("0 setsockopt(3, SOL_SOCKET, SO_ZEROCOPY, [1], 4) = 0", "zero-copy"),
         ("0 < S 0:0(0) win 9 <mss 1000,md5 000102>", "MD5 signatures"),
@@ -240,6 +243,14 @@ def test_a_blocking_call_ends_with_what_it_waits_for(more: str, got: str | None)
     else:
         assert (outcome.outcome, outcome.got) == ("departed", got)
         assert outcome.line == OPEN.count("\n") + 1
+
+
+def test_data_that_is_peeked_at_stays() -> None:
+    came = OPEN + "+0 < P. 1:6(5) ack 1 win 9\n+0 > . 1:1(0) ack 6\n"
+    for flag in ("MSG_PEEK", "0x2", "MSG_PEEK|MSG_DONTWAIT"):
+        peeked = came + f"+0 recv(4, ..., 9, {flag}) = 5\n+0 recv(4, ..., 9, 0) = 5\n"
+        assert play(peeked).lines() == ["passed   script.pkt"]
+    assert play(came + "+0 recv(4, ..., 9, 0) = 5\n+0 recv(4, ..., 9, 0) = 5\n").got == "0"
 
 
 def test_accept_and_connect_end_as_the_connection_opens() -> None:
