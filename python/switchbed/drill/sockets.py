@@ -26,9 +26,9 @@ class Waiting:
     line: int
     until: int
     expected: str
-    """What it is to return."""
+    """Result that the script expects."""
     got: Callable[[], str | None]
-    """What it would return now, if it does."""
+    """Result if the call ended now; none while it waits."""
     ended: bool = False
 
 
@@ -51,7 +51,7 @@ class Sockets:
         self.open: set[int] = set()
         """Descriptors of TCP sockets."""
         self.left: set[int] = set()
-        """Those of connections before, whose segments nobody looks at any more."""
+        """Descriptors of earlier connections, whose segments nobody looks at any more."""
         self.ports: dict[int, TimeWait] = {}
         """Ports in TIME-WAIT."""
         self.waiting: list[Waiting] = []
