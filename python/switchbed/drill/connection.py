@@ -88,7 +88,7 @@ class Connection:
     """When the connection entered TIME-WAIT."""
     clamp: int | None = None
     """The socket's own `TCP_MAXSEG`."""
-    own: dict[str, int] = field(default_factory=dict)
+    own: dict[str, Any] = field(default_factory=dict)
     """The socket's own settings."""
     fast_open: bool = False
     line: int = 1
