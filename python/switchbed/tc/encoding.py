@@ -44,6 +44,12 @@ def chance_on_device(low: int, high: int, chance: float) -> float | None:
     return min(1.0, max(1, given // width) * width / SCALE)
 
 
+def weight_fits(high: int, n: int) -> bool:
+    """Whether the kernel takes a red whose thresholds end there and whose weight is 2^-n: times 2^n
+    they have 31 bits (include/net/red.h, red_check_params, as of Linux 5.12)."""
+    return high.bit_length() + n < 32
+
+
 def gain_parts(gain: float) -> int:
     """The 256ths that tc makes of a gain as it is written."""
     (single,) = struct.unpack("f", struct.pack("f", gain))

@@ -5,6 +5,7 @@ import math
 
 PACKET = 1500
 MOST = 32
+TICK_NS = 64
 
 
 def exponent(low: int, burst: int) -> int | None:
@@ -18,6 +19,14 @@ def exponent(low: int, burst: int) -> int | None:
         if over <= (1 - (1 - weight) ** burst) / weight:
             return n
     return None
+
+
+def damps(n: int, rate: int) -> bool:
+    """Whether `tc` finds the table by which the average of this weight falls while a line of `rate`
+    bits a second is idle (tc_red_eval_idle_damping): its steps are 2^31 ticks at most."""
+    ticks = round(PACKET * 8 / rate * 10**9 / TICK_NS)
+    longest = 31 * max(ticks, 1) / -math.log1p(-(0.5**n))
+    return longest < 512 * 2.0**31
 
 
 def burst(low: int, wanted: int) -> int | None:

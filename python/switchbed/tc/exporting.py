@@ -17,8 +17,9 @@ from switchbed.tc.encoding import (
     chance_on_device,
     gain_on_device,
     gain_parts,
+    weight_fits,
 )
-from switchbed.tc.ewma import PACKET, burst, exponent
+from switchbed.tc.ewma import PACKET, burst, damps, exponent
 
 BANDS = 16
 BANDWIDTH_MOST = 34 * 10**9
@@ -370,6 +371,8 @@ class _Export:
             return
         if (count := self._burst(f"{self.params}.threshold", k, 1)) is None:
             return
+        if not self._average(f"{self.params}.threshold", k + 1, 1):
+            return
         self.add(
             where,
             f"red limit {limit} min {k} max {k + 1} avpkt {PACKET} burst {count} "
@@ -392,6 +395,26 @@ class _Export:
             )
         return count
 
+    def _average(self, key: str, high: int, n: int) -> bool:
+        """Whether tc and the kernel take this weight, 2^-n, or else its refusal."""
+        if not weight_fits(high, n):
+            most = 31 - high.bit_length()
+            fits = f"2^-{most} or more" if most > 0 else "thresholds under 1 GiB"
+            self.said.refused(
+                key,
+                f"2^-{n} with a ramp that ends at {high} bytes: Linux has thresholds times the "
+                f"weight's inverse in 31 bits: {fits}",
+            )
+        elif not damps(n, self.rate):
+            self.said.refused(
+                key,
+                f'2^-{n}: tc finds no table for it at {quantity.gbps(self.rate)} ("failed to '
+                'calculate idle damping table"): a larger weight',
+            )
+        else:
+            return True
+        return False
+
     def _red(self, where: str, params: Mapping[str, Any], limit: int) -> None:
         if (bandwidth := self._bandwidth()) is None:
             return
@@ -407,8 +430,11 @@ class _Export:
         wanted = max(1, round(-math.log2(weight)))
         if (count := self._burst(f"{self.params}.kmin", low, wanted)) is None:
             return
-        has = 0.5 ** (exponent(low, count) or wanted)
+        n = exponent(low, count) or wanted
+        has = 0.5**n
         end, pmax = max(high, low + 1), float(params["pmax"])
+        if not self._average(f"{self.params}.weight", end, n):
+            return
         written = min(pmax, CERTAIN)
         device = chance_on_device(low, end, written)
         if device is None:

@@ -1,5 +1,6 @@
 """Conversion of the output of `tc -d qdisc show dev DEVICE` into a scenario."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -429,9 +430,7 @@ class _Import:
                 f"interval, {interval} us"
             )
         found: dict[str, Any] = {
-            name: times.read(
-                self.said, f"scheme.params.{name}", options.number(name, 0), times.CODEL
-            )
+            name: options.time(self.said, f"scheme.params.{name}", name, times.CODEL)
             for name in ("target", "interval", "ce_threshold")
             if name in options
         }
@@ -455,7 +454,7 @@ class _Import:
         params: dict[str, Any] = {"max_burst": PIE_BURST}
         if "target" in options:
             target = options.number("target")
-            params["target"] = times.read(self.said, "scheme.params.target", target, times.PIE)
+            params["target"] = options.time(self.said, "scheme.params.target", "target", times.PIE)
             # Linux's step is for a wait of 250 ms whatever the target; here it scales with it.
             if target != PIE_STEP_US:
                 self.said.approximated(
@@ -463,9 +462,8 @@ class _Import:
                     "its step of 0.02 comes at a wait of 250 ms there, and of 16.7 targets here",
                 )
         if "tupdate" in options:
-            update = options.number("tupdate", 1)
-            params["t_update"] = times.read(
-                self.said, "scheme.params.t_update", update, times.PLAIN
+            params["t_update"] = options.time(
+                self.said, "scheme.params.t_update", "tupdate", times.PLAIN, 1
             )
         for name in ("alpha", "beta"):
             if name in options:
@@ -520,9 +518,8 @@ class _Import:
             "interval": NEVER_IN,
         }
         if "ce_threshold" in options:
-            threshold = options.number("ce_threshold", 0)
-            params["ce_threshold"] = times.read(
-                self.said, "scheme.params.ce_threshold", threshold, times.PLAIN
+            params["ce_threshold"] = options.time(
+                self.said, "scheme.params.ce_threshold", "ce_threshold", times.PLAIN
             )
         self.said.approximated(
             "scheme",
@@ -638,6 +635,7 @@ class _Import:
         if high > limit:
             raise Mistake(f"{options.at}: max: is {high}, over limit, {limit}: no more than it")
         self.said.exact("scheme.params", f"red from {low} to {high} bytes, weight 2^-{n}")
+        self._chance(low, high, float(chance))
         params = {
             "kmin": f"{low}B",
             "kmax": f"{high}B",
@@ -645,6 +643,16 @@ class _Import:
             "weight": 0.5**n,
         }
         return _Leaf("red", params, limit, unmarkable)
+
+    def _chance(self, low: int, high: int, chance: float) -> None:
+        """red's probability: the kernel keeps a whole number for each byte of the ramp."""
+        device = chance_on_device(low, high, chance)
+        if device is None or math.isclose(device, chance, rel_tol=1e-6):
+            self.said.exact("scheme.params.pmax", f"{chance:g}")
+        else:
+            self.said.approximated(
+                "scheme.params.pmax", f"{chance:g} as shown; the device marks {device:.7g} of all"
+            )
 
     def _write(self, switch: Mapping[str, Any], leaf: _Leaf) -> str:
         rate = self.rate

@@ -4,15 +4,18 @@ are named.
 `UNREAD` has keys of iproute2 (tc/q_*.c) that a scenario has no place for.
 """
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from switchbed import files, foreign
+from switchbed import files, foreign, quantity
 from switchbed._native import Mistake
 from switchbed.sonic.finding import Findings
+from switchbed.tc import times
 
 MOST = 2**32 - 1
 """Of bytes and microseconds: tc has 32 bits."""
@@ -106,6 +109,40 @@ UNREAD = (
 KNOWN = {(each.kind, each.key): each for each in UNREAD}
 
 
+@dataclass(frozen=True)
+class Rounded:
+    """A value that tc's text has rounded."""
+
+    text: str
+    ends: tuple[int, int]
+    """The least and the greatest that the device may have, in the unit that JSON has it in."""
+
+    def __str__(self) -> str:
+        low, high = self.ends
+        if self.text.endswith("bit"):
+            between = f"{quantity.gbps(8 * low)} to {quantity.gbps(8 * high)}"
+        else:
+            between = f"{low} to {high} {'us' if self.text.endswith('s') else 'bytes'}"
+        return f"{self.text} as tc's text rounds it: {between}; tc -j shows it whole"
+
+
+class Line(dict[str, Any]):
+    """A discipline of a line of text, as JSON has it."""
+
+    rounded: Mapping[str, Rounded] = MappingProxyType({})
+    """Options that are rounded."""
+
+
+ROUNDED = {
+    **dict.fromkeys(("rate", "bandwidth"), "topology.rate"),
+    **dict.fromkeys(("limit", "memory_limit", "memlimit", "lat"), "switch.buffer"),
+    **dict.fromkeys(("min", "max"), "scheme.params"),
+    **{name: f"scheme.params.{name}" for name in ("target", "interval", "ce_threshold")},
+    **{"tupdate": "scheme.params.t_update", "rtt": "scheme.params.interval"},
+}
+"""Keys of a scenario that follow from options that text rounds."""
+
+
 @dataclass
 class Shown:
     """One discipline of a file."""
@@ -115,6 +152,7 @@ class Shown:
     one: Mapping[str, Any]
     options: Mapping[str, Any] = field(init=False)
     kind: str = field(init=False)
+    rounded: Mapping[str, Rounded] = field(init=False)
     read: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -123,6 +161,7 @@ class Shown:
         if not isinstance(options, Mapping):
             raise Mistake(f"{self.at}: options: an object is needed")
         self.options = options
+        self.rounded = self.one.rounded if isinstance(self.one, Line) else {}
 
     @property
     def at(self) -> str:
@@ -158,6 +197,14 @@ class Shown:
             )
         return value
 
+    def time(self, said: Findings, key: str, name: str, clock: times.Clock, least: int = 0) -> str:
+        """A time in us as a scenario has it; what the device may have is said."""
+        us = self.number(name, least)
+        if name not in self.rounded:
+            return times.read(said, key, us, clock)
+        # Rounded text is what the device was given, rather than what is left of it there.
+        return times.kept(us, clock)
+
     def numbers(self, name: str, least: int, most: int) -> list[int]:
         """A list of whole numbers."""
         values = self.get(name) if name in self.options else []
@@ -175,6 +222,8 @@ class Shown:
     def rest(self, said: Findings) -> None:
         """Name the options that were not read, and what they may change."""
         kind = foreign.name(self.kind)
+        for name in filter(self.read.__contains__, self.rounded):
+            said.approximated(ROUNDED.get(name, f"{kind}.{name}"), f"{self.rounded[name]}")
         for name, value in self.options.items():
             known = KNOWN.get((self.kind, name))
             if name in self.read or (known is not None and _idle(known, value)):
@@ -249,7 +298,8 @@ def _of_line(where: str, line: str) -> dict[str, Any]:
     if len(words) < 2:
         raise Mistake(f"{where}: is cut off: qdisc KIND HANDLE root or parent … is needed")
     options: dict[str, Any] = {}
-    found: dict[str, Any] = {"kind": words[0], "handle": words[1], "options": options}
+    found = Line({"kind": words[0], "handle": words[1], "options": options})
+    rounded: dict[str, Rounded] = {}
     at = 2
     while at < len(words):
         name, at = words[at], at + 1
@@ -259,6 +309,8 @@ def _of_line(where: str, line: str) -> dict[str, Any]:
         values = []
         while at < len(words) and re.match(r"[0-9]|unlimited$", words[at]):
             values.append(_value(f"{where}: {name}", words[at]))
+            if (ends := _ends(words[at])) is not None:
+                rounded[name] = Rounded(words[at], ends)
             at += 1
         if name in ("root", "offloaded", "refcnt"):
             found[name] = values[0] if values else True
@@ -269,7 +321,40 @@ def _of_line(where: str, line: str) -> dict[str, Any]:
             options[name] = values
         else:
             options[name] = values[0] if values else True
+    found.rounded = rounded
     return found
+
+
+NUMBER = r"([0-9]{1,15})(?:\.([0-9]{1,9}))?"
+
+
+def _ends(text: str) -> tuple[int, int] | None:
+    """The ends between which a number lies that tc has rounded; `None`: it is exact.
+
+    Times have three digits from a millisecond on, or one after the point (lib/utils.c, print_time);
+    sizes within 16 bytes of a KiB, and 1024 of a MiB, are shown as these (print_size); rates from
+    1000 of a unit on lose what is less than one (tc_print_rate).
+    """
+    found = re.fullmatch(rf"{NUMBER}([A-Za-z]+)", text)
+    if found is None or found[3] not in UNITS:
+        return None
+    whole, digits, unit = found[1], found[2] or "", found[3]
+    number, scale = float(f"{whole}.{digits or 0}"), UNITS[unit]
+    if unit in ("ms", "s"):
+        # `5.0ms` is not what three digits are shown as.
+        places = len(digits) if digits.endswith("0") else max(2 - len(str(int(whole))) + 1, 0)
+        reach = scale * 0.5 / 10**places
+        return math.ceil(scale * number - reach), math.floor(scale * number + reach)
+    if unit in SIZES and unit != "b":
+        size, reach = round(scale * number), SIZES[unit] // 1024 - 1 if unit != "Kb" else 15
+        return size - reach, size + reach
+    if unit.endswith("bit") and unit != "bit" and not digits:
+        high = int(whole)
+        for _ in range("KMGT".index(unit[0]) + 1):
+            high = 1000 * high + (999 if high >= 1000 else 0)
+        low = round(scale * number)
+        return (low, high // 8) if high // 8 > low else None
+    return None
 
 
 def _value(where: str, text: str) -> Any:

@@ -76,6 +76,15 @@ def written(said: Findings, key: str, text: object, clock: Clock) -> str:
     return f"{us}us"
 
 
+def kept(us: int, clock: Clock) -> str:
+    """The time of a device that was given so many microseconds, as a scenario has it."""
+    return _text(clock.ns(us))
+
+
+def _text(ns: int) -> str:
+    return f"{ns}ns" if ns % 1000 else f"{ns // 1000}us"
+
+
 def read(said: Findings, key: str, us: int, clock: Clock) -> str:
     """A time that a device shows, as a scenario has it; what the device may have is said."""
     found = clock.of_shown(us)
@@ -83,7 +92,7 @@ def read(said: Findings, key: str, us: int, clock: Clock) -> str:
         (ns,) = found
         shows = "" if ns == us * 1000 else f", shown as {us} us"
         said.exact(key, f"{shown(ns * 1000)}{shows}")
-        return f"{ns}ns" if ns % 1000 else f"{ns // 1000}us"
+        return _text(ns)
     if us == 0 and found:
         said.approximated(key, f"0 us as shown: the device has up to {shown(found[-1] * 1000)}")
         return f"{found[-1]}ns"  # a wait of none would be another scheme

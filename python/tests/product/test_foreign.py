@@ -20,8 +20,10 @@ from switchbed._native import Mistake
 from switchbed.cli import cli
 from switchbed.sonic import fragment
 from switchbed.sonic.draft import Choices
+from switchbed.sonic.finding import Findings
 from switchbed.sonic.importing import Imported, load
-from switchbed.tc import encoding, importing, times
+from switchbed.tc import encoding, exporting, importing, shown, times
+from switchbed.tc.ewma import damps
 
 SHARED = Path(__file__).resolve().parents[4] / "shared" / "sonic" / "devices"
 DEVICE_PORT = {
@@ -452,3 +454,117 @@ def test_an_import_that_could_not_run_is_refused() -> None:
     foreign.must_run(SINGLE, "config_db.json", {})
     with pytest.raises(Mistake, match="no scenario can be this switch"):
         foreign.must_run(SINGLE.replace("buffer = ", 'buffer = "0B" #'), "config_db.json", {})
+
+
+def test_a_pool_of_outputs_alone_that_holds_no_packets_is_named_by_its_row() -> None:
+    config: Any = lossy()
+    pool = config["BUFFER_POOL"]["egress_lossy_pool"]
+    config["BUFFER_POOL"] = {"egress_lossy_pool": pool}
+    profile = config["BUFFER_PROFILE"]["egress_lossy_profile"]
+    config["BUFFER_PROFILE"] = {"egress_lossy_profile": profile}
+    for table in [name for name in config if name.startswith(("BUFFER_PG", "BUFFER_PORT"))]:
+        del config[table]
+    for size in ("0", "2999"):
+        pool["size"] = size
+        with pytest.raises(Mistake) as refused:
+            load(config, "x.json")
+        said = "x.json: BUFFER_POOL|egress_lossy_pool|size: "
+        assert str(refused.value) == f"{said}{size} bytes hold no two packets: at least 3000"
+
+
+@pytest.mark.parametrize(
+    ("option", "key", "between"),
+    [
+        # As iproute2 6.1 printed what it was given: 30,730 bytes, 2,097,500 bytes, and others.
+        ("bfifo 1: root limit 30Kb", "switch.buffer", "30705 to 30735 bytes"),
+        ("bfifo 1: root limit 2Mb", "switch.buffer", "2096129 to 2098175 bytes"),
+        ("bfifo 1: root limit 30001b", "switch.buffer", None),
+        ("tbf 1: root rate 1234Mbit burst 1600b lat 50us", "topology.rate", "1.234999992Gbps"),
+        ("tbf 1: root rate 1Gbit burst 1600b lat 50us", "topology.rate", "1Gbps to 1.000999992Gb"),
+        ("tbf 1: root rate 10Gbit burst 1600b lat 50us", "topology.rate", "10Gbps to 10.000999992"),
+        ("tbf 1: root rate 500Kbit burst 1600b lat 50ms", "topology.rate", None),
+        ("tbf 1: root rate 1Gbit burst 1600b lat 373ms", "switch.buffer", "372500 to 373500 us"),
+        ("codel 1: root limit 9p target 5ms interval 7ms", "target", "4995 to 5005 us"),
+        ("codel 1: root limit 9p target 80us interval 7ms", "target", None),
+        ("codel 1: root limit 9p target 5.0ms interval 1s", "target", "4950 to 5050 us"),
+        ("codel 1: root limit 9p target 5.0ms interval 1s", "interval", "995000 to 1005000 us"),
+        ("pie 1: root limit 9p target 15ms tupdate 16ms alpha 2 beta 20", "t_update", "15950 to"),
+        ("red 1: root limit 9Mb min 30000b max 90Kb ecn ewma 5 probability 0.1", "params", "92145"),
+    ],
+)
+def test_a_number_that_tcs_text_has_rounded_is_not_exact(
+    option: str, key: str, between: str | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "x.txt"
+    path.write_text(f"qdisc {option}\n")
+    _, said = importing.load(shown.read(path), "x.txt")
+    found = next((each for each in said.all if each.key.endswith(key)), None)
+    if between is None:
+        assert found is None or "rounds" not in found.text
+    else:
+        assert found is not None
+        assert found.kind == "approximated"
+        assert between in found.text
+        assert "tc -j shows it whole" in found.text
+
+
+def red(
+    ramp: tuple[int, int], weight: float, rate: int | None = None
+) -> tuple[list[str], Findings]:
+    """A red of one queue, as a script and its findings."""
+    low, high = ramp
+    params = {"kmin": f"{low}B", "kmax": f"{high}B", "pmax": 0.9, "weight": weight}
+    star = sb.Scenario.from_file("@star-dctcp").with_(
+        {"switch.buffer": "40MB", "scheme": {"name": "red", "params": params}}
+    )
+    return exporting.export(star.resolved, exporting.Choices(rate=rate))
+
+
+@pytest.mark.parametrize(
+    ("ramp", "weight", "kind"),
+    [
+        # Thresholds times 2^n have 31 bits: 4,194,303 bytes times 512 are the most.
+        ((3_000_000, 4_194_303), 2**-9, "exact"),
+        ((3_000_000, 4_194_304), 2**-9, "refused"),
+        ((3_000_000, 9_000_000), 2**-7, "exact"),
+        ((3_000_000, 9_000_000), 2**-8, "refused"),
+        ((30_000, 90_000), 2**-14, "exact"),
+        ((30_000, 90_000), 2**-15, "refused"),
+    ],
+)
+def test_a_red_that_the_kernel_refuses_is_not_written(
+    ramp: tuple[int, int], weight: float, kind: str
+) -> None:
+    made, said = red(ramp, weight)
+    (found,) = [each for each in said.all if each.key == "scheme.params.weight"]
+    assert found.kind == kind, said.all
+    assert bool(made) == (kind == "exact")
+    if kind == "refused":
+        assert "Linux has thresholds times the weight's inverse in 31 bits: 2^-" in found.text
+
+
+def test_an_average_that_tc_has_no_table_for_is_refused() -> None:
+    assert damps(9, 10**7)
+    assert damps(16, 10**9)
+    # 1,500 bytes at 10 kbit/s take 1.2 s, 18,750,000 ticks; 31 times 2^12 of them are too many.
+    assert not damps(12, 10**4)
+    _, said = red((30_000, 60_000), 2**-12, rate=10**4)
+    (found,) = said.refusals
+    assert found.key == "scheme.params.weight"
+    assert "finds no table for it at 10kbps" in found.text
+
+
+def test_the_probability_of_a_device_follows_from_its_whole_numbers() -> None:
+    def said(low: int, high: int, chance: float) -> Any:
+        options = {"limit": 10**8, "min": low, "max": high, "ecn": True, "ewma": 2}
+        one = {"kind": "red", "root": True, "options": options | {"probability": chance}}
+        text, found = importing.load([one], "x.json")
+        assert tomllib.loads(text)["scheme"]["params"]["pmax"] == chance
+        (verdict,) = [each for each in found.all if each.key == "scheme.params.pmax"]
+        return verdict
+
+    # 0.02 of 2^32 are 14 for each of 6,000,000 bytes, and 4 bits are lost.
+    wide = said(10**6, 7 * 10**6, 0.02)
+    assert wide.kind == "approximated"
+    assert "0.02 as shown; the device marks 0.01955777" in wide.text
+    assert said(30_000, 30_000 + 2**14, 0.25).kind == "exact"

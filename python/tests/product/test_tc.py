@@ -876,8 +876,8 @@ TEXTS: dict[str, tuple[str, list[Any]]] = {
                 "handle": "0:",
                 "root": True,
                 "options": {
-                    **{"limit": 10240, "flows": 1024, "quantum": 1514, "target": 5000},
-                    **{"interval": 100_000, "memory_limit": 2**25, "ecn": True, "drop_batch": 64},
+                    **{"limit": 10240, "flows": 1024, "quantum": 1514, "target": 4999},
+                    **{"interval": 99_999, "memory_limit": 2**25, "ecn": True, "drop_batch": 64},
                 },
             }
         ],
@@ -917,7 +917,7 @@ TEXTS: dict[str, tuple[str, list[Any]]] = {
                 "handle": "102:",
                 "parent": "10:1",
                 "options": {
-                    **{"limit": 1000, "target": 4990, "interval": 99_900},
+                    **{"limit": 1000, "target": 4989, "interval": 99_899},
                     "ce_threshold": 80,
                 },
             },
