@@ -170,6 +170,9 @@ def table(results: Sequence[Result], asked: Asked) -> list[dict[str, Any]]:
             row |= {"metric": metric.text}
             if slowdowns:
                 row |= {"over": seeds[0].over if _is_slowdown(metric) else None}
+            if base is not None:
+                # The estimate is then a ratio, which may be below a slowdown's least.
+                row |= {"against": asked.against}
             if found is None:
                 row |= {"estimate": None, "low": None, "high": None, "seeds": len(values)}
             else:

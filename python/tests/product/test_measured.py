@@ -375,5 +375,6 @@ def test_the_commands(
     capsys.readouterr()
     cli.main(["table", table, "--against", "scheme=per-queue", "--csv"], standalone_mode=False)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "scheme,load,metric,estimate,low,high,seeds,change"
+    assert lines[0] == "scheme,load,metric,against,estimate,low,high,seeds,change"
     assert len(lines) == 1 + len(swept.entries) // 2
+    assert all(",scheme=per-queue," in line for line in lines[1:])
