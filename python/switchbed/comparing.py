@@ -275,13 +275,26 @@ APART = ("seed", "warnings", "events")
 """Entries of a summary in which runs with the same results may differ."""
 
 
+BY_CLASS = ("classes", "probes")
+"""Lists of a summary with a row for each class."""
+
+
+def _without_class(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row whose class is a name: class 3 alone may have the results of class 0 alone."""
+    return {key: value for key, value in row.items() if key != "class"}
+
+
 def identical(outcomes: Iterable[Outcome]) -> list[str]:
     """A line for each compared key some of whose values gave the same results, seed by seed: the
     setting had no effect there, or a mistake kept it from having one."""
     runs: dict[tuple[tuple[str, str], ...], str] = {}
     for outcome in outcomes:
         # Events and warnings name settings or internals, not results.
-        rest = {k: v for k, v in outcome.summary.items() if k not in APART}
+        rest = {
+            key: [_without_class(row) for row in value] if key in BY_CLASS else value
+            for key, value in outcome.summary.items()
+            if key not in APART
+        }
         place = tuple((key, text(value)) for key, value in outcome.settings.items())
         runs[place] = json.dumps(rest, sort_keys=True)
     keys = list(dict.fromkeys(key for place in runs for key, _ in place))

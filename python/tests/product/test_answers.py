@@ -4,13 +4,14 @@ import errno
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from conftest import SINGLE, SWEEP, Program
 
 import switchbed as sb
-from switchbed import library
+from switchbed import comparing, library
 from switchbed._native import SCHEMA_VERSION, Mistake
 from switchbed.ending import _system
 from switchbed.plots.methods import Plots
@@ -251,6 +252,26 @@ def test_compared_settings_with_identical_results_are_named(
     assert line in switchbed("table", "ran").stdout
     assert line in json.loads((tmp_path / "ran/summary.json").read_text())["identical"]
     assert "identical" not in switchbed("run", file, "--set", "switch.quantum=3000B").stdout
+
+
+def test_results_that_differ_in_a_classs_number_alone_are_identical(tmp_path: Path) -> None:
+    star = sb.Scenario.from_file("@star-dctcp").with_(
+        {"switch.queues": 4, "run.until": "20ms", "measure.warmup": "5ms"}
+    )
+    probe = {"kind": "probe", "from": 0, "to": 8, "every": "1ms", "classes": [0], "stop": "19ms"}
+    several = star.with_({"traffic": [*star.resolved["traffic"], probe]})
+
+    def said(by: dict[str, Any]) -> list[str]:
+        runs = several.with_({f"compare.{key}": values for key, values in by.items()}).run_all()
+        return comparing.identical(run.outcome for run in runs)
+
+    # The class of all flows and of the probes, as numbers of queues that are alike.
+    assert said({"traffic.1.classes": [[0], [2], [3]]}) == [
+        "traffic.1.classes: [2] and [3] gave identical results"
+    ]
+    assert said({"traffic.0.classes": [[1], [2], [1, 2]], "seed": [1, 2]}) == [
+        "traffic.0.classes: [1] and [2] gave identical results"
+    ]
 
 
 def test_a_checks_file_executes_nothing(switchbed: Program, mine: Path, tmp_path: Path) -> None:
