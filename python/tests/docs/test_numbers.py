@@ -35,3 +35,22 @@ def test_the_table_of_cqrd_is_what_its_command_prints(averages: dict[str, str]) 
     names = [cell.strip(" `") for cell in head[1].split("|")]
     values = [cell.strip() for cell in here[1].split("|")]
     assert dict(zip(names, values, strict=True)) == averages
+
+
+def test_the_numbers_of_lossless_classes_are_what_their_commands_find() -> None:
+    page = (ROOT / "docs/pfc.md").read_text().replace("\n", " ")
+    assert "switchbed run @pfc-incast" in page
+
+    def found(**sets: object) -> list[tuple[int, float]]:
+        runs = sb.Scenario.from_file("@pfc-incast").with_(sets).run_all()
+        told = [run.summary() for run in runs]
+        return [(each["drops"], each["by_traffic"][0]["query"]["mean_us"]) for each in told]
+
+    (lost, lossy), (none, lossless) = found()
+    assert none == 0
+    dctcp = f"loses {lost} packets and the latter none, and a round takes as long "
+    assert f"{dctcp}({lossy:.0f} and {lossless:.0f} µs)" in page
+    (_, late), (none, lossless) = found(**{"scheme.name": "none", "transport.kind": "cubic"})
+    assert none == 0
+    assert f"takes {late / 1000:.0f} ms in the lossy class, because of a timeout" in page
+    assert f"timeout, and {lossless:.0f} µs in the lossless one" in page
