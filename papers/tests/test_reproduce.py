@@ -392,8 +392,9 @@ def test_no_colour_stands_twice_in_a_picture_of_times_over_load() -> None:
 
 def test_a_mean_has_its_interval_on_both_sides() -> None:
     mean, (below, above) = figures.mean_and_reach([1.0, 2.0, 3.0])
-    # Student's t of two degrees of freedom, 4.303, times 1 over the root of 3.
-    assert (mean, below, above) == pytest.approx((2.0, 2.484, 2.484), abs=1e-3)
+    # Student's t of two degrees of freedom, 4.303, times 1 over the root of 3 is 2.484: on the
+    # logarithm 1.242, by which no end is below zero.
+    assert (mean, below, above) == pytest.approx((2.0, 1.4224, 4.9246), abs=1e-3)
     assert figures.mean_and_reach([5.0]) == (5.0, (0.0, 0.0))
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from switchbed import stats
 from switchbed.stats import Interval
 from switchbed_papers.fabrics import page, synthesis
 from switchbed_papers.fabrics.cells import LINUX, Cell
@@ -40,6 +41,15 @@ def test_verdict_follows_from_the_interval(
     ask: Ask, low: float, estimate: float, high: float, verdict: str
 ) -> None:
     assert ask.verdict(Interval(estimate, low, high, 9, 0.95)) == verdict
+
+
+def test_an_interval_of_the_page_that_says_nothing_is_words() -> None:
+    far = stats.paired([1.0, 300.0], [2.0, 1.0])
+    assert page.change(far) == "not enough seeds"
+    assert page.change(stats.paired([1.0, 1.1], [2.0, 2.1])).startswith("**−49 (")
+    assert page._spread([1000.0, 9000.0]) == "5 (not enough seeds)"
+    assert page._spread([1000.0, 1010.0, 990.0]) == "1 ±2 %"
+    assert page._spread([1000.0]) == "1"
 
 
 def test_single_cell_shows_nothing() -> None:

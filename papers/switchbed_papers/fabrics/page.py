@@ -180,8 +180,11 @@ def _row(standing: Standing, label: str, base: str) -> list[str]:
 
 def _spread(values_us: Sequence[float]) -> str:
     """`1.23 ±5 %`, in ms."""
-    found = stats.mean(values_us)
-    around = "" if found.low is None else f" ±{100 * found.relative:.0f} %"
+    found = stats.mean(values_us, within=stats.POSITIVE)
+    if found.n > 1 and not found.tells:
+        around = f" ({stats.FEW})"
+    else:
+        around = "" if found.low is None else f" ±{100 * found.relative:.0f} %"
     return f"{found.estimate / 1000:.3g}{around}"
 
 
@@ -195,6 +198,8 @@ def _range(standing: Standing, label: str, column: str) -> str:
 def change(found: stats.Change) -> str:
     """`−12 (−15 to −9)`, bold where the interval excludes 0."""
     ratio = found.ratio
+    if found.untold:
+        return stats.FEW
     if ratio.low is None or ratio.high is None:
         return _percent(ratio.estimate)
     text = f"{_percent(ratio.estimate)} ({_percent(ratio.low)} to {_percent(ratio.high)})"

@@ -22,8 +22,9 @@ def beside(file: Path, name: str) -> Path:
 
 
 def mean_and_reach(values: Iterable[float]) -> "Reaching":
-    """The mean over seeds, and how far its 95 % interval reaches below and above it."""
-    mean = stats.mean(list(values))
+    """The mean over seeds of a positive quantity, and how far its 95 % interval reaches below and
+    above it."""
+    mean = stats.mean(list(values), within=stats.POSITIVE)
     low = mean.estimate if mean.low is None else mean.low
     high = mean.estimate if mean.high is None else mean.high
     return mean.estimate, (mean.estimate - low, high - mean.estimate)
