@@ -98,8 +98,9 @@ def _usage(error: click.UsageError) -> str:
         having = _with(error.option_name, error.ctx.find_root().command)
         others = [name for name in having if f"switchbed {name}" != command]
         if 0 < len(others) <= FEW:
-            have = " and ".join(f"switchbed {name}" for name in others)
-            which = f"{have} ha{'ve' if len(others) > 1 else 's'} it"
+            *first, last = [f"switchbed {name}" for name in others]
+            have = f"{', '.join(first)} and {last} have" if first else f"{last} has"
+            which = f"{have} it"
             return f"{command} has no option {error.option_name}: {which}"
     said = error.format_message().rstrip(".")
     if error.ctx and isinstance(group := error.ctx.command, click.Group):
