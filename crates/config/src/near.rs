@@ -8,14 +8,34 @@ pub fn near<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option
     let close = candidates
         .iter()
         .map(|&candidate| (strsim::osa_distance(&word, &plain(candidate)), candidate))
-        // Up to a third of the letters may be wrong.
-        .filter(|&(distance, candidate)| distance <= (candidate.len() / 3).max(1))
-        .min_by_key(|&(distance, _)| distance)
-        .map(|(_, candidate)| candidate);
+        .map(|(distance, candidate)| (distance, missing(&word, &plain(candidate)), candidate))
+        // Up to a third of the letters may be wrong, or two if all but one of the word's are there.
+        .filter(|&(distance, missing, candidate)| {
+            let long = word.len().min(candidate.len()) >= SHORTEST;
+            let begins = plain(candidate).chars().next() == word.chars().next();
+            distance <= (candidate.len() / 3).max(1)
+                || distance == 2 && missing <= 1 && long && begins
+        })
+        // `dwrr` for `drr`, since `wrr` lacks one of its letters.
+        .min_by_key(|&(distance, missing, _)| (distance, missing))
+        .map(|(.., candidate)| candidate);
     // `series` for `series_every`, if no other begins so.
     let begun = |candidate: &&&str| word.len() >= SHORTEST && plain(candidate).starts_with(&word);
     let mut begun = candidates.iter().filter(begun);
     close.or_else(|| begun.next().copied().filter(|_| begun.next().is_none()))
+}
+
+/// The number of the word's letters that a candidate does not have.
+fn missing(word: &str, candidate: &str) -> usize {
+    let mut left: Vec<char> = candidate.chars().collect();
+    let mut has = |letter: char| match left.iter().position(|&other| other == letter) {
+        Some(place) => {
+            left.swap_remove(place);
+            true
+        }
+        None => false,
+    };
+    word.chars().filter(|&letter| !has(letter)).count()
 }
 
 /// The beginning of a word that is taken for the word has so many characters at least.
@@ -32,6 +52,25 @@ mod tests {
         assert_eq!(near("hostrate", words()), Some("host_rate"));
         assert_eq!(near("leafs", words()), Some("leaves"));
         assert_eq!(near("buffer", words()), None);
+    }
+
+    #[test]
+    fn of_equally_near_words_the_one_with_all_letters_is_meant() {
+        let words = || ["fifo", "round-robin", "wrr", "dwrr", "wfq"].into_iter();
+        assert_eq!(near("drr", words()), Some("dwrr"));
+        assert_eq!(near("wdrr", words()), Some("dwrr"));
+        assert_eq!(near("wr", words()), Some("wrr"));
+        assert_eq!(near("wqf", words()), Some("wfq"));
+    }
+
+    #[test]
+    fn two_of_a_short_words_letters_may_be_wrong_if_one_alone_is_missing() {
+        let words = || ["title", "load", "flows", "seed", "host"].into_iter();
+        assert_eq!(near("lode", words()), Some("load"));
+        assert_eq!(near("lado", words()), Some("load"));
+        assert_eq!(near("mode", words()), None);
+        assert_eq!(near("road", words()), Some("load"));
+        assert_eq!(near("hook", words()), None);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::QueueId;
 use crate::port::set::QueueSet;
-use crate::switch::{Switch, Unmarkable};
+use crate::switch::{Classify, Switch, Unmarkable};
 use serde::Serialize;
 use switchbed_units::Bytes;
 
@@ -25,6 +25,14 @@ pub struct QueueRules {
 }
 
 impl Switch {
+    /// The queue of a class's packets; where packets are not queued by class, the first.
+    pub fn queue_of(&self, class: u8) -> usize {
+        match self.classify {
+            Classify::Class => usize::from(class) % usize::from(self.queues),
+            Classify::Single | Classify::Ingress | Classify::Hash => 0,
+        }
+    }
+
     /// The rules of a queue.
     pub fn rules(&self, queue: usize) -> QueueRules {
         self.queue.get(queue).copied().unwrap_or(QueueRules {

@@ -207,6 +207,12 @@ impl Protocols {
         &self.all[usize::from(choice[nth])]
     }
 
+    /// The transports of a traffic entry's flows of a class.
+    pub fn of_class(&self, entry: u32, class: u8) -> impl Iterator<Item = &Protocol> {
+        let places: BTreeSet<u8> = self.choice(entry, class).iter().copied().collect();
+        places.into_iter().map(|place| &self.all[usize::from(place)])
+    }
+
     /// The transports of a traffic entry's flows of any class.
     pub fn of_entry(&self, entry: u32) -> impl Iterator<Item = &Protocol> {
         let own = self.entries.get(entry as usize).and_then(Option::as_ref);

@@ -6,6 +6,7 @@ use crate::{
     deploy, event, host, reaction, roce, routing, run, scheme, stack, switch, topology, traffic,
     transport,
 };
+use switchbed_config::near::near;
 use switchbed_config::param::{Param, ParamKind, SectionSpec};
 
 /// In the order in which a reader wants them. Beside these a file has `title` and `[compare]`.
@@ -55,6 +56,13 @@ pub(crate) fn home(name: &str) -> Option<String> {
         others if others < HOMES => Some(format!("{} or {last}", homes.join(", "))),
         _ => None,
     }
+}
+
+/// The full names of the keys that a misspelled `name` was probably meant to be.
+pub(crate) fn near_home(name: &str) -> Option<String> {
+    let keys = SECTIONS.iter().flat_map(|section| section.keys);
+    let keys = keys.chain(schemes().flat_map(|scheme| scheme.params));
+    near(name, keys.map(|key| key.name)).and_then(home)
 }
 
 #[cfg(test)]

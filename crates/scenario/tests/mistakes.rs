@@ -584,6 +584,15 @@ fn overrides() {
         ),
         ("load", "an override is written key=value"),
         ("laod=0.3", "laod is unknown: did you mean load?"),
+        ("lode=0.3", "lode is unknown: did you mean load?"),
+        ("treshold=30pkt", "treshold is unknown: did you mean scheme.params.threshold?"),
+        ("untill=3s", "untill is unknown: did you mean run.until?"),
+        ("polcy=dynamic", "polcy is unknown: did you mean switch.policy?"),
+        (
+            "switch.discipline=drr",
+            "switch.discipline is \"drr\": it must be fifo, round-robin, wrr, dwrr or wfq; did you mean \
+             \"dwrr\"?",
+        ),
         (
             "compare.load=0.3",
             "compare.load is 0.3: it must be a list of values: write compare.load=[0.3]",

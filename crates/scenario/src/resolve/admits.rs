@@ -5,12 +5,13 @@
 
 use crate::build;
 use crate::build::{Inputs, Nothing};
-use crate::protocol::Protocol;
 use crate::protocols::Protocols;
 use crate::topology::graph::{Cable, Graph};
+use crate::traffic::Traffic;
 use crate::{Scenario, SchemeChoice, Switch, Transport};
 use switchbed_qdisc::memory::pfc::Input;
 use switchbed_qdisc::port::view::DropReason;
+use switchbed_qdisc::rules::QueueRules;
 use switchbed_qdisc::{Arena, Cx, Ecn, Enqueued, Outcome, Packet};
 use switchbed_units::random::Stream;
 use switchbed_units::{Bytes, Time};
@@ -18,8 +19,11 @@ use switchbed_units::{Bytes, Time};
 /// A key, and what is wrong with it.
 pub(super) type Refused = (&'static str, String);
 
+/// Rules that a class's packets meet: its queue's, its queue's scheme, and whether it is lossless.
+type Rules = (QueueRules, *const SchemeChoice, bool);
+
 /// A packet that every connection needs.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 struct Needed {
     what: &'static str,
     bytes: Bytes,
@@ -46,7 +50,7 @@ pub(super) fn refused(scenario: &Scenario, graph: &Graph) -> Option<Refused> {
         seen.push(kind);
         let switch =
             entry.map_or_else(|| scenario.switch.clone(), |entry| entry.switch(&scenario.switch));
-        for needed in needed(scenario) {
+        for needed in needed(scenario, &switch, scheme) {
             if let Some(refused) = refuses(scenario, (&switch, scheme), (cables, inputs), needed) {
                 return Some(refused);
             }
@@ -55,28 +59,48 @@ pub(super) fn refused(scenario: &Scenario, graph: &Graph) -> Option<Refused> {
     None
 }
 
-/// Packets that flows need to get through: the SYN of TCP, and a full packet.
-fn needed(scenario: &Scenario) -> Vec<Needed> {
-    let pairs = scenario.roce.as_ref().and_then(|roce| roce.classes.as_ref()?.first());
-    let class = match &scenario.switch.pfc {
-        // With PFC a lossless class: its groups have thresholds of their own.
-        Some(pfc) => pfc.priorities.first().copied().unwrap_or(0),
-        None => pairs.copied().unwrap_or(0),
-    };
+/// Packets that flows need to get through, the SYN of TCP and a full packet, in each class that may meet
+/// other rules than those before it.
+fn needed(scenario: &Scenario, switch: &Switch, scheme: &SchemeChoice) -> Vec<Needed> {
+    let protocols = Protocols::of(scenario);
     // No packet is longer than the MTU, whatever the transport's framing adds.
     let bytes = scenario.longest().min(scenario.host.mtu());
-    let of = |protocol: &Protocol| {
-        let syn = |tcp: &Transport| Needed {
-            what: "SYNs",
-            bytes: tcp.header,
-            capable: tcp.ecn && tcp.ecn_syn,
-            class,
-        };
-        let capable = protocol.ecn() || protocol.queue_pairs().is_some();
-        let full = Needed { what: "data", bytes, capable, class };
-        protocol.tcp().map(syn).into_iter().chain([full]).collect::<Vec<_>>()
-    };
-    Protocols::of(scenario).all().iter().flat_map(of).collect()
+    let lossless = |class| switch.pfc.as_ref().is_some_and(|pfc| pfc.lossless(class));
+    let mut found: Vec<(Needed, Rules)> = Vec::new();
+    for (i, entry) in scenario.traffic.iter().enumerate() {
+        let own = (0..=entry.classes()).filter(|&class| entry.has_class(class));
+        let mut classes: Vec<u8> = own.map(|class| class as u8).collect();
+        if let Traffic::List(_) = entry.source {
+            // The file is not read yet: the classes with rules of their own.
+            let pairs = scenario.roce.as_ref().and_then(|roce| roce.classes.as_ref()?.first());
+            let paused = switch.pfc.as_ref().and_then(|pfc| pfc.priorities.first());
+            classes.extend(pairs.into_iter().chain(paused));
+        }
+        for class in classes {
+            let queue = switch.queue_of(class);
+            let rules =
+                (switch.rules(queue), std::ptr::from_ref(scheme.at(queue)), lossless(class));
+            for protocol in protocols.of_class(i as u32, class) {
+                let syn = |tcp: &Transport| Needed {
+                    what: "SYNs",
+                    bytes: tcp.header,
+                    capable: tcp.ecn && tcp.ecn_syn,
+                    class,
+                };
+                let capable = protocol.ecn() || protocol.queue_pairs().is_some();
+                let full = Needed { what: "data", bytes, capable, class };
+                for needed in protocol.tcp().map(syn).into_iter().chain([full]) {
+                    let same = |(other, of): &(Needed, Rules)| {
+                        Needed { class, ..*other } == needed && *of == rules
+                    };
+                    if !found.iter().any(same) {
+                        found.push((needed, rules));
+                    }
+                }
+            }
+        }
+    }
+    found.into_iter().map(|(needed, _)| needed).collect()
 }
 
 /// Why an empty port of a switch with these cables refuses a packet, whatever is drawn.
@@ -123,14 +147,20 @@ fn refuses(
                 ),
             ),
             _ => {
-                let part = switch.alpha.map(|alpha| {
+                let queue = switch.queue_of(class);
+                let own = switch.rules(queue).alpha;
+                let part = own.map(|alpha| {
                     let memory = switch.pool.unwrap_or(switch.buffer);
                     let least = bytes.as_f64() / memory.as_f64();
                     format!("alpha = {alpha} times {memory}: it must be at least {least:.2e}")
                 });
-                let key = if switch.alpha.is_some() { "switch.alpha" } else { "switch.buffer" };
+                let (key, which) = match own {
+                    Some(_) if own != switch.alpha => ("switch.queue", format!(" {queue}")),
+                    Some(_) => ("switch.alpha", String::new()),
+                    None => ("switch.buffer", String::new()),
+                };
                 let part = part.unwrap_or_else(|| format!("switch.buffer = {}", switch.buffer));
-                (key, format!("an empty queue admits no packet of {bytes}, {part}"))
+                (key, format!("an empty queue{which} admits no packet of {bytes}, {part}"))
             }
         }),
         DropReason::NotEcnCapable => Some((
@@ -138,7 +168,7 @@ fn refuses(
             format!(
                 "{} marks at an empty queue, and {what} are not ECN-capable: each is dropped, and no flow \
                  ends; its threshold must hold a packet, {}, or switch.unmarkable be \"pass\"",
-                scheme.label,
+                scheme.at(switch.queue_of(class)).label,
                 scenario.host.mtu()
             ),
         )),

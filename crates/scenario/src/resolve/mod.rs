@@ -13,7 +13,7 @@ use crate::protocol::{Protocol, Under};
 use crate::protocols::{self, Protocols};
 use crate::scheme::SchemeInfo;
 use crate::sections::SECTIONS;
-use crate::sections::home;
+use crate::sections::{home, near_home};
 use crate::topology::choice::Choice;
 use crate::topology::graph::Graph;
 use crate::traffic::{Entry, Site};
@@ -283,7 +283,7 @@ pub(crate) fn check_names(origin: &Origin, root: &Table) -> Result<(), Mistake> 
 pub(crate) fn unknown_name(name: &str, aliases: &[&str]) -> String {
     let names = || ["title", "compare"].into_iter().chain(SECTIONS.iter().map(|s| s.name));
     let near = near(name, names().chain(aliases.iter().copied()));
-    match near.map(str::to_owned).or_else(|| home(name)) {
+    match near.map(str::to_owned).or_else(|| home(name)).or_else(|| near_home(name)) {
         Some(guess) => format!("is unknown: did you mean {guess}?"),
         None => {
             let mut names: Vec<&str> = names().collect();

@@ -57,7 +57,7 @@ fn rule(
         Refusal::Down => "has packets, and its line is down ([[event]])".to_owned(),
         Refusal::Drops(DropReason::Full) => {
             let key = match sender {
-                Node::Switch(_) => room(switch),
+                Node::Switch(_) => room(switch, queue.into()),
                 Node::Host(host) => match scenario.host_of()(host).nic {
                     NicQueue::Fifo(fifo) => format!("host.nic_buffer = {}", fifo.buffer),
                     _ => "host.nic".to_owned(),
@@ -76,12 +76,17 @@ fn rule(
     }
 }
 
-/// Names the key that bounds a switch's queue.
-fn room(switch: &Switch) -> String {
+/// Names the keys that bound a switch's queue.
+fn room(switch: &Switch, queue: usize) -> String {
+    let rules = switch.rules(queue);
+    let limit = rules.limit.map(|limit| format!("switch.queue's limit = {limit}"));
+    let alpha = rules.alpha.map(|alpha| match rules.alpha == switch.alpha {
+        true => format!("switch.alpha = {alpha}"),
+        false => format!("switch.queue's alpha = {alpha}"),
+    });
     let pool = switch.pool.map(|pool| format!("switch.pool = {pool}"));
-    let alpha = switch.alpha.map(|alpha| format!("switch.alpha = {alpha}"));
     let buffer = alpha.is_none().then(|| format!("switch.buffer = {}", switch.buffer));
-    alpha.into_iter().chain(pool).chain(buffer).collect::<Vec<_>>().join(", ")
+    limit.into_iter().chain(alpha).chain(pool).chain(buffer).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -171,6 +176,25 @@ mod tests {
         assert!(drops(DropReason::Early).contains("none"));
         let full = Refusal::Drops(DropReason::Full);
         assert!(rule(scenario, &graph, (Node::Host(HostId(0)), 0), full).contains("host.nic"));
+    }
+
+    #[test]
+    fn a_queue_with_rules_of_its_own_is_named_by_them() {
+        let switch = r#"
+            [switch]
+            policy = "dynamic"
+            pool = "300KB"
+            queues = 2
+            queue = [{ queue = 1, alpha = 0.5, limit = "30KB" }]
+        "#;
+        let text = text(TCP).replace("[switch]\n", switch);
+        let plans = plans_of("test.toml", &text, Path::new("."), &[], None).expect("a good file");
+        let (scenario, graph) = (&plans[0].scenario, plans[0].scenario.graph());
+        let full = Refusal::Drops(DropReason::Full);
+        let said = |queue| rule(scenario, &graph, (Node::Switch(SwitchId(0)), queue), full);
+        assert!(said(0).ends_with("(switch.alpha = 1, switch.pool = 300KB)"), "{}", said(0));
+        let own = "(switch.queue's limit = 30KB, switch.queue's alpha = 0.5, switch.pool = 300KB)";
+        assert!(said(1).ends_with(own), "{}", said(1));
     }
 
     #[test]

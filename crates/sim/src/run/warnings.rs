@@ -120,6 +120,7 @@ pub(crate) fn warnings(
     warnings.extend(few(&summary.fct));
     warnings.extend(decided::figures(scenario, simulation, flows, held));
     warnings.extend(straggler(scenario, flows));
+    warnings.extend(idle_beginning(simulation, flows));
     warnings.extend(own_cards(scenario, reports));
     warnings.extend(unmarkable(scenario, summary, flows, reports));
     if scenario.measure.warmup == Span::ZERO
@@ -167,6 +168,22 @@ fn straggler(scenario: &Scenario, flows: &Records) -> Option<String> {
         "one flow took ten times as long as all others together or more: averages over time (queues, \
          utilisation, goodput) are mostly of its wait; run.until ends a run before"
             .to_string()
+    })
+}
+
+/// Averages over time count from the warm-up on, though no flow is there yet.
+fn idle_beginning(simulation: &Simulation, flows: &Records) -> Option<String> {
+    let (since, end) = (simulation.warmed_at(), simulation.now());
+    let began = flows.iter().filter(|flow| !flow.ended_by(since)).map(|flow| flow.start).min()?;
+    let idle = began.max(since).since(since);
+    let all = end.since(since);
+    (2 * idle.as_ps() > all.as_ps()).then(|| {
+        format!(
+            "the first flow began {idle} after the time that counts began, {:.1}% of it: averages over time \
+             (queues, utilisation, goodput) are mostly of no traffic; measure.warmup = \"{began}\" leaves it \
+             out",
+            100.0 * idle.as_ps() as f64 / all.as_ps() as f64
+        )
     })
 }
 

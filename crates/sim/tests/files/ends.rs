@@ -47,6 +47,39 @@ fn a_part_of_the_pool_that_holds_no_packet_is_refused() {
     }
 }
 
+/// Three queues at each port; the first is as the file has it, traffic has the class that follows.
+fn of_queue(class: u8, entry: &str) -> [String; 5] {
+    [
+        "switch.policy='dynamic'".into(),
+        "switch.pool='300KB'".into(),
+        "switch.queues=3".into(),
+        format!("switch.queue=[{{ queue = 1, {entry} }}]"),
+        format!("traffic.0.classes=[{class}]"),
+    ]
+}
+
+#[test]
+fn a_queue_of_its_own_rules_that_lets_nothing_in_is_refused_if_traffic_has_it() {
+    let with = |class, entry: &str, transport: &str| {
+        let sets = of_queue(class, entry);
+        let sets: Vec<&str> = sets.iter().map(String::as_str).chain([transport]).collect();
+        with(&sets)
+    };
+    let (dctcp, cubic) = ("transport.kind='dctcp'", "transport.kind='cubic'");
+    let line = with(1, "alpha = 0.001", dctcp).expect_err("holds no packet");
+    let own = "switch.queue an empty queue 1 admits no packet of 1.5KB, alpha = 0.001 times 300KB";
+    assert!(line.contains(own), "{line}");
+    // The next queue, or a class that wraps round to it.
+    with(2, "alpha = 0.001", dctcp).expect("has the port's alpha");
+    with(1, "alpha = 0.01", dctcp).expect("holds two packets");
+
+    let drops = "scheme = { name = 'per-queue', params = { threshold = '0B' } }";
+    let line = with(1, drops, cubic).expect_err("drops every SYN");
+    assert!(line.contains("per-queue marks at an empty queue, and SYNs are not ECN-capable"));
+    with(0, drops, cubic).expect("another queue");
+    with(1, &format!("{drops}, unmarkable = 'pass'"), cubic).expect("passes");
+}
+
 #[test]
 fn a_threshold_that_drops_every_syn_is_refused() {
     for scheme in ["per-queue", "per-port", "mq-ecn"] {

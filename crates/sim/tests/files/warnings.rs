@@ -224,3 +224,35 @@ fn a_run_that_one_flow_drags_on_is_named() {
     assert!(!dragged("60KB", ""));
     assert!(!dragged("10MB", "run.until = \"1s\""));
 }
+
+#[test]
+fn a_time_without_traffic_that_counts_is_said() {
+    let said = |start: &str, warmup: &str| {
+        let text = format!(
+            r#"
+            host.profile = "switchbed-0.1"
+            topology = {{ kind = "star", hosts = 4, rate = "10Gbps", delay = "1us" }}
+            switch.buffer = "300KB"
+            scheme.name = "none"
+            transport.kind = "dctcp"
+            traffic = [{{ kind = "incast", from = "1-3", to = 0, sizes = "60KB", start = "{start}" }}]
+            measure.warmup = "{warmup}"
+            "#
+        );
+        let plans = plans_of("t.toml", &text, Path::new("."), &[], None).expect("a good scenario");
+        let summary = run(&plans[0].scenario, &Progress::new()).expect("builds").summary;
+        let found = summary.warnings.into_iter().find(|line| line.starts_with("the first flow"));
+        (found, summary.goodput_bps)
+    };
+    let (warning, low) = said("50ms", "0us");
+    let warning = warning.expect("an idle beginning");
+    let start = "the first flow began 50ms after the time that counts began";
+    assert!(warning.starts_with(start), "{warning}");
+    assert!(warning.contains("measure.warmup = \"50ms\" leaves it out"), "{warning}");
+    let (after, full) = said("50ms", "50ms");
+    assert_eq!(after, None);
+    assert!(full > 10.0 * low, "{full} {low}");
+    // Under half of the time.
+    assert_eq!(said("100us", "0us").0, None);
+    assert!(said("50ms", "30ms").0.expect("20 ms").contains("began 20ms after"));
+}
