@@ -45,7 +45,7 @@ pub(crate) struct Fabric {
     /// No switch takes part in flow control, chooses ports, sends messages to sources or has a scheme that
     /// reads its memory.
     pub(super) plain: bool,
-    /// Their choice of ports is all that keeps switches from being plain.
+    /// Switches choose ports, and are plain apart from that.
     pub(super) choosing: bool,
     /// Tables since a link went down or was drained.
     pub(super) table: Option<Arc<dyn Route>>,

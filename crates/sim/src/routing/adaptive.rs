@@ -148,7 +148,7 @@ impl Adaptive {
         if best == 0 {
             return self.best_of(set, ports, interval);
         }
-        // What waits only adds to a load, so of ports with packets these alone can be as good.
+        // Waiting packets add to a load, so of ports with packets these alone can be as good.
         let mut others = alike & backlogged;
         while others != 0 {
             let nth = others.trailing_zeros();
