@@ -8,6 +8,7 @@ mod lists_of_plans;
 mod live;
 mod mistakes;
 mod mistakes_of_hosts;
+mod mistakes_of_switches;
 mod mistakes_of_traffic;
 mod python;
 mod robust;

@@ -375,7 +375,7 @@ def test_what_is_left_in_time_wait_knows_no_sack() -> None:
     last = "+0 < . 2:2(0) ack 2 win 9\n"
     orderly = f"+.1 {fin.format(2)}{ack}+.1 {fin.format(2)}{ack}{last}"
     crossing = f"+.1 {fin.format(1)}{ack}+.1 < . 2:2(0) ack 2 win 9\n+.1 {fin.format(2)}{ack}"
-    # So it is after close() once the FIN is acknowledged, but for what is new.
+    # After close(), once the FIN is acknowledged, the same holds but for new data.
     early = "+.1 < . 1:101(100) ack 1 win 9\n+0 > . 1:1(0) ack 101\n+0 read(4, ..., 9999) = 100\n"
     half = OPEN + early + ends[len(OPEN) :].replace("ack 1", "ack 101")
     half += "+.1 < . 101:101(0) ack 2 win 9\n" * 2 + "+.1 < . 1:101(100) ack 2 win 9\n"

@@ -171,7 +171,7 @@ fn straggler(scenario: &Scenario, flows: &Records) -> Option<String> {
     })
 }
 
-/// Averages over time count from the warm-up on, though no flow is there yet.
+/// Warns of averages over time that are mostly of the time before the first flow.
 fn idle_beginning(simulation: &Simulation, flows: &Records) -> Option<String> {
     let (since, end) = (simulation.warmed_at(), simulation.now());
     let began = flows.iter().filter(|flow| !flow.ended_by(since)).map(|flow| flow.start).min()?;
@@ -179,9 +179,9 @@ fn idle_beginning(simulation: &Simulation, flows: &Records) -> Option<String> {
     let all = end.since(since);
     (2 * idle.as_ps() > all.as_ps()).then(|| {
         format!(
-            "the first flow began {idle} after the time that counts began, {:.1}% of it: averages over time \
-             (queues, utilisation, goodput) are mostly of no traffic; measure.warmup = \"{began}\" leaves it \
-             out",
+            "no flow had begun for the first {idle} that count, {:.1}% of the time: averages over time \
+             (queues, utilisation, goodput) are mostly of no traffic; measure.warmup = \"{began}\" leaves \
+             that time out",
             100.0 * idle.as_ps() as f64 / all.as_ps() as f64
         )
     })

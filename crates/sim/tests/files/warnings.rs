@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use switchbed_scenario::plans_of;
-use switchbed_sim::{Progress, run};
+use switchbed_sim::{Progress, Summary, run};
 
 fn warnings(scheme: &str, hosts: u32) -> Vec<String> {
     warnings_with(scheme, hosts, &[])
@@ -199,25 +199,31 @@ fn syns_that_marking_dropped_are_named() {
     assert!(!found.iter().any(|warning| warning.contains("SYNs")), "{found:?}");
 }
 
+/// The summary of flows under DCTCP at a switch that marks nothing.
+fn unmarked(traffic: &str, more: &str) -> Summary {
+    let text = format!(
+        r#"
+        host.profile = "switchbed-0.1"
+        topology = {{ kind = "star", hosts = 4, rate = "10Gbps", delay = "1us" }}
+        switch.buffer = "300KB"
+        scheme.name = "none"
+        transport.kind = "dctcp"
+        traffic = [{traffic}]
+        {more}
+        "#
+    );
+    let plans = plans_of("t.toml", &text, Path::new("."), &[], None).expect("a good scenario");
+    run(&plans[0].scenario, &Progress::new()).expect("builds").summary
+}
+
 #[test]
 fn a_run_that_one_flow_drags_on_is_named() {
     let dragged = |large: &str, until: &str| {
-        let text = format!(
-            r#"
-            host.profile = "switchbed-0.1"
-            topology = {{ kind = "star", hosts = 4, rate = "10Gbps", delay = "1us" }}
-            switch.buffer = "300KB"
-            scheme.name = "none"
-            transport.kind = "dctcp"
-            traffic = [
-                {{ kind = "incast", from = "1-3", to = 0, sizes = "30KB" }},
-                {{ kind = "incast", from = "1", to = 2, sizes = "{large}" }},
-            ]
-            {until}
-            "#
+        let traffic = format!(
+            r#"{{ kind = "incast", from = "1-3", to = 0, sizes = "30KB" }},
+               {{ kind = "incast", from = "1", to = 2, sizes = "{large}" }}"#
         );
-        let plans = plans_of("t.toml", &text, Path::new("."), &[], None).expect("a good scenario");
-        let found = run(&plans[0].scenario, &Progress::new()).expect("builds").summary.warnings;
+        let found = unmarked(&traffic, until).warnings;
         found.iter().any(|warning| warning.starts_with("one flow took ten times as long"))
     };
     assert!(dragged("10MB", ""));
@@ -228,31 +234,23 @@ fn a_run_that_one_flow_drags_on_is_named() {
 #[test]
 fn a_time_without_traffic_that_counts_is_said() {
     let said = |start: &str, warmup: &str| {
-        let text = format!(
-            r#"
-            host.profile = "switchbed-0.1"
-            topology = {{ kind = "star", hosts = 4, rate = "10Gbps", delay = "1us" }}
-            switch.buffer = "300KB"
-            scheme.name = "none"
-            transport.kind = "dctcp"
-            traffic = [{{ kind = "incast", from = "1-3", to = 0, sizes = "60KB", start = "{start}" }}]
-            measure.warmup = "{warmup}"
-            "#
+        let traffic = format!(
+            r#"{{ kind = "incast", from = "1-3", to = 0, sizes = "60KB", start = "{start}" }}"#
         );
-        let plans = plans_of("t.toml", &text, Path::new("."), &[], None).expect("a good scenario");
-        let summary = run(&plans[0].scenario, &Progress::new()).expect("builds").summary;
-        let found = summary.warnings.into_iter().find(|line| line.starts_with("the first flow"));
+        let summary = unmarked(&traffic, &format!("measure.warmup = \"{warmup}\""));
+        let found = summary.warnings.into_iter().find(|line| line.starts_with("no flow had begun"));
         (found, summary.goodput_bps)
     };
     let (warning, low) = said("50ms", "0us");
     let warning = warning.expect("an idle beginning");
-    let start = "the first flow began 50ms after the time that counts began";
+    let start = "no flow had begun for the first 50ms that count, ";
     assert!(warning.starts_with(start), "{warning}");
-    assert!(warning.contains("measure.warmup = \"50ms\" leaves it out"), "{warning}");
+    let advice = "measure.warmup = \"50ms\" leaves that time out";
+    assert!(warning.contains(advice), "{warning}");
     let (after, full) = said("50ms", "50ms");
     assert_eq!(after, None);
     assert!(full > 10.0 * low, "{full} {low}");
     // Under half of the time.
     assert_eq!(said("100us", "0us").0, None);
-    assert!(said("50ms", "30ms").0.expect("20 ms").contains("began 20ms after"));
+    assert!(said("50ms", "30ms").0.expect("20 ms").contains("for the first 20ms that count"));
 }

@@ -117,11 +117,14 @@ impl Sender {
         }
     }
 
-    /// The packets of an ACK that count for growth: by segments those that it reports first, SACKed or
-    /// acknowledged (`tcp_cong_control` is given what was delivered).
+    /// The packets of an ACK that count for growth: by segments not those that were SACKed before, and with
+    /// RACK those that it SACKs (Linux's `tcp_cong_control` is given what was delivered).
     pub(super) fn counted(&self, config: &Config, packets: f64) -> f64 {
         match (&self.extras, config.slow_start) {
-            (Some(extras), SlowStart::Segments) => extras.newly as f64 / config.mss as f64,
+            (Some(extras), SlowStart::Segments) => {
+                let newly = extras.newly as f64 / config.mss as f64;
+                if config.rack() { newly } else { packets.min(newly) }
+            }
             _ => packets,
         }
     }
@@ -201,6 +204,38 @@ pub(super) fn avoided(avoidance: Avoidance, cwnd: f64, packets: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
+    use switchbed_scenario::plans_of;
+
+    /// Segments that count of an ACK of one, under which so many are newly acknowledged or SACKed.
+    fn counted(profile: &str, newly: u64) -> f64 {
+        let text = format!(
+            r#"
+            host.profile = "{profile}"
+            topology = {{ kind = "star", hosts = 2, rate = "10Gbps", delay = "1us" }}
+            switch.buffer = "300KB"
+            scheme.name = "none"
+            transport.kind = "cubic"
+            traffic = [{{ kind = "long-lived", from = 0, to = 1 }}]
+            run.until = "1ms"
+            "#
+        );
+        let plans = plans_of("t.toml", &text, Path::new("."), &[], None).expect("a good file");
+        let config = Config::new(&plans[0].scenario.transport).expect("fits");
+        let mut sender = Sender::established(&config);
+        sender.extras.as_mut().expect("a reduction in steps").newly = newly * config.mss as u64;
+        sender.counted(&config, 1.0)
+    }
+
+    #[test]
+    fn what_an_ack_sacks_counts_in_linux_alone() {
+        assert_eq!(counted("linux-6.x", 3), 3.0);
+        // By what is acknowledged (TcpSocketBase::ProcessAck, segsAcked).
+        assert_eq!(counted("ns-3", 3), 1.0);
+        // Nothing that was SACKed before counts again.
+        assert_eq!(counted("linux-6.x", 0), 0.0);
+        assert_eq!(counted("ns-3", 0), 0.0);
+    }
 
     /// ACKs of so many packets until a window of 10 is 11.
     fn acks(avoidance: Avoidance, packets: f64) -> usize {
