@@ -113,7 +113,7 @@ slope = -> threshold = "65pkt"\nslope =
     );
 }
 
-/// What a file leaves to be worked out is written out as its result, and read again as that.
+/// Values that a file leaves to be worked out are written out as results, and read again as these.
 #[test]
 fn settings_that_were_worked_out_are_read_again_as_such() {
     for (name, params) in [

@@ -1,4 +1,4 @@
-"""What `tc` prints as text, which makes the scenario that its JSON does."""
+"""Text that `tc` prints, which makes the scenario that its JSON does."""
 
 import copy
 import json
