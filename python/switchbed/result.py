@@ -442,9 +442,9 @@ class Result:
         Example:
             >>> run.to_pandas("flows")["fct_s"].median()
         """
+        frame = self._table(_known(name))
         import pandas as pd
 
-        frame = self._table(_known(name))
         # Not by Polars' to_pandas(), which needs pyarrow.
         return pd.DataFrame({column.name: column.to_numpy() for column in frame})
 
