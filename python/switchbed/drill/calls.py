@@ -49,9 +49,7 @@ WITHOUT_EFFECT = frozenset(
         "IPV6_RECVERR",
         "TCP_NOTSENT_LOWAT",
         "TCP_INQ",
-        "TCP_DEFER_ACCEPT",
         "TCP_LINGER2",
-        "TCP_WINDOW_CLAMP",
         "SO_ATTACH_FILTER",
         "SO_BINDTODEVICE",
     ]
@@ -85,6 +83,8 @@ ABSENT = {
     "SO_TIMESTAMPING": "time stamps of packets",
     "SO_TIMESTAMP": "time stamps of packets",
     "SO_OOBINLINE": "urgent data",
+    "TCP_DEFER_ACCEPT": "deferred accepts",
+    "TCP_WINDOW_CLAMP": "a socket's own bound of its window",
     "TCP_ULP": "upper-layer protocols",
     "TCP_QUICKACK": "quick ACKs by socket option",
 }

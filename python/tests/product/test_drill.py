@@ -118,6 +118,11 @@ def test_a_departure_says_what_differs(more: str, problem: str) -> None:
         ("0 sendmsg(3, {}, 0x4000000|MSG_DONTWAIT) = 9", "zero-copy"),
         ("0 setsockopt(3, SOL_TCP, TCP_KEEPIDLE, [5], 4) = 0", "keep-alive probes"),
         ("0 setsockopt(3, SOL_SOCKET, SO_ZEROCOPY, [1], 4) = 0", "zero-copy"),
+        ("0 setsockopt(3, SOL_TCP, TCP_DEFER_ACCEPT, [9], 4) = 0", "deferred accepts"),
+        (
+            "0 setsockopt(3, SOL_TCP, TCP_WINDOW_CLAMP, [9000], 4) = 0",
+            "a socket's own bound of its window",
+        ),
         ("0 < S 0:0(0) win 9 <mss 1000,md5 000102>", "MD5 signatures"),
         ("0 < S 0:0(0) win 9 <FO abcd>", "Fast Open"),
         ("0 < icmp unreachable [1:1001(1000)]", "ICMP"),
