@@ -125,7 +125,8 @@ class Result:
         with _told(place):
             manifest = files.read_json(place / "manifest.json")
         if "runs" in manifest:
-            raise Mistake(f"{place}: holds several runs: give one of its folders")
+            first = min((found for found in place.iterdir() if found.is_dir()), default="")
+            raise Mistake(f"{place}: holds several runs: give one of its folders, as {first}")
         with _told(place):
             _check(place, manifest)
         # Tables are read later, on demand: a sweep opens thousands of results for their summaries

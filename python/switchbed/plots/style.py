@@ -105,12 +105,12 @@ def figure(width: float, height: float, title: str, least: float = 0) -> "Figure
 
 
 def over_time(
-    panels: int, title: str, x: str, y: str, *, sharey: bool = True
+    panels: int, title: str, x: str, y: str, *, sharex: bool = True, sharey: bool = True
 ) -> "tuple[Figure, list[Axes]]":
     """A figure with panels below each other that share their axes."""
     # Of a narrow figure the legend and labels are as high as of a wide one.
     made = figure(9, 1.2 + 2 * panels, title, least=1.4 + panels)
-    rows = list(made.subplots(panels, 1, sharex=True, sharey=sharey, squeeze=False)[:, 0])
+    rows = list(made.subplots(panels, 1, sharex=sharex, sharey=sharey, squeeze=False)[:, 0])
     for axes in rows:
         axes.grid(alpha=0.3)
         axes.margins(x=0)

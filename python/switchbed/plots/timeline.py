@@ -17,6 +17,9 @@ MOST_BARS = 100_000
 """Greatest number of operations in a panel."""
 LOOKS = {"send": COLOURS[0], "calculate": COLOURS[1]}
 RECEIVED = COLOURS[2]
+BEGINS: dict[str, Any] = {"color": COLOURS[3], "linewidth": 1, "linestyle": "--"}
+ALIKE = 4
+"""Panels share their time axis unless the longest lasts over so many times the shortest."""
 
 
 def figure(
@@ -29,13 +32,23 @@ def figure(
     arrival of the last byte."""
     panels = [(line, run) for line in drawn for run in line.runs]
     style.fits(len(panels))
-    made, rows = style.over_time(len(panels), title, "time (ms)", "rank", sharey=False)
-    for axes, (line, run) in zip(rows, panels, strict=True):
-        chosen = _chosen(operations.frame(run), traffic, window_ms)
+    frames = []
+    for _, run in panels:
+        frames.append(chosen := _chosen(operations.frame(run), traffic, window_ms))
         if chosen.is_empty():
             raise Mistake(f"{run}: has no operations of this traffic and time")
         if len(chosen) > MOST_BARS:
             raise Mistake(f"{run}: {len(chosen)} operations are too many to draw; give --window")
+    lasts = [chosen["end_s"].max() - chosen["start_s"].min() for chosen in frames]
+    made, rows = style.over_time(
+        len(panels),
+        title,
+        "time (ms)",
+        "rank",
+        sharex=window_ms is not None or max(lasts) <= ALIKE * min(lasts),
+        sharey=False,
+    )
+    for axes, (line, run), chosen in zip(rows, panels, frames, strict=True):
         _panel(axes, chosen)
         if window_ms is not None:
             axes.set_xlim(*window_ms)
@@ -75,6 +88,11 @@ def _panel(axes: "Axes", frame: Any) -> None:
     if not got.is_empty():
         times = [at * 1e3 for at in got["end_s"]]
         axes.plot(times, got["rank"], "|", color=RECEIVED, markersize=6, label="receive")
+    begins = frame.group_by("traffic", "repetition").agg(pl.col("start_s").min())["start_s"].sort()
+    for at in begins[1:]:
+        axes.axvline(at * 1e3, **BEGINS)
+    if len(begins) > 1:
+        axes.plot([], [], label="repetition begins", **BEGINS)
     last = int(frame["rank"].max())
     axes.set_ylim(last + 0.6, -0.6)
     step = max(1, (last + 1) // 16)

@@ -4,6 +4,8 @@ import json
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 from conftest import Program
 from drawn import points
@@ -201,3 +203,22 @@ def test_bus_bandwidth_over_size_has_a_point_a_size(chain: Path) -> None:
         [job] = run.summary()["jobs"]
         assert reached == pytest.approx(job["busbw_bps"] / 1e9)
         assert best == pytest.approx(reached * job["slowdown"])
+
+
+def test_timelines_share_an_axis_unless_one_lasts_much_longer(chain: Path) -> None:
+    scenario = sb.Scenario.from_file(chain / "chain.toml")
+    for sizes, shared in ((["1MB", "2MB"], True), (["1KB", "1MB"], False)):
+        runs = scenario.with_({"compare.traffic.0.bytes": sizes}).run_all()
+        first, second = sb.Plots(runs).timeline().axes
+        assert (first.get_xlim() == second.get_xlim()) == shared
+
+
+def test_repetitions_of_a_timeline_are_marked(chain: Path) -> None:
+    scenario = sb.Scenario.from_file(chain / "chain.toml").with_({"traffic.0.repetitions": 3})
+    run = scenario.run()
+    [axes] = run.plot.timeline().axes
+    begins = run.table("operations").group_by("repetition").agg(pl.col("start_s").min())
+    lines = [line for line in axes.get_lines() if line.get_linestyle() == "--"]
+    # The last is the legend's.
+    marked = [np.asarray(line.get_xdata())[0] for line in lines[:-1]]
+    assert marked == pytest.approx([at * 1e3 for at in sorted(begins["start_s"])[1:]])
