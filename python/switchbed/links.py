@@ -87,10 +87,10 @@ HOP_S = 5e-7
 
 def packet_hops(plan: Plan) -> float | None:
     """Packet-hops that a run is expected to take, to a factor of two: flows times packets and their
-    ACKs times the mean path. `None` where the number of flows is not given, or the network is
-    large."""
+    ACKs times the mean path. `None` where the number of flows is not given, a time ends the run, or
+    the network is large."""
     scenario = json.loads(plan.scenario)
-    if plan.host_count > MOST_HOSTS:
+    if plan.host_count > MOST_HOSTS or scenario["run"].get("until") is not None:
         return None
     payload = mtu(scenario) - HEADERS
     packets = 0.0

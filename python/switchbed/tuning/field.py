@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from switchbed import comparing, directory, files
+from switchbed import comparing, directory, files, links
 from switchbed._native import Mistake, Plan
 from switchbed.store import Store
 from switchbed.sweeps import key, progress
@@ -107,6 +107,11 @@ class Field:
     def has(self, points: Sequence[Point], seeds: Sequence[int]) -> bool:
         """Whether the store has them all."""
         return all(self.store.has(name) for _, _, name in self._planned(points, seeds))
+
+    def packet_hops(self, point: Point, seed: int) -> float | None:
+        """Packet-hops that all scenes are expected to take together, if each can be expected."""
+        each = [links.packet_hops(plan) for _, plan, _ in self._planned([point], [seed])]
+        return None if None in each else sum(hops for hops in each if hops)
 
     def _planned(
         self, points: Sequence[Point], seeds: Sequence[int]

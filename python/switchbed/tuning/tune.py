@@ -31,6 +31,9 @@ PILOT = 5
 """Seeds before anybody goes out."""
 GROWTH = 2
 """After a look with n seeds come n/2 more: each look costs some of the error."""
+LEAST_HOP_S = 5e-8
+"""Seconds of a core for an expected packet-hop, at the very least: expectations are right to a
+factor of two, and the fastest runs take 0.1 µs."""
 MANY = 10_000
 SEEDS = 40
 BUDGET = 30.0
@@ -368,6 +371,12 @@ class _Tuning:
     def _price_of_pilot(self) -> None:
         """One run of each scene tells what a run takes, and whether it has flows enough."""
         own = self.points[self.own]
+        known = self._known(PILOT)
+        hops = None if known else self.place.packet_hops(own, self.seed)
+        least = LEAST_HOP_S * (hops or 0.0) * len(self.points) * PILOT
+        # Runs for hours are not begun to find that minutes are given.
+        if least > 60 * self.asked.budget:
+            raise self._too_dear("at least", least)
         self.spent += self.place.run([own], [self.seed])
         # None where no entry counts its flows: then nothing is said about their number.
         flows = sum(int(t.get("flows", 0)) for t in self.scenario["traffic"]) or None
@@ -379,14 +388,16 @@ class _Tuning:
         pilot = self._cost(len(self.points), PILOT)
         # The first run is paid already.
         missing = pilot * (1 - 1 / (len(self.points) * PILOT))
-        known = self._known(PILOT)
         if not known and missing > self._room():
-            raise Mistake(
-                f"--budget {self.asked.budget:g}: the pilot ({len(self.points)} points, "
-                f"{len(self.place.scenes)} scenes, {PILOT} seeds) takes about "
-                f"{pilot / 60:.3g} core-minutes; give it more, or fewer points (--param "
-                "KEY=VALUE,VALUE), scenes or flows"
-            )
+            raise self._too_dear("about", pilot)
+
+    def _too_dear(self, about: str, pilot_s: float) -> Mistake:
+        return Mistake(
+            f"--budget {self.asked.budget:g}: the pilot ({len(self.points)} points, "
+            f"{len(self.place.scenes)} scenes, {PILOT} seeds) takes {about} "
+            f"{pilot_s / 60:.3g} core-minutes; give it more, or fewer points (--param "
+            "KEY=VALUE,VALUE), scenes or flows"
+        )
 
     def _known(self, seeds: int) -> bool:
         """Whether the store has the pilot."""

@@ -130,7 +130,15 @@ def test_a_pilot_over_the_budget_is_refused_with_its_price(
     switchbed: Program, single: Path
 ) -> None:
     done = switchbed("tune", single, *FAST, "--budget", "1e-9", code=2)
-    assert "the pilot (4 points, 1 scenes, 5 seeds) takes about" in done.stderr
+    assert "the pilot (4 points, 1 scenes, 5 seeds) takes at least" in done.stderr
+
+
+def test_what_takes_hours_is_refused_before_it_is_begun(switchbed: Program, single: Path) -> None:
+    long = ["--set", "flows=2_000_000", "--budget", "1", "--any-memory"]
+    done = switchbed("tune", single, *FAST[:-2], *long, code=2)
+    assert "takes at least" in done.stderr
+    # What a run begins is kept in the store.
+    assert not list(single.parent.glob("switchbed-store/runs/*"))
 
 
 def test_the_grid_has_published_settings_and_is_round_the_link() -> None:
