@@ -450,7 +450,9 @@ class Result:
         return pd.DataFrame({column.name: column.to_numpy() for column in frame})
 
     def __repr__(self) -> str:
-        settings = ", ".join(f"{key}={value}" for key, value in self.settings.items())
+        settings = ", ".join(
+            f"{key}={value}" for key, value in self.settings.items() if not comparing.is_seed(key)
+        )
         place = f", {self._folder}" if self._folder else ""
         return f"Result({settings or self.label}, seed {self.seed}{place})"
 

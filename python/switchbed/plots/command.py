@@ -36,7 +36,11 @@ OVER = click.option(
 OF_FLOWS = ("fct", "cdf", "sizes", "curve", "heatmap")
 """Kinds that may draw FCTs, under which there may be timers."""
 AXES = (
-    click.option("--x", metavar="KEY", help="What is on the axis. Default: a number that varies."),
+    click.option(
+        "--x",
+        metavar="KEY",
+        help="What is on the axis. Default: the load if fct has one, or a number that varies.",
+    ),
     click.option("--colour", metavar="KEY", help="What lines differ in. Default: the scheme."),
     click.option("--panel", metavar="KEY", help="What panels differ in."),
 )

@@ -36,7 +36,7 @@ class Plots:
         panel: str | None = None,
         title: str = "",
     ) -> "Figure":
-        """Draw FCT by size class over load.
+        """Draw FCT by size class over load, or over what was compared where none is offered.
 
         Args:
             value: `relative`: divided by the first scheme's, or that of the first `colour`;
@@ -54,7 +54,11 @@ class Plots:
 
         found = self._read()
         if x is None and colour is None and panel is None:
-            return fct.figure(runs.lines(found, over=runs.load_key(found)), value, title)
+            if runs.have_load(found):
+                return fct.figure(runs.lines(found, over=runs.load_key(found)), value, title)
+            # One scheme alone has nothing to be relative to.
+            if value == "relative" and runs.SCHEME not in runs.swept(found):
+                value = "us"
         return curve.figure(found, curves.of_fct(found, value, x, colour, panel), title)
 
     def curve(

@@ -129,6 +129,15 @@ def load_key(results: Sequence[Result]) -> str | None:
     return next(iter(sorted(keys)), None)
 
 
+def have_load(results: Sequence[Result]) -> bool:
+    """Whether a source of each run offers a load."""
+    return all(any(source.get("load") is not None for source in _sources(run)) for run in results)
+
+
+def _sources(run: Result) -> list[dict[str, Any]]:
+    return list(run.scenario["traffic"])
+
+
 def swept(results: Sequence[Result]) -> list[str]:
     """The settings that differ, but for seeds; the scheme's is `scheme`."""
     found: dict[str, set[str]] = {}
@@ -226,7 +235,7 @@ def offered(line: Line, run: Result) -> float:
 
 def load(run: Result) -> float:
     """The load that the first source which has one offers."""
-    for source in run.scenario["traffic"]:
+    for source in _sources(run):
         if source.get("load") is not None:
             return float(source["load"])
     why = "offers no load, so it has no place on an axis of loads; --x KEY names another"

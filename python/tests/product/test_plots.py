@@ -499,3 +499,12 @@ def test_links_are_drawn_by_tier_and_by_how_evenly_they_were_used(tmp_path: Path
     path.write_text(star + LINKS[LINKS.index("\nswitch") : LINKS.index("compare")])
     with pytest.raises(sb.Mistake, match="has no tiers of switches with more than one link"):
         Plots([sb.Scenario.from_file(path).run()]).paths()
+
+
+def test_fct_without_a_load_is_over_what_was_compared() -> None:
+    incast = sb.Scenario.from_file("@incast").with_({"traffic.rounds": 2})
+    two = sb.Plots(incast.run_all()).fct().axes
+    assert {each.get_xlabel() for each in two} == {"initial window"}
+    assert "over none" in two[0].get_ylabel()
+    one = sb.Plots(incast.with_({"compare.scheme": ["per-queue"]}).run_all()).fct().axes
+    assert "over" not in one[0].get_ylabel()
