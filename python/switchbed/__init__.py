@@ -65,6 +65,10 @@ def __getattr__(name: str) -> object:
     from switchbed import api
 
     plugged.check()
+    import warnings
+
+    for why in plugged.LEFT_OUT.values():
+        warnings.warn(why, stacklevel=2)
     return getattr(api, name)
 
 

@@ -100,6 +100,7 @@ def build(folder: Path, source: Path | None, *, dev: bool) -> Path:
     """Builds the wheel of a crate, and returns its path."""
     name = _name(folder)
     tree = source_tree(source)
+    _is_of(tree, folder)
     command = _maturin()
     if shutil.which("cargo") is None:
         raise Mistake("switchbed build needs cargo: install Rust")
@@ -111,7 +112,8 @@ def build(folder: Path, source: Path | None, *, dev: bool) -> Path:
         # The lock's versions, so that nothing else is linked in than in our own module.
         for file in ("Cargo.lock", *LICENSES):
             shutil.copy(tree / file, place / file)
-        for file, text in _written(name, folder, tree, package).items():
+        written = _written(name, folder, tree, package, version(folder, tree))
+        for file, text in written.items():
             (place / file).write_text(text, encoding="utf-8")
     out = folder / "dist"
     before = set(out.glob("*.whl"))
@@ -147,6 +149,20 @@ def _name(folder: Path) -> str:
     return name
 
 
+def _is_of(tree: Path, folder: Path) -> None:
+    """Refuses a crate whose library is another tree's: cargo links one of the two at most."""
+    file = folder / "Cargo.toml"
+    found = tomllib.loads(files.read_text(file)).get("dependencies", {}).get("switchbed-qdisc")
+    given = found.get("path") if isinstance(found, dict) else None
+    right = tree / "crates/qdisc"
+    if given is None or (folder / given).resolve() != right.resolve():
+        has = "is missing" if given is None else f"is {foreign.shown(given)}"
+        raise Mistake(
+            f"{file}: the path of switchbed-qdisc {has}, and the module is built from {tree}: "
+            f'write path = "{right}", or name its tree by --source'
+        )
+
+
 def _maturin() -> list[str]:
     if importlib.util.find_spec("maturin") is not None:
         return [sys.executable, "-m", "maturin"]
@@ -166,9 +182,15 @@ def _digest(folder: Path) -> str:
     return hashed.hexdigest()[:16]
 
 
-def _written(name: str, folder: Path, tree: Path, package: str) -> dict[str, str]:
+def version(folder: Path, tree: Path) -> str:
+    """Return the version of a wheel: ours, and a hash of the sources of crate and tree, since pip
+    leaves a version that is installed as it is."""
+    both = _digest(folder) + _digest(tree / "crates")
+    return f"{_native.__version__}+{hashlib.sha256(both.encode()).hexdigest()[:12]}"
+
+
+def _written(name: str, folder: Path, tree: Path, package: str, version: str) -> dict[str, str]:
     """Return the files of the crate that links the module with the user's crate."""
-    version = _native.__version__
     python = [
         "[build-system]",
         'requires = ["maturin>=1.16,<2"]',
@@ -176,7 +198,7 @@ def _written(name: str, folder: Path, tree: Path, package: str) -> dict[str, str
         "[project]",
         f'name = "switchbed-scheme-{name}"',
         f'version = "{version}"',
-        f'dependencies = ["switchbed=={version}"]',
+        f'dependencies = ["switchbed=={_native.__version__}"]',
         f"license-files = {toml.value('license-files', LICENSES)}",
         'requires-python = ">=3.11"',
         '[project.entry-points."switchbed.schemes"]',

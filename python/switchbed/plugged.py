@@ -30,6 +30,8 @@ class Found:
     """Folder of the module, by name of the distribution with its version."""
     classes: dict[str, str] = field(default_factory=dict)
     """`package.module:Class` by name."""
+    owners: dict[str, str] = field(default_factory=dict)
+    """Distribution of each class, by the class's name."""
     problem: str | None = None
     """Why no module of these can be used, in a line."""
 
@@ -38,6 +40,7 @@ def find(folders: list[str]) -> Found:
     """Look through the folders of `sys.path`, the first of each name first."""
     native: dict[str, Path] = {}
     classes: dict[str, str] = {}
+    owners: dict[str, str] = {}
     ours: str | None = None
     for folder in folders:
         for about in _distributions(folder):
@@ -46,9 +49,10 @@ def find(folders: list[str]) -> Found:
             for name, value in _points(Path(folder, about)):
                 if ":" in value:
                     classes.setdefault(name, value)
+                    owners.setdefault(name, _package(about))
                 elif _has_module(place := Path(folder, *value.split("."))):
                     native.setdefault(about.removesuffix(".dist-info"), place)
-    return Found(native, classes, _problem(native, ours))
+    return Found(native, classes, owners, _problem(native, ours))
 
 
 def _problem(native: dict[str, Path], ours: str | None) -> str | None:
@@ -59,7 +63,8 @@ def _problem(native: dict[str, Path], ours: str | None) -> str | None:
             f"(pip uninstall {names[-1]}), or build one crate with both schemes"
         )
     for of in native:
-        if ours is not None and _version(of) != ours:
+        # Behind a + stands what was built.
+        if ours is not None and _version(of).partition("+")[0] != ours:
             return (
                 f"{_package(of)} was built for switchbed {_version(of)}, and this is {ours}: "
                 f"build it again (switchbed build), or pip uninstall {_package(of)}"
@@ -114,20 +119,28 @@ def extend(package: list[str]) -> None:
 
 def name_into(name_class: Callable[[str, str, str], None], mistake: type[Exception]) -> None:
     """Gives scenario files the names of installed classes: the module calls it as it is loaded, in
-    every process. `check` raises what is wrong."""
+    every process. `LEFT_OUT` has what is wrong: other schemes run all the same."""
     for name, value in FOUND.classes.items():
         module, _, of = value.partition(":")
         file = _file(module)
         if file is None:
-            _wrong.append(f"the scheme {name} is {value}, and there is no module {module}")
+            _warn(name, f"there is no module {module}")
             continue
         try:
             name_class(name, file, of)
         except mistake as error:
-            _wrong.append(f"{error}: the entry point {name} = {value}")
+            _warn(name, str(error))
 
 
-_wrong: list[str] = []
+LEFT_OUT: dict[str, str] = {}
+"""Why an entry point cannot be used, by its name."""
+
+
+def _warn(name: str, why: str) -> None:
+    value, owner = FOUND.classes[name], FOUND.owners[name]
+    LEFT_OUT[name] = (
+        f"the entry point {name} = {value} is left out: {why} (pip uninstall {owner} ends this)"
+    )
 
 
 def _file(module: str) -> str | None:
@@ -147,12 +160,12 @@ def _file(module: str) -> str | None:
 
 
 def check() -> None:
-    """Refuses installed packages whose schemes cannot be used.
+    """Refuses installed modules that cannot be used.
 
     Raises:
         Mistake: It says which, and what to do.
     """
     from switchbed import _native
 
-    for problem in filter(None, (FOUND.problem, *_wrong)):
-        raise _native.Mistake(problem)
+    if FOUND.problem is not None:
+        raise _native.Mistake(FOUND.problem)

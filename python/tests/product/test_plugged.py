@@ -146,18 +146,27 @@ def test_mistakes_about_an_installed_class_are_one_line(
     assert done.stderr.count("\n") == 1
 
 
-def test_an_entry_point_without_its_module_or_of_our_name_is_refused(tmp_path: Path) -> None:
+def test_an_entry_point_that_cannot_be_used_is_left_out_and_said(tmp_path: Path) -> None:
     installed(tmp_path / "a", "theirs", "late = theirs.gone:Late")
-    done = python(tmp_path / "a", "-m", "switchbed", "schemes")
-    said = "switchbed: the scheme late is theirs.gone:Late, and there is no module theirs.gone\n"
-    assert (done.returncode, done.stderr) == (2, said)
     package = installed(tmp_path / "b", "theirs", "tcn = theirs:Tcn")
     (package / "__init__.py").write_text("class Tcn: ...")
-    done = python(tmp_path / "b", "-m", "switchbed", "schemes")
-    assert (done.returncode, done.stderr) == (
-        2,
-        "switchbed: there is a scheme tcn already: the entry point tcn = theirs:Tcn\n",
-    )
+    for place, point, why in (
+        ("a", "late = theirs.gone:Late", "there is no module theirs.gone"),
+        ("b", "tcn = theirs:Tcn", "there is a scheme tcn already"),
+    ):
+        says = f"the entry point {point} is left out: {why} (pip uninstall theirs ends this)"
+        done = python(tmp_path / place, "-m", "switchbed", "schemes", "--json")
+        assert (done.returncode, done.stderr) == (0, f"warning: {says}\n")
+        assert not [scheme for scheme in json.loads(done.stdout) if "class" in scheme]
+        code = "import switchbed as sb; sb.Scenario.from_file('@two-flows').run()"
+        done = python(tmp_path / place, "-c", code)
+        assert done.returncode == 0
+        assert f"UserWarning: {says}" in done.stderr
+    named = ["--set", "scheme=late"]
+    done = python(tmp_path / "a", "-m", "switchbed", "scenario", "check", "@two-flows", *named)
+    assert done.returncode == 2
+    assert "left out" in done.stderr
+    assert "there is no such scheme" in done.stderr
 
 
 def test_a_new_scheme_is_the_template_under_its_name(switchbed: Program, tmp_path: Path) -> None:
@@ -217,13 +226,42 @@ def test_what_cannot_be_built_is_refused(switchbed: Program, tmp_path: Path) -> 
         assert says in switchbed("build", tmp_path, code=2).stderr
 
 
+def test_a_crate_of_another_tree_is_refused_by_the_line_to_write(
+    switchbed: Program, tmp_path: Path
+) -> None:
+    switchbed("new", "scheme", "mine")
+    manifest = tmp_path / "mine/Cargo.toml"
+    text = manifest.read_text()
+    path = str(ROOT / "crates/qdisc")
+    for there, has in ((path, "/elsewhere"), (f'{{ path = "{path}" }}', '"0.3"')):
+        manifest.write_text(text.replace(there, has))
+        said = switchbed("build", "mine", code=2).stderr
+        assert said.startswith("switchbed: mine/Cargo.toml: the path of switchbed-qdisc is ")
+        assert f'write path = "{path}", or name its tree by --source' in said
+
+
+def test_a_wheel_of_other_sources_has_another_version(tmp_path: Path) -> None:
+    """Pip leaves a version that is installed as it is."""
+    folder = tmp_path / "mine"
+    building.write_new("mine", folder, None)
+    first = building.version(folder, ROOT)
+    assert first.startswith(f"{__version__}+")
+    assert building.version(folder, ROOT) == first
+    (folder / "lib.rs").write_text((folder / "lib.rs").read_text() + "\n")
+    assert building.version(folder, ROOT) != first
+    # It is still of our version.
+    with_module(tmp_path / "site", "mine", first)
+    (tmp_path / f"site/switchbed-{__version__}.dist-info").mkdir()
+    assert plugged.find([str(tmp_path / "site")]).problem is None
+
+
 def test_the_wheels_crate_is_the_module_with_one_crate_more(tmp_path: Path) -> None:
     """Cargo reads it, and its dependencies are those that the lock file pins."""
     folder = tmp_path / "my-rule"
     building.write_new("my-rule", folder, None)
     place = tmp_path / "wheel"
     (place / "python/p").mkdir(parents=True)
-    for file, text in building._written("my-rule", folder, ROOT, "p").items():
+    for file, text in building._written("my-rule", folder, ROOT, "p", "9+a").items():
         (place / file).write_text(text)
     shutil.copy(ROOT / "Cargo.lock", place / "Cargo.lock")
     words = ["cargo", "metadata", "--offline", "--format-version", "1"]
