@@ -105,14 +105,14 @@ def draw(site: Path) -> None:
 
 def _reproduction(folder: Path, paper: Paper, experiment: Experiment) -> None:
     names = page.pictures(paper, experiment)
-    rows = evidence.file(paper, experiment)
-    if names and rows.exists():
+    rows = evidence.kept(paper, experiment)
+    if names and rows:
 
         def drawn(to: Path) -> None:
             found = evidence.read(paper, experiment)
             page.draw(paper, experiment, next(iter(found.values())), to)
 
-        _kept(folder, names, drawn, rows, paper.folder / "claims.toml")
+        _kept(folder, names, drawn, repr(rows), paper.folder / "claims.toml")
 
 
 def _one(file: Path, draw: Callable[[Path], None], *inputs: Path | str) -> None:

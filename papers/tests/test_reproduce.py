@@ -3,6 +3,7 @@ test's own."""
 
 import json
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -140,7 +141,7 @@ def test_rows_are_kept_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     # A write that fails leaves what there was, and nothing beside it.
     with pytest.raises(TypeError):
         evidence.write(paper, experiment, [replace(of("joint", 6), figures={"x": object()})])
-    there = evidence.file(paper, experiment)
+    there = evidence.file(paper)
     before = there.read_bytes()
     with monkeypatch.context() as patched:
         patched.setattr("polars.DataFrame.write_parquet", half)
@@ -155,6 +156,22 @@ def test_rows_are_kept_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "joint": [7],
         "literal": [4],
     }
+
+
+def test_rows_of_other_experiments_stay_also_where_both_are_written_at_once(tmp_path: Path) -> None:
+    paper = replace(claims.papers()["afqcn"], folder=tmp_path)
+    row = Row({"a": 1}, 3, {"x": 0.1}, "qcn", "ideal")
+    names = list(paper.experiments)
+
+    def write(name: str) -> None:
+        for _ in range(3):
+            evidence.write(paper, paper.experiments[name], [replace(row, scenario=name)])
+
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(write, names))
+    for name in names:
+        (found,) = evidence.kept(paper, paper.experiments[name])
+        assert found.scenario == name
 
 
 def test_a_claim_that_cannot_fail_holds_on_its_null_model() -> None:

@@ -1,20 +1,32 @@
-"""The committed rows: a file an experiment, a row a run, from which claims, intervals and pictures
-follow without running anything."""
+"""The committed rows: a file a paper, a row a run of an experiment. Claims, intervals and pictures
+follow from them without running anything."""
 
 import functools
 import json
+import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from switchbed_papers.reproduce.claims import Experiment, Paper
 from switchbed_papers.reproduce.rows import Row, Rows
 from switchbed_papers.reproduce.setup import JOINT
 
+if TYPE_CHECKING:
+    import polars as pl
 
-def file(paper: Paper, experiment: Experiment) -> Path:
-    """Where an experiment's rows are."""
-    return paper.folder / "rows" / f"{experiment.id}.parquet"
+
+def file(paper: Paper) -> Path:
+    """Where the rows of a paper's experiments are."""
+    return paper.folder / "rows.parquet"
+
+
+def kept(paper: Paper, experiment: Experiment) -> tuple[Row, ...]:
+    """All committed rows of an experiment, under whatever set-up."""
+    path = file(paper)
+    return _rows(path, experiment.id, path.stat().st_mtime_ns) if path.exists() else ()
 
 
 def read(paper: Paper, experiment: Experiment) -> dict[str, Rows]:
@@ -36,12 +48,11 @@ def _both(
     wanted = {name: setup.digest(name) for name in setup.readings}
     now: dict[str, list[Row]] = {name: [] for name in setup.readings}
     before: dict[str, list[Row]] = {setup.first: []}
-    path = file(paper, experiment)
-    for kept in _rows(path, path.stat().st_mtime_ns) if path.exists() else ():
-        if not kept.setup:
-            before.setdefault(kept.profile, []).append(kept)
-        elif wanted.get(kept.profile) == kept.setup:
-            now[kept.profile].append(kept)
+    for row in kept(paper, experiment):
+        if not row.setup:
+            before.setdefault(row.profile, []).append(row)
+        elif wanted.get(row.profile) == row.setup:
+            now[row.profile].append(row)
     return now, before
 
 
@@ -49,24 +60,21 @@ def timed(paper: Paper, experiment: Experiment) -> Rows:
     """The committed rows whose times tell most of what runs take: those that judge where there are
     any, else all, under whatever set-up; of these the ones with processor times where there are
     any."""
-    path = file(paper, experiment)
-    if not path.exists():
-        return Rows([])
     judging = next(iter(read(paper, experiment).values()), None)
-    rows = _rows(path, path.stat().st_mtime_ns) if judging is None else tuple(judging)
+    rows = kept(paper, experiment) if judging is None else tuple(judging)
     return Rows([row for row in rows if not row.passed] or rows)
 
 
 @functools.lru_cache(maxsize=64)
-def _rows(path: Path, changed_ns: int) -> tuple[Row, ...]:
-    """All rows of a file as it was at a time: a page reads each file thrice."""
+def _rows(path: Path, experiment: str, changed_ns: int) -> tuple[Row, ...]:
+    """An experiment's rows in a file as it was at a time: a page reads each thrice."""
     import polars as pl
 
     del changed_ns
-    rows = pl.read_parquet(path).iter_rows(named=True)
+    found = pl.scan_parquet(path).filter(pl.col("experiment") == experiment).drop("experiment")
     return tuple(
         Row.of(row, settings=json.loads(row["settings"]), figures=json.loads(row["figures"]))
-        for row in rows
+        for row in found.collect().iter_rows(named=True)
     )
 
 
@@ -76,35 +84,65 @@ def is_first(rows: Rows) -> bool:
 
 
 def write(paper: Paper, experiment: Experiment, rows: Iterable[Row]) -> None:
-    """Makes these the committed rows; those of this set-up's other readings stay."""
+    """Makes these the experiment's committed rows; those of this set-up's other readings stay, and
+    so do other experiments'."""
     import polars as pl
 
     new = list(rows)
     profiles = {row.profile for row in new}
-    kept = [
-        row
-        for name, before in _both(paper, experiment)[0].items()
-        if name not in profiles
-        for row in before
-    ]
-    table = pl.DataFrame(
-        {
-            "profile": [row.profile for row in (*kept, *new)],
-            "setup": [row.setup for row in (*kept, *new)],
-            "scenario": [row.scenario for row in (*kept, *new)],
-            "seed": [row.seed for row in (*kept, *new)],
-            "scheme": [row.scheme for row in (*kept, *new)],
-            "settings": [json.dumps(row.settings) for row in (*kept, *new)],
-            "figures": [json.dumps(row.figures) for row in (*kept, *new)],
-            "build": [row.build for row in (*kept, *new)],
-            "core_s": [round(row.core_s, 3) for row in (*kept, *new)],
-            "passed": [row.passed for row in (*kept, *new)],
-        }
-    )
-    path = file(paper, experiment)
-    path.parent.mkdir(exist_ok=True)
-    # Rows that are there stay whole for who reads them meanwhile, and where this one fails.
-    with tempfile.TemporaryDirectory(prefix=".rows.", dir=path.parent) as aside:
+    path = file(paper)
+    with (
+        _alone(path.parent),
+        tempfile.TemporaryDirectory(prefix=".rows.", dir=path.parent) as aside,
+    ):
+        others = [
+            row
+            for name, before in _both(paper, experiment)[0].items()
+            if name not in profiles
+            for row in before
+        ]
+        table = _table(experiment, [*others, *new])
+        if path.exists():
+            stay = pl.read_parquet(path).filter(pl.col("experiment") != experiment.id)
+            table = pl.concat([stay, table]).sort("experiment", maintain_order=True)
+        # Rows that are there stay whole for who reads them meanwhile, and where this one fails.
         part = Path(aside) / path.name
         table.write_parquet(part, compression="zstd", compression_level=19)
         part.replace(path)
+
+
+def _table(experiment: Experiment, rows: list[Row]) -> "pl.DataFrame":
+    """The columns of an experiment's rows."""
+    import polars as pl
+
+    return pl.DataFrame(
+        {
+            "experiment": [experiment.id] * len(rows),
+            "profile": [row.profile for row in rows],
+            "setup": [row.setup for row in rows],
+            "scenario": [row.scenario for row in rows],
+            "seed": [row.seed for row in rows],
+            "scheme": [row.scheme for row in rows],
+            "settings": [json.dumps(row.settings) for row in rows],
+            "figures": [json.dumps(row.figures) for row in rows],
+            "build": [row.build for row in rows],
+            "core_s": [round(row.core_s, 3) for row in rows],
+            "passed": [row.passed for row in rows],
+        }
+    )
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Lets one process at a time write rows of a paper: each takes over what the others wrote."""
+    try:
+        import fcntl
+    except ImportError:  # Windows: of two that write at once the later one's rows stay
+        yield
+        return
+    held = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(held)

@@ -145,7 +145,7 @@ def draw(paper: Paper, experiment: Experiment, rows: Rows, folder: Path) -> Path
 
 def pictures(paper: Paper, experiment: Experiment) -> list[str]:
     """The names of the files that `draw` leaves; none before its first committed run."""
-    if not evidence.file(paper, experiment).exists():
+    if not evidence.kept(paper, experiment):
         return []
     name = f"{paper.name}-{experiment.id}"
     own = [f"{name}.png"] if experiment.draw else []
