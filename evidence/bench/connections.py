@@ -3,7 +3,7 @@ forecast: flows that are all open at once, and flows that come one after another
 GOAL file, all under way at once or one after another. Each run is a
 process; what a run takes is the rise of the process's peak while it runs, and the process's own
 memory before it is part of both sums. Fails where a forecast is below, or over a tenth above.
-With the numbers of NUMBERS it writes results/connections.json, of which docs/performance.md has a
+With the numbers of NUMBERS it writes results.json, of which docs/performance.md has a
 table.
 """
 
@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from evidence.bench.memory import FLOWS, LEAN, MB, SCENARIO
+from evidence.kept import Kept
 from switchbed.directory import machine
 
-RESULTS = Path(__file__).parent / "results" / "connections.json"
+RESULTS = Kept(Path(__file__).parent, "connections")
 GOAL = "goal"
 """Messages of a schedule, over DCTCP."""
 TRANSPORTS = (
@@ -181,7 +182,7 @@ def main() -> int:
     if numbers == list(NUMBERS):
         date = datetime.now(UTC).date().isoformat()
         found = {"machine": machine(), "date": date, "rows": rows}
-        RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+        RESULTS.write(found)
     return int(not all(1 <= ratio(run) <= MOST for run in runs(rows)))
 
 

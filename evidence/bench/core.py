@@ -1,9 +1,8 @@
 """`make bench-core`: what MQ-ECN's figure 9 costs on one core, in units of a yardstick that runs
 before and after every run (yardstick.cpp), as a shared machine's own speed moves. Writes
-results/core.json, of which docs/performance.md has a table.
+results.json, of which docs/performance.md has a table.
 """
 
-import json
 import os
 import statistics
 import subprocess
@@ -12,12 +11,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from evidence.kept import Kept
 from switchbed import _native
 from switchbed.bench import FOLDER, once
 from switchbed.directory import machine
 
 HERE = Path(__file__).parent
-RESULTS = HERE / "results" / "core.json"
+RESULTS = Kept(HERE, "core")
 ROUNDS = 7
 YARDSTICK_NS = 170.0
 """The yardstick where the targets were set: 100 ns a packet-hop at load 0.5, and a minute for the
@@ -120,7 +120,7 @@ def main() -> None:
         "load_average": load,
         "cases": measure(int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS),
     }
-    RESULTS.write_text(json.dumps(found, indent=2) + "\n")
+    RESULTS.write(found)
     print(f"written: {RESULTS}")
 
 

@@ -1,7 +1,7 @@
 """`python -m evidence.bench.live [REPEATS [SECONDS]]`, as root: the live switch's forwarding beside
 the kernel's bridge on the same veth pairs, in turn. TCP without and with the hosts' segmentation
 offload (iperf3, one connection), and UDP frames of 64 bytes. The best of the repeats counts, as
-another process can only slow one down. Prints JSON and writes results/live.json, of which
+another process can only slow one down. Prints JSON and writes results.json, of which
 docs/live.md has a table.
 """
 
@@ -16,10 +16,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from evidence.kept import Kept
 from switchbed.directory import machine
 from switchbed.live import system
 
-RESULTS = Path(__file__).parent / "results" / "live.json"
+RESULTS = Kept(Path(__file__).parent, "live")
 NUMBER = os.getpid()
 HOSTS = (f"sbw{NUMBER}a", f"sbw{NUMBER}b")
 BETWEEN = f"sbw{NUMBER}s"
@@ -242,9 +243,8 @@ def main() -> int:
         "seconds": seconds,
         "rows": measure(repeats, seconds),
     }
-    text = json.dumps(found, indent=1) + "\n"
-    RESULTS.write_text(text)
-    print(text, end="")
+    RESULTS.write(found)
+    print(json.dumps(found, indent=1))
     return 0
 
 

@@ -1,7 +1,7 @@
 """`make bench-memory`: bytes of memory that a port, a flow, a connection, a sample and a captured
 packet take, and whole runs, beside what a run says beforehand (crates/sim/src/run/memory.rs). The
 bytes of each are the difference of two runs' peaks over that of their numbers; a run is the whole
-command with `--out`, so that its tables are made and written. Writes results/memory.json, of which
+command with `--out`, so that its tables are made and written. Writes results.json, of which
 docs/performance.md has a table.
 """
 
@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evidence.kept import Kept
 from switchbed import _native, room
 from switchbed.bench import FOLDER
 from switchbed.directory import machine
 
 HERE = Path(__file__).parent
-RESULTS = HERE / "results" / "memory.json"
+RESULTS = Kept(HERE, "memory")
 MB = 1e6
 SCENARIO = """
 [topology]
@@ -231,7 +232,7 @@ def main() -> None:
         "program": program,
         "runs": [whole(name, program) for name in RUNS],
     }
-    RESULTS.write_text(json.dumps(found, indent=2) + "\n")
+    RESULTS.write(found)
     print(f"written: {RESULTS}; free here: {room.amount(room.free())}")
 
 

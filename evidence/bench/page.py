@@ -32,21 +32,21 @@ BLOCKS = {
 def write(site: Path) -> None:
     """Fills the pages' blocks."""
     for name, block in BLOCKS.items():
-        found = json.loads(block.RESULTS.read_text())
+        found = block.RESULTS.read()
         fill(site / "performance.md", name, block.render(found))
-    fill(site / "live.md", "bench-live", live.render(json.loads(live.RESULTS.read_text())))
-    fill(site / "live.md", "beside", beside.render(json.loads(beside.RESULTS.read_text())))
+    fill(site / "live.md", "bench-live", live.render(live.RESULTS.read()))
+    fill(site / "live.md", "beside", beside.render(beside.RESULTS.read()))
     fill(site / "roce.md", "fabrics", roce.render(roce.read()))
-    fill(site / "trimming.md", "grid", trimming.render(json.loads(trimming.RESULTS.read_text())))
+    fill(site / "trimming.md", "grid", trimming.render(trimming.RESULTS.read()))
 
 
 def draw(site: Path) -> None:
     """Draws the pages' pictures."""
-    found = json.loads(sizes_page.RESULTS.read_text())
+    found = sizes_page.RESULTS.read()
     file = site / "performance-sizes.png"
-    picture(file, partial(sizes_page.draw, found), sizes_page.RESULTS)
-    grid = json.loads(trimming.RESULTS.read_text())
-    picture(site / "trimming-grid.png", partial(trimming.draw, grid), trimming.RESULTS)
+    picture(file, partial(sizes_page.draw, found), json.dumps(found))
+    grid = trimming.RESULTS.read()
+    picture(site / "trimming-grid.png", partial(trimming.draw, grid), json.dumps(grid))
     for name, of in roce.read().items():
         if "drawn" in of:
             series = json.dumps(of["drawn"])

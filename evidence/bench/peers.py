@@ -1,7 +1,7 @@
 """`make bench-peers`: processor time and memory of ns-3, ns-2 and Switchbed on the same
 scenarios, in turn on the same machine.
 
-Writes results/peers.json, of which docs/performance.md has tables, and ends with 1 if the
+Writes results.json, of which docs/performance.md has tables, and ends with 1 if the
 simulators do not agree on what happened.
 """
 
@@ -86,7 +86,7 @@ def main() -> int:
         "load_average": round(os.getloadavg()[0], 1),
         "benches": [_measure(bench, rounds) for bench in benches],
     }
-    peers_page.RESULTS.write_text(json.dumps(found, indent=2) + "\n")
+    peers_page.RESULTS.write(found)
     print(f"written: {peers_page.RESULTS}\n")
     print(peers_page.tables(found))
     off = peers_page.disagreements(found)

@@ -1,4 +1,4 @@
-"""The peers' block of docs/performance.md from results/peers.json, and what counts as agreement
+"""The peers' block of docs/performance.md from results.json, and what counts as agreement
 there."""
 
 import statistics
@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from evidence.kept import Kept
 from evidence.peers import page
 
-RESULTS = Path(__file__).parent / "results" / "peers.json"
+RESULTS = Kept(Path(__file__).parent, "peers")
 MIB = 2**20
 
 Found = dict[str, Any]

@@ -1,11 +1,10 @@
 """RoCE's rate controls on fabrics: FCT slowdown by flow size, as HPCC's figure 11 has it. Writes
-results/roce.json, from which the tables and pictures of docs/roce.md are made.
+results.json, from which the tables and pictures of docs/roce.md are made.
 
     python -m evidence.bench.roce [--seeds N] [FABRIC…]    these anew, the others as they were
 """
 
 import argparse
-import json
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,11 +14,12 @@ from typing import Any
 import polars as pl
 
 import switchbed as sb
+from evidence.kept import Kept
 from switchbed import stats
 from switchbed.plots import output, sizes, style
 from switchbed.series.distribution import sized
 
-RESULTS = Path(__file__).parent / "results" / "roce.json"
+RESULTS = Kept(Path(__file__).parent, "roce")
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 KINDS = ("dcqcn", "timely", "hpcc", "swift")
 LOADS = (0.3, 0.5, 0.7)
@@ -89,16 +89,16 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("fabrics", nargs="*", default=list(FABRICS))
     asked = parser.parse_args()
-    found = read() if RESULTS.exists() else {}
+    found = read()
     for name in asked.fabrics:
         found[name] = _run(FABRICS[name], asked.seeds)
-        RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+        RESULTS.write(found)
         print(name, "done", flush=True)
 
 
 def read() -> Found:
     """What was found, by fabric."""
-    found: Found = json.loads(RESULTS.read_text())
+    found: Found = RESULTS.read()
     return found
 
 

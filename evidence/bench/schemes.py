@@ -1,5 +1,5 @@
 """What each scheme and AQM costs: instructions a packet-hop by valgrind, which a busy machine
-cannot change. Writes results/schemes.json, of which docs/performance.md has a table.
+cannot change. Writes results.json, of which docs/performance.md has a table.
 
     python -m evidence.bench.schemes [LABEL…]     these anew, the others as they were
 """
@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from evidence.bench import instructions
+from evidence.kept import Kept
 from switchbed import _native
 from switchbed._native import Mistake
 
 STAR = Path(__file__).parents[2] / "python/switchbed/bench/star.toml"
-RESULTS = Path(__file__).parent / "results/schemes.json"
+RESULTS = Kept(Path(__file__).parent, "schemes")
 SHORT_MS, LONG_MS = 4, 12
 """The difference of two runs: the start of the program does not count."""
 
@@ -34,13 +35,13 @@ scheme that keeps another queue meets other packets, so that small differences a
 
 def main() -> None:
     """Counts and writes."""
-    found: Found = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"rows": {}}
+    found: Found = RESULTS.read() or {"rows": {}}
     found["version"] = _native.__version__
     for label, sets in cases().items():
         if not sys.argv[1:] or label in sys.argv[1:]:
             found["rows"][label] = round(counted(sets), 1)
             print(label, found["rows"][label], flush=True)
-            RESULTS.write_text(json.dumps(found, indent=2) + "\n")
+            RESULTS.write(found)
 
 
 def cases() -> dict[str, list[str]]:

@@ -1,6 +1,6 @@
 """`make bench-sizes`: what a packet-hop costs by the fabric's size, its number of flows, queues
 a port and scheme, by default and without queue statistics, beside the bare loop (event queue, FIFO
-and link, nothing else) on as many links. Writes results/sizes.json, of which docs/performance.md
+and link, nothing else) on as many links. Writes results.json, of which docs/performance.md
 has tables and a picture.
 """
 
@@ -151,7 +151,7 @@ def main() -> None:
     repeats = int(sys.argv[1]) if len(sys.argv) > 1 else REPEATS
     measured = measure(built(), repeats)
     found = {"machine": machine(), "switchbed": _native.__version__, "rows": measured}
-    sizes_page.RESULTS.write_text(json.dumps(found, indent=2) + "\n")
+    sizes_page.RESULTS.write(found)
     print(f"written: {sizes_page.RESULTS}")
 
 

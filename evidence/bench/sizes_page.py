@@ -1,4 +1,4 @@
-"""The block of docs/performance.md on cost by size, and its picture, from results/sizes.json."""
+"""The block of docs/performance.md on cost by size, and its picture, from results.json."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +9,9 @@ import matplotlib
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 
-RESULTS = Path(__file__).parent / "results" / "sizes.json"
+from evidence.kept import Kept
+
+RESULTS = Kept(Path(__file__).parent, "sizes")
 MIB = 2**20
 HEADS = {"hosts": "hosts", "flows": "flows", "queues": "queues a port", "scheme": "scheme"}
 

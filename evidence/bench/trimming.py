@@ -1,21 +1,21 @@
 """Trim, pause or drop: five ways with what memory refuses, over incasts, web search and
-collectives, two chips and two rates. Writes results/trimming.json, from which `page` makes
+collectives, two chips and two rates. Writes results.json, from which `page` makes
 docs/trimming.md's tables.
 
     python -m evidence.bench.trimming [SEEDS]    run, some minutes of a core
     python -m evidence.bench.trimming page       print the tables
 """
 
-import json
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import switchbed as sb
+from evidence.kept import Kept
 from switchbed import _native, stats
 
-RESULTS = Path(__file__).parent / "results" / "trimming.json"
+RESULTS = Kept(Path(__file__).parent, "trimming")
 SEEDS = 5
 CHIPS = ("trident-3", "tomahawk-5")
 RATES = (100, 400)
@@ -238,17 +238,15 @@ def draw(found: Mapping[str, Any], file: Path) -> None:
 def main() -> None:
     """Runs, or prints the page's part."""
     if sys.argv[1:] == ["page"]:
-        print(render(json.loads(RESULTS.read_text())))
+        print(render(RESULTS.read()))
         return
     seeds = int(sys.argv[1]) if sys.argv[1:] else SEEDS
     rows = []
     for cell in cells(seeds):
         rows.append(cell)
         print(*(f"{value}" for value in cell.values()), flush=True)
-    lines = ",\n".join(json.dumps(row) for row in rows)
-    head = {"version": f"switchbed {_native.__version__}", "seeds": seeds}
-    text = json.dumps(head)[:-1] + f', "cells": [\n{lines}\n]}}\n'
-    RESULTS.write_text(text)
+    version = f"switchbed {_native.__version__}"
+    RESULTS.write({"version": version, "seeds": seeds, "cells": rows})
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 """`make validate`: one flow and what is lost of it, by this machine's kernel, ns-3 and ns-2, each
-beside the simulator under its profile (`patterns.py`). Writes results/*.json, from which
+beside the simulator under its profile (`patterns.py`). Writes results.json, from which
 docs/hosts-evidence.md is made, and ends with 1 if a figure is neither within the tolerance nor
 explained.
 
@@ -30,7 +30,7 @@ def main() -> int:
     for name in page.PEERS:
         if name in arguments.anew or name in before:
             found = _run(name, before.get(name, {}), only, anew=name in arguments.anew)
-            page.results(name).write_text(page.text(found))
+            page.results(name).write(found)
     found = page.read()
     off = page.disagreements(found)
     for line in off:

@@ -1,4 +1,4 @@
-"""docs/hosts-evidence.md from results/*.json, and what counts as agreement."""
+"""docs/hosts-evidence.md from results.json, and what counts as agreement."""
 
 import json
 from collections.abc import Iterator
@@ -10,6 +10,7 @@ from typing import Any
 from evidence.hosts import differences, stars
 from evidence.hosts import picture as drawing
 from evidence.hosts.patterns import named
+from evidence.kept import Kept
 from evidence.site import picture
 
 TOLERANCE = 0.05
@@ -75,26 +76,15 @@ packets in place of 20, and a segment 1460 bytes in place of 536.
 }
 
 
-def results(peer: str) -> Path:
+def results(peer: str) -> Kept:
     """Where a peer's are kept."""
-    return Path(__file__).parent / "results" / f"{peer}.json"
+    return Kept(Path(__file__).parent, peer)
 
 
 def read() -> dict[str, Found]:
     """What there is, by peer."""
-    return {peer: json.loads(results(peer).read_text()) for peer in PEERS if results(peer).exists()}
-
-
-def text(found: Found) -> str:
-    """A peer's as it is kept: a pattern a line."""
-    parts = []
-    for key, value in found.items():
-        if isinstance(value, dict):
-            lines = ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in value.items())
-            parts.append(f"{json.dumps(key)}: {{\n{lines}\n}}")
-        else:
-            parts.append(f"{json.dumps(key)}: {json.dumps(value)}")
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+    found = {peer: results(peer).read() for peer in PEERS}
+    return {peer: of for peer, of in found.items() if of}
 
 
 def render(found: dict[str, Found]) -> str:
@@ -206,4 +196,4 @@ def write(site: Path) -> None:
 def draw(site: Path) -> None:
     """Draws the page's picture."""
     found = read()["kernel"]
-    picture(site / "hosts-evidence.png", partial(drawing.draw, found), results("kernel"))
+    picture(site / "hosts-evidence.png", partial(drawing.draw, found), json.dumps(found))

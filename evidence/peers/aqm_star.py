@@ -1,11 +1,10 @@
 """AQMs with TCP behind them: eight Reno flows on a star in ns-3 and in Switchbed, whose hosts are
-of the profile `ns-3`. Writes results/aqm-star.json, from which the second half of
+of the profile `ns-3`. Writes results.json, from which the second half of
 docs/aqm-evidence.md is made.
 
     python -m evidence.peers.aqm_star [NAME…]    these anew, the others as they were
 """
 
-import json
 import sys
 import tomllib
 from dataclasses import dataclass
@@ -13,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import switchbed as sb
+from evidence.kept import Kept
 from evidence.peers import ns3_red, simulators
 from switchbed import prototype, stats
 from switchbed._native import Mistake
 
-RESULTS = simulators.HERE / "results" / "aqm-star.json"
+RESULTS = Kept(simulators.HERE, "aqm-star")
 PACKET = 1502
 TOLERANCE = 0.1
 RUN = (
@@ -88,7 +88,7 @@ Found = dict[str, Any]
 
 def main() -> int:
     """Runs and writes results. Ends with 0: what differs is said on the page."""
-    found = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    found = RESULTS.read()
     program = simulators.wheel() or simulators.debian()
     if program is None:
         raise Mistake("ns-3 is not there: `make setup-peers` (as root) installs it")
@@ -100,7 +100,7 @@ def main() -> int:
         found[name] = {"version": program.version, "ours": ours, "ns3": ns3, "own": own}
         if apart(ours, ns3) > TOLERANCE and row.by_their_rules:
             found[name]["by_their_rules"] = _ours(row, row.by_their_rules)
-        RESULTS.write_text(json.dumps(found, indent=2) + "\n")
+        RESULTS.write(found)
         print(name, found[name], flush=True)
     return 0
 
@@ -151,9 +151,9 @@ def _one_of_ours(base: Found, scheme: Found, seed: int, stagger_us: int) -> Foun
 
 def section() -> list[str]:
     """Of the page."""
-    if not RESULTS.exists():
+    found = RESULTS.read()
+    if not found:
         return []
-    found = json.loads(RESULTS.read_text())
     found = {name: found[name] for name in ROWS if name in found}
     version = next(iter(found.values()))["version"]
     lines = HEAD.format(version=version, runs=len(STAGGERS_US), many=len(MANY_US)).splitlines()

@@ -3,7 +3,7 @@ behind RED, FQ-CoDel and two bands by turns. Goodput, waits of data packets, and
 the processor.
 
 The kernel's link (`tbf`) and the live switch run in the same guest with Debian's kernel under qemu,
-whose clock counts instructions: how busy the machine is does not show. Writes results/beside.json,
+whose clock counts instructions: how busy the machine is does not show. Writes results.json,
 of which docs/live.md has a table.
 
     python -m evidence.peers.beside [NAME…]    these anew, the others as they were
@@ -18,10 +18,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import switchbed as sb
+from evidence.kept import Kept
 from evidence.peers import guest, simulators
 from switchbed._native import Mistake
 
-RESULTS = simulators.HERE / "results" / "beside.json"
+RESULTS = Kept(simulators.HERE, "beside")
 ROOT = simulators.HERE.parents[1]
 MODULES = (
     "drivers/net/veth",
@@ -155,7 +156,7 @@ def main() -> int:
     for row in named:
         said = guest.run(MODULES, programs, _script(row), "-icount", "shift=1,sleep=off")
         keep(row, said)
-    print(render(json.loads(RESULTS.read_text())))
+    print(render(RESULTS.read()))
     return 0
 
 
@@ -174,8 +175,7 @@ def keep(row: Row, said: str) -> None:
     if failed:
         raise Mistake(f"{row.name}: the guest: {failed}")
     one["simulated"] = [_simulated(row, ms) for ms in STAGGERS_MS]
-    found = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    RESULTS.write_text(json.dumps(found | {row.name: one}, indent=1) + "\n")
+    RESULTS.write(RESULTS.read() | {row.name: one})
 
 
 def _programs() -> dict[str, Any]:

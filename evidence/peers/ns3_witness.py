@@ -1,7 +1,7 @@
 """`make validate`: the same scenarios in ns-3 and in Switchbed.
 
 Stars of long-lived senders (queue, goodput, fairness) and a leaf-spine fabric with one list
-of flows (completion times by size class). Writes results/ns3.json, from which
+of flows (completion times by size class). Writes results.json, from which
 docs/validation.md is made, and ends with 1 if a figure is neither within the tolerance nor
 explained.
 
@@ -9,7 +9,6 @@ explained.
 """
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -19,10 +18,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from evidence.kept import Kept
 from evidence.peers import page, simulators
 from switchbed import ending
 
-RESULTS = simulators.HERE / "results" / "ns3.json"
+RESULTS = Kept(simulators.HERE, "ns3")
 JOBS = 4
 PACKET_BYTES = 1500
 STARS = (
@@ -54,14 +54,13 @@ def main() -> int:
     parser.add_argument("--ours", action="store_true", help="keep what ns-3 found before")
     ours_alone = parser.parse_args().ours
     lists = [simulators.flow_list(load, FLOWS, LIST_SEED) for load in LOADS]
-    found = json.loads(RESULTS.read_text()) if ours_alone else _ns3(lists)
+    found = RESULTS.read() if ours_alone else _ns3(lists)
     for star in found["stars"]:
         star["ours"] = _our_star(star["tcp"], star["senders"], star["k_pkt"])
     for fabric, file in zip(found["leaf_spine"], lists, strict=True):
         fabric["ours"] = _our_fabric(file)
     found["switchbed"] = simulators.VERSION
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(found, indent=2) + "\n")
+    RESULTS.write(found)
     print(f"written: {RESULTS}\n")
     print(page.tables(found))
     off = page.disagreements(found)

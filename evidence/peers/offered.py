@@ -3,7 +3,7 @@
 Nothing answers what is dropped or marked, so that a discipline is all that differs. Linux's run in
 a guest with Debian's kernel under qemu, whose clock counts instructions: how busy the machine is
 does not show. Ours run in the live switch (`crates/live/examples/offered.rs`). Writes
-results/offered.json, from which docs/aqm-evidence.md is made, and ends with 1 if anything
+results.json, from which docs/aqm-evidence.md is made, and ends with 1 if anything
 is off by more than a tenth and not explained by an experiment.
 
     python -m evidence.peers.offered --ours    ours anew, beside what the others found before
@@ -20,10 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evidence.kept import Kept
 from evidence.peers import aqm_star, guest, simulators
 from switchbed._native import Mistake
 
-RESULTS = simulators.HERE / "results" / "offered.json"
+RESULTS = Kept(simulators.HERE, "offered")
 ROOT = simulators.HERE.parents[1]
 MODULES = (
     "drivers/net/veth",
@@ -192,7 +193,7 @@ def main() -> int:
     kept = parser.parse_args().ours
     simulators.WORK.mkdir(parents=True, exist_ok=True)
     _lists()
-    before = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"rows": []}
+    before = RESULTS.read() or {"rows": []}
     ours = _ours()
     linux, ns3 = ([], []) if kept else (_linux(), _ns3())
     rows = []
@@ -207,7 +208,7 @@ def main() -> int:
     kernel = guest.kernel().name.removeprefix("vmlinuz-") if linux else before.get("kernel", "")
     ns = _program().version if ns3 else before.get("ns3", "")
     page: Found = {"kernel": kernel, "ns3": ns, "rows": rows}
-    RESULTS.write_text(json.dumps(page, indent=2) + "\n")
+    RESULTS.write(page)
     print(f"written: {RESULTS}")
     off = list(unexplained(rows))
     for line in off:
@@ -315,7 +316,7 @@ def _cell(found: Found | None) -> str:
 
 def write_page(site: Path) -> None:
     """Writes docs/aqm-evidence.md."""
-    found = json.loads(RESULTS.read_text())
+    found = RESULTS.read()
     (site / "aqm-evidence.md").write_text(page_of(found), encoding="utf-8")
 
 

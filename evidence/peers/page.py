@@ -1,13 +1,14 @@
-"""docs/validation.md from results/ns3.json, and what counts as agreement."""
+"""docs/validation.md from results.json, and what counts as agreement."""
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+from evidence.kept import Kept
+
 HERE = Path(__file__).parent
-RESULTS = HERE / "results" / "ns3.json"
+RESULTS = Kept(HERE, "ns3")
 TOLERANCE = 0.10
 
 Found = dict[str, Any]
@@ -97,7 +98,7 @@ it spans a factor of over two among our own seeds, and says little.
 
 def write(site: Path) -> None:
     """Writes the page."""
-    found = json.loads(RESULTS.read_text())
+    found = RESULTS.read()
     (site / "validation.md").write_text(render(found), encoding="utf-8")
 
 

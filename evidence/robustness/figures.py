@@ -1,22 +1,23 @@
-"""Figures of the last full runs, kept in results/ for docs/reliability.md."""
+"""Figures of the last full runs, kept in results.json for docs/reliability.md."""
 
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-RESULTS = Path(__file__).parent / "results"
+from evidence.kept import Kept
+
+HERE = Path(__file__).parent
 
 
 def write(name: str, found: dict[str, Any]) -> None:
     """Keeps what a full run found, with its date."""
     date = datetime.now(UTC).date().isoformat()
-    (RESULTS / f"{name}.json").write_text(json.dumps(found | {"date": date}, indent=1) + "\n")
+    Kept(HERE, name).write(found | {"date": date})
 
 
 def read(name: str) -> dict[str, Any]:
     """Figures of the last full run."""
-    found: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text())
+    found: dict[str, Any] = Kept(HERE, name).read()
     return found
 
 

@@ -1,4 +1,4 @@
-"""Runs the fuzz targets (fuzz/) and adds up what they executed: results/fuzz.json is the ledger,
+"""Runs the fuzz targets (fuzz/) and adds up what they executed: results.json is the ledger,
 which docs/reliability.md shows.
 
     python -m evidence.robustness.fuzz [TARGET...] [--minutes N]    each target for so long (1)
@@ -24,13 +24,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from evidence.kept import Kept
 from evidence.robustness import corpus
 from switchbed import _native
 
 ROOT = Path(__file__).resolve().parents[2]
 GROWN = ROOT / "results" / "fuzz"
 BUILD = ROOT / "target" / "fuzz"
-RESULTS = Path(__file__).parent / "results" / "fuzz.json"
+RESULTS = Kept(Path(__file__).parent, "fuzz")
 
 TARGETS = {
     "frame": (98_000_000, 192, "any bytes as a frame: read, marked, told of in a message"),
@@ -207,7 +208,7 @@ def run(programs: Path, target: str, seconds: int) -> tuple[int, float]:
 
 def read() -> Ledger:
     """The ledger as it is."""
-    ledger: Ledger = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    ledger: Ledger = RESULTS.read()
     return ledger
 
 
@@ -261,7 +262,7 @@ def missing(ledger: Ledger, target: str) -> int:
 
 def write(ledger: Ledger) -> None:
     """Keeps the ledger."""
-    RESULTS.write_text(json.dumps(ledger, indent=2, sort_keys=True) + "\n")
+    RESULTS.write(ledger)
 
 
 def render(ledger: Ledger) -> str:

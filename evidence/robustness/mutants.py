@@ -7,13 +7,12 @@ panic, print a traceback or hang.
 Each goes through the command line as a user's file would, in a process that is watched. A run has
 0.3 s of a core and 2 GB: then it is interrupted, as by Ctrl-C, and must end within a second
 more. What was done is kept in results/mutants by the build it was done with, and not done again.
-With all checks (100,000, of which 10,000 run) the figures go into results/mutants.json, which
+With all checks (100,000, of which 10,000 run) the figures go into results.json, which
 docs/reliability.md shows, as far as the runs came.
 """
 
 import argparse
 import collections
-import json
 import os
 import re
 import select
@@ -27,12 +26,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from evidence.kept import Kept
 from evidence.robustness import mutate
 from switchbed import _native
 
 ROOT = Path(__file__).resolve().parents[2]
 DONE = ROOT / "results" / "mutants"
-RESULTS = Path(__file__).parent / "results" / "mutants.json"
+RESULTS = Kept(Path(__file__).parent, "mutants")
 WORKER = (sys.executable, "-m", "evidence.robustness.mutants_worker")
 
 CHECKED, RUN = 100_000, 10_000
@@ -246,7 +246,7 @@ def main() -> int:
         print(f"{len(tasks)} × {tasks[0].verb}: {word} (mutants --show {numbers})")
     print(sentence(found))
     if asked.check >= CHECKED:
-        RESULTS.write_text(json.dumps(found, indent=2) + "\n")
+        RESULTS.write(found)
     return int(bool(bad))
 
 

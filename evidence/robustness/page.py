@@ -1,6 +1,5 @@
 """The measured parts of docs/reliability.md."""
 
-import json
 from pathlib import Path
 
 from evidence.robustness import figures, fuzz, mutants
@@ -16,4 +15,4 @@ def write(site: Path) -> None:
     fill(page, "fuzz", fuzz.render(fuzz.read()))
     for name, say in FIGURES.items():
         fill(page, name, say(figures.read(name)))
-    fill(page, "mutants", mutants.render(json.loads(mutants.RESULTS.read_text())))
+    fill(page, "mutants", mutants.render(mutants.RESULTS.read()))

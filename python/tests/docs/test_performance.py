@@ -1,7 +1,6 @@
 """The committed results of benchmarks agree, and are of what there is."""
 
 import copy
-import json
 from typing import Any
 
 import pytest
@@ -12,12 +11,12 @@ from switchbed import _native
 
 @pytest.fixture
 def found() -> dict[str, Any]:
-    results: dict[str, Any] = json.loads(peers_page.RESULTS.read_text())
+    results: dict[str, Any] = peers_page.RESULTS.read()
     return results
 
 
 def test_what_is_said_of_whole_runs_is_near_what_was_measured() -> None:
-    found = json.loads(memory.RESULTS.read_text())
+    found = memory.RESULTS.read()
     program = found["program"]
     for row in found["runs"]:
         # Of the process: a small run's own bytes are a part of the program's.
@@ -31,7 +30,7 @@ def test_every_row_of_the_sizes_is_a_scenario() -> None:
 
 
 def test_every_scheme_has_its_cost() -> None:
-    counted = json.loads(schemes.RESULTS.read_text())["rows"]
+    counted = schemes.RESULTS.read()["rows"]
     cases = schemes.cases()
     assert counted.keys() == cases.keys()
     for label, sets in cases.items():

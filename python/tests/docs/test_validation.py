@@ -1,7 +1,6 @@
 """The committed results of other simulators agree with ours, and disagreement is noticed."""
 
 import copy
-import json
 import re
 import statistics
 from pathlib import Path
@@ -19,7 +18,7 @@ from switchbed.prototype import scheme
 
 @pytest.fixture
 def found() -> dict[str, Any]:
-    results: dict[str, Any] = json.loads(page.RESULTS.read_text())
+    results: dict[str, Any] = page.RESULTS.read()
     return results
 
 
@@ -91,9 +90,9 @@ def test_only_the_withdrawal_tells_the_broken_cedm_from_ours() -> None:
 
 def test_what_aqms_differ_by_is_removed_by_an_experiment() -> None:
     """Of the list of packets, and of the star."""
-    rows = json.loads(offered.RESULTS.read_text())["rows"]
+    rows = offered.RESULTS.read()["rows"]
     assert list(offered.unexplained(rows)) == []
-    stars = json.loads(aqm_star.RESULTS.read_text())
+    stars = aqm_star.RESULTS.read()
     assert set(stars) == set(aqm_star.ROWS)
     for name, found in stars.items():
         by_rules = found.get("by_their_rules", found["ours"])
@@ -116,7 +115,7 @@ PEERS = ("linux", "ns3")
 
 
 def test_one_link_by_the_kernel_the_live_switch_and_simulated_is_alike() -> None:
-    found = json.loads(beside.RESULTS.read_text())
+    found = beside.RESULTS.read()
     assert len(found) >= 2
     for name, row in found.items():
         kernel, *others = (
