@@ -1,5 +1,5 @@
-"""Cases after public bug reports and questions, in cases/: each file with its exit code, and what
-is printed or measured."""
+"""Cases after public bug reports and questions: each file with its exit code, and what is printed
+or measured."""
 
 import json
 import shutil
@@ -16,14 +16,413 @@ import switchbed as sb
 from switchbed.sonic.tidy import meant, tidy
 from switchbed.sweeps.stopping import figure
 
-CASES = Path(__file__).parent / "cases"
+CONFIGURATIONS = Path(__file__).parent / "cases"
+"""Those of switches; what is shorter is below."""
 Summary = dict[str, Any]
+
+CASES = {
+    "asic-percentiles.toml": """\
+title = "asic percentiles"
+[topology]
+kind = "star"
+hosts = 9
+rate = "100Gbps"
+delay = "5us"
+[switch]
+queues = 2
+asic = "tomahawk-5"
+[scheme]
+name = "per-queue"
+params = { threshold = "200KB" }
+[host]
+profile = "ideal"
+[transport]
+kind = "dctcp"
+[[traffic]]
+kind = "long-lived"
+from = "0-7"
+to = 8
+[measure]
+queues = ["switch:8"]
+series_every = "1us"
+warmup = "5ms"
+[run]
+until = "15ms"
+""",
+    "c08-capture-class.toml": """\
+# openconfig/featureprofiles#2076: a class over 63 in a packet trace, whose DSCP has six bits.
+[topology]
+kind = "star"
+hosts = 3
+rate = "10Gbps"
+delay = "1us"
+[switch]
+queues = 1
+classify = "single"
+buffer = "400KB"
+[scheme]
+name = "per-queue"
+params = { threshold = "1pkt" }
+[transport]
+kind = "dctcp"
+[[traffic]]
+kind = "incast"
+from = "0-1"
+to = 2
+sizes = "20KB"
+classes = [200]
+[measure]
+capture = ["switch:2"]
+""",
+    "c12-red-step.toml": """\
+# After iproute2#19: RED with min=30000, max=30001, probability 1: a step at 30 KB.
+[topology]
+kind = "star"
+hosts = 3
+rate = "1Gbps"
+delay = "50us"
+[switch]
+buffer = "100KB"
+discipline = "fifo"
+[scheme]
+name = "red"
+[scheme.params]
+kmin = "30000B"
+kmax = "30001B"
+pmax = 1.0
+weight = 0.25
+[transport]
+kind = "dctcp"
+[[traffic]]
+kind = "long-lived"
+from = "0-1"
+to = 2
+[run]
+until = "200ms"
+[measure]
+warmup = "50ms"
+""",
+    "c33b-many-to-one.toml": """\
+# TrafficGenerator#30: four senders at load 0.9 to one receiver: 3.6 times what its link carries.
+[topology]
+kind = "star"
+hosts = 5
+rate = "1Gbps"
+delay = "25us"
+[switch]
+buffer = "100KB"
+[scheme]
+name = "none"
+[transport]
+kind = "dctcp"
+[[traffic]]
+kind = "poisson"
+from = "0-3"
+to = 4
+load = 0.9
+flows = 2000
+sizes = "20KB"
+""",
+    "c36-poisson-incast.toml": """\
+# alibaba-edu/High-Precision-Congestion-Control#36: incasts of 60 senders, each 500 KB, at random
+# times to a random receiver, for 2 % of the load.
+[topology]
+kind = "leaf-spine"
+leaves = 8
+spines = 4
+hosts_per_leaf = 16
+host_rate = "100Gbps"
+host_delay = "1us"
+[switch]
+buffer = "16MB"
+[scheme]
+name = "per-queue"
+params = { threshold = "400KB" }
+[transport]
+kind = "dctcp"
+[[traffic]]
+kind = "incast"
+from = "all"
+to = "all"
+sizes = "500KB"
+rounds = 20
+every = "1ms"
+""",
+    "c53-ecn-fallback.toml": """\
+# RFC 3168, section 6.1.1.1, and Linux's tcp_ecn_fallback: a SYN that is sent again asks for no
+# ECN; what the connection sends then is not ECN-capable.
+[topology]
+kind = "star"
+hosts = 2
+rate = "10Gbps"
+delay = "5us"
+[switch]
+buffer = "400KB"
+[scheme]
+name = "per-queue"
+params = { threshold = "2pkt" }
+[transport]
+kind = "cubic"
+[[traffic]]
+kind = "list"
+file = "hundred-pkts.csv"
+[[event]]
+at = "0us"
+port = "host0"
+lose = [1]
+[measure]
+capture = ["host0"]
+""",
+    "flows.csv": "start_s,src,dst,packets\n0,0,1,100\n",
+    "hundred-pkts.csv": "start_s,src,dst,size_bytes\n0,0,1,144800\n",
+    "i04-tc-red-probability.json": """\
+[
+  {"kind": "red", "handle": "10:", "root": true, "refcnt": 3, "options": {
+    "limit": 100000, "min": 30000, "max": 30001, "ecn": true, "harddrop": false,
+    "adaptive": false, "nodrop": false, "ewma": 2, "probability": 0.5, "Scell_log": 6}}
+]
+""",
+    "i08-mixed-ect.toml": """\
+# NTAP/rfc8312bis#95: ECT and not-ECT flows share one AQM queue; ECT ones at their least window
+# keep it above the threshold and the others starve.
+title = "ECT and not ECT in one queue"
+[topology]
+kind = "star"
+hosts = 41
+rate = "1Gbps"
+delay = "20us"
+[switch]
+queues = 1
+buffer = "1MB"
+[scheme]
+name = "per-queue"
+params = { threshold = "30KB" }
+[transport]
+kind = "cubic"
+[[traffic]]
+kind = "long-lived"
+from = "0-35"
+to = 40
+[[traffic]]
+kind = "long-lived"
+from = "36-39"
+to = 40
+transport = { kind = "cubic", ecn = false }
+[run]
+until = "2s"
+""",
+    "i13-tc-ets-priomap.json": """\
+[
+  {"kind": "ets", "handle": "1:", "root": true, "refcnt": 2, "options": {
+    "bands": 8, "strict": 8, "quanta": [], "priomap": [7,7,7,7,7,7,7,7,7,7,7,7,7,7,7,7]}},
+  {"kind": "bfifo", "handle": "11:", "parent": "1:1", "options": {"limit": 200000}},
+  {"kind": "bfifo", "handle": "12:", "parent": "1:2", "options": {"limit": 200000}},
+  {"kind": "bfifo", "handle": "13:", "parent": "1:3", "options": {"limit": 200000}},
+  {"kind": "bfifo", "handle": "14:", "parent": "1:4", "options": {"limit": 200000}},
+  {"kind": "bfifo", "handle": "15:", "parent": "1:5", "options": {"limit": 200000}},
+  {"kind": "bfifo", "handle": "16:", "parent": "1:6", "options": {"limit": 200000}},
+  {"kind": "bfifo", "handle": "17:", "parent": "1:7", "options": {"limit": 200000}},
+  {"kind": "bfifo", "handle": "18:", "parent": "1:8", "options": {"limit": 200000}}
+]
+""",
+    "linux-cubic-one50.toml": """\
+title = "losses by plan"
+[topology]
+kind = "dumbbell"
+left = 1
+right = 1
+rate = "100Gbps"
+delay = "0us"
+bottleneck_rate = "20Mbps"
+bottleneck_delay = "10ms"
+[switch]
+queues = 1
+buffer = "1000pkt"
+[scheme]
+name = "none"
+[host]
+profile = "linux-6.x"
+mtu = "1514B"
+nic = "unlimited"
+lso = false
+merge_packets = 1
+[transport]
+mss = "1448B"
+header = "66B"
+kind = "cubic"
+ecn = false
+
+[[traffic]]
+kind = "list"
+file = "flows.csv"
+connections = "fresh"
+[[event]]
+at = "0s"
+port = "host0"
+lose = [52]
+
+[measure]
+fct_end = "acked"
+queues = "off"
+capture = ["host0"]
+[run]
+until = "100s"
+""",
+    "ns3-last2.toml": """\
+title = "losses by plan"
+[topology]
+kind = "dumbbell"
+left = 1
+right = 1
+rate = "100Gbps"
+delay = "0us"
+bottleneck_rate = "100Mbps"
+bottleneck_delay = "10ms"
+[switch]
+queues = 1
+buffer = "10000pkt"
+[scheme]
+name = "none"
+[host]
+profile = "ns-3"
+mtu = "1502B"
+nic = "unlimited"
+
+[transport]
+mss = "1460B"
+header = "42B"
+kind = "reno"
+sack_blocks = 3
+ack_every = 2
+rto_min = "200ms"
+receive_window = 2739
+slow_start = "acks"
+avoidance = "acks"
+
+[[traffic]]
+kind = "list"
+file = "flows.csv"
+connections = "fresh"
+[[event]]
+at = "0s"
+port = "left:0"
+lose = [100, 101]
+
+[measure]
+fct_end = "received"
+queues = "off"
+capture = ["left:0"]
+[run]
+until = "100s"
+""",
+    "queue-percentiles.toml": """\
+title = "a short queue in a large pool"
+[topology]
+kind = "star"
+hosts = 3
+rate = "101.0120482Gbps"
+delay = "1us"
+[switch]
+queues = 4
+pool = "33583104B"
+[switch.pfc]
+priorities = [3]
+alpha = 0.125
+response = "0us"
+headroom = "37500B"
+[scheme]
+name = "red"
+params.kmin = "12KB"
+params.kmax = "500KB"
+params.pmax = 0.01
+params.weight = 1
+params.spacing = "geometric"
+params.mark_at = "dequeue"
+[host]
+profile = "ideal"
+nic = "classes"
+mtu = "1500B"
+[transport]
+kind = "dcqcn"
+[roce]
+mtu = "1000B"
+header = "48B"
+variant = "connectx"
+g = 0.00390625
+alpha_start = 1
+clamp_target = false
+cnp_interval = "1ns"
+alpha_timer = "50us"
+cut_interval = "50us"
+increase_timer = "55us"
+recovery_steps = 5
+additive_increase = "100Mbps"
+hyper_increase = "100Mbps"
+min_rate = "1Gbps"
+[[traffic]]
+kind = "long-lived"
+from = "1-2"
+to = 0
+classes = [3]
+[measure]
+queues = ["switch:0"]
+series_every = "1us"
+warmup = "30ms"
+[run]
+until = "60ms"
+seed = 3
+""",
+    "timely-delta.toml": """\
+title = "two TIMELY senders of 4 MB to one at 100 Gbps"
+[topology]
+kind = "star"
+hosts = 3
+rate = "100.5714286Gbps"
+delay = "1us"
+[switch]
+queues = 4
+pool = "32MB"
+[switch.pfc]
+priorities = [3]
+response = "0us"
+[scheme]
+name = "none"
+[host]
+profile = "ideal"
+nic = "classes"
+[transport]
+kind = "timely"
+[roce]
+mtu = "1000B"
+header = "56B"
+min_rate = "1Gbps"
+[[traffic]]
+kind = "incast"
+from = "1-2"
+to = 0
+sizes = "4MB"
+classes = [3]
+""",
+}
+"""Scenarios, lists and queueing disciplines by their files' names."""
+CASES |= {
+    # A ramp in place of the step.
+    "c12b-red-ramp.toml": CASES["c12-red-step.toml"]
+    .replace('"30001B"', '"62768B"')
+    .replace("weight = 0.25", "weight = 0.0625"),
+    # The segment that is sent again is lost, too.
+    "linux-reno-rtx_lost50.toml": CASES["linux-cubic-one50.toml"]
+    .replace('"cubic"', '"reno"')
+    .replace("[52]", "[52, 102]"),
+}
 
 
 @pytest.fixture
 def cases(tmp_path: Path) -> Path:
     """The program's folder with all cases in it."""
-    shutil.copytree(CASES, tmp_path, dirs_exist_ok=True)
+    shutil.copytree(CONFIGURATIONS, tmp_path, dirs_exist_ok=True)
+    for name, text in CASES.items():
+        (tmp_path / name).write_text(text)
     return tmp_path
 
 
@@ -214,7 +613,7 @@ def test_incasts_have_receivers_senders_and_times_drawn(switchbed: Program, case
     ],
 )
 def test_incasts_that_cannot_be_are_refused(keys: dict[str, Any], said: str) -> None:
-    tree = tomllib.loads((CASES / "c36-poisson-incast.toml").read_text())
+    tree = tomllib.loads(CASES["c36-poisson-incast.toml"])
     entry = tree["traffic"][0] | keys
     tree["traffic"] = [{key: value for key, value in entry.items() if value is not None}]
     with pytest.raises(sb.Mistake, match=said):
@@ -223,7 +622,7 @@ def test_incasts_that_cannot_be_are_refused(keys: dict[str, Any], said: str) -> 
 
 def test_an_unknown_key_of_an_entry_is_answered_with_those_of_its_kind(tmp_path: Path) -> None:
     file = tmp_path / "mixed.toml"
-    text = (CASES / "i08-mixed-ect.toml").read_text()
+    text = CASES["i08-mixed-ect.toml"]
     file.write_text(text.replace("transport = {", "transprt = {"))
     with pytest.raises(sb.Mistake) as raised:
         _ = sb.Scenario.from_file(file).plans
@@ -231,9 +630,9 @@ def test_an_unknown_key_of_an_entry_is_answered_with_those_of_its_kind(tmp_path:
     assert "traffic.1.transprt is unknown: did you mean transport?" in said
 
 
-def test_flows_without_ecn_starve_beside_those_with_it() -> None:
+def test_flows_without_ecn_starve_beside_those_with_it(cases: Path) -> None:
     # Least windows of 36 ECN-capable flows stand above 30 KB for good: other packets are dropped.
-    run = sb.Scenario.from_file(CASES / "i08-mixed-ect.toml").run()
+    run = sb.Scenario.from_file(cases / "i08-mixed-ect.toml").run()
     capable, others = run.summary()["by_transport"]
     assert (capable["transport"], others["transport"]) == ("cubic", "cubic (ecn = false)")
     assert capable["share"] > 0.99
@@ -250,5 +649,7 @@ def test_flows_without_ecn_starve_beside_those_with_it() -> None:
 def test_each_case_is_tried() -> None:
     named = {*REFUSED, *RUN, *(name for _, name in IMPORTED)}
     text = Path(__file__).read_text()
-    for file in CASES.iterdir():
-        assert file.suffix == ".csv" or file.name in named or f'"{file.name}"' in text, file
+    for name in CASES:
+        assert name.endswith(".csv") or name in named or text.count(f'"{name}"') > 1, name
+    for file in CONFIGURATIONS.iterdir():
+        assert file.name in named or f'"{file.name}"' in text, file
