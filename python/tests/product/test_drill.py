@@ -1,10 +1,12 @@
 """`switchbed drill`: scripts of our own by profile, and what a wrong one comes to.
 
-The scripts are in `drill/`, one a rule, each with its source and the profiles that it holds for.
+The scripts are in `drill/`, a connection for each rule, with its source. Each names the profiles
+that it holds for.
 """
 
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -42,8 +44,9 @@ def test_a_rule_holds_for_its_profiles(path: Path, profile: str) -> None:
     assert outcome.outcome == "passed", "\n".join(outcome.lines())
 
 
-def test_there_are_forty_rules() -> None:
+def test_there_are_forty_scripts() -> None:
     assert len(SCRIPTS) >= 40
+    assert sum(len(connections(path.read_text())) for path in SCRIPTS) >= 70
     assert {name for path in SCRIPTS for name in profiles(path)} == {
         "linux-6.x",
         "linux-3.18",
@@ -51,14 +54,27 @@ def test_there_are_forty_rules() -> None:
     }
 
 
-@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
-def test_a_script_departs_where_its_last_segment_is_another(path: Path) -> None:
+def connections(text: str) -> list[int]:
+    """Where each connection of a script that sends anything has its last segment."""
+    starts = [found.start() for found in re.finditer(r"^.* socket\(", text, re.M)]
+    sent = [list(OUT.finditer(text, *ends)) for ends in pairwise([*starts, len(text)])]
+    return [found[-1].start() for found in sent if found]
+
+
+LAST = [(path, at) for path in SCRIPTS for at in connections(path.read_text())]
+
+
+@pytest.mark.parametrize(("path", "at"), LAST, ids=lambda part: getattr(part, "stem", part))
+def test_a_script_departs_where_the_last_segment_of_a_connection_is_another(
+    path: Path, at: int
+) -> None:
     text = path.read_text()
-    last = list(OUT.finditer(text))[-1]
+    last = OUT.match(text, at)
+    assert last
     start, end = int(last[2]) + 7, int(last[3]) + 7
     changed = f"> {last[1]} {start}:{end}({last[4]})"
-    outcome = play(text[: last.start()] + changed + text[last.end() :], profiles(path)[0])
-    assert (outcome.outcome, outcome.line) == ("departed", text.count("\n", 0, last.start()) + 1)
+    outcome = play(text[:at] + changed + text[last.end() :], profiles(path)[0])
+    assert (outcome.outcome, outcome.line) == ("departed", text.count("\n", 0, at) + 1)
     assert f"{start}:{end}" in outcome.expected
     assert f"{last[2]}:{last[3]}" in outcome.got or "S" in last[1]
 
