@@ -139,7 +139,8 @@ def shows(happens: Callable[[float], tuple[bool, object]]) -> None:
 
     If runs do not depend on each other, what happens in 30 % of them passes in 3.5 % of tests, what
     happens in half, in 25 %. What happens in 90 % fails in one test of 465; in 95 %, in one of
-    18,900; where nothing shows at half speed, in one of 126 and 2,700. `test_odds.py` computes it.
+    18,900; where nothing shows at half speed, in one of 126 and 2,700.
+    `test_live_waits.py` computes it.
     """
     seen = []
     for scale, enough, most in SPEEDS:
