@@ -2,7 +2,9 @@
 it for each of them."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,10 @@ class Kept:
         part = self._file.with_suffix(".part")
         part.write_text(text + "\n", encoding="utf-8")
         part.replace(self._file)
+
+    def write_dated(self, found: Mapping[str, Any]) -> None:
+        """Replaces the entry by this one with today's date."""
+        self.write({**found, "date": datetime.now(UTC).date().isoformat()})
 
     def _all(self) -> dict[str, Any]:
         if not self._file.exists():

@@ -4,17 +4,7 @@ import json
 from functools import partial
 from pathlib import Path
 
-from evidence.bench import (
-    connections,
-    core,
-    live,
-    memory,
-    peers_page,
-    roce,
-    schemes,
-    sizes_page,
-    trimming,
-)
+from evidence.bench import connections, core, live, memory, peers, roce, schemes, sizes, trimming
 from evidence.peers import beside
 from evidence.site import fill, picture
 
@@ -22,9 +12,9 @@ BLOCKS = {
     "connections": connections,
     "core": core,
     "memory": memory,
-    "peers": peers_page,
+    "peers": peers,
     "schemes": schemes,
-    "sizes": sizes_page,
+    "sizes": sizes,
 }
 """Modules by their block of docs/performance.md: each renders its own results."""
 
@@ -42,9 +32,9 @@ def write(site: Path) -> None:
 
 def draw(site: Path) -> None:
     """Draws the pages' pictures."""
-    found = sizes_page.RESULTS.read()
+    found = sizes.RESULTS.read()
     file = site / "performance-sizes.png"
-    picture(file, partial(sizes_page.draw, found), json.dumps(found))
+    picture(file, partial(sizes.draw, found), json.dumps(found))
     grid = trimming.RESULTS.read()
     picture(site / "trimming-grid.png", partial(trimming.draw, grid), json.dumps(grid))
     for name, of in roce.read().items():

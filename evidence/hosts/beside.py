@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from evidence.hosts import kernel, ns2, ns3, simulated, trace
+from evidence.hosts import kernel, ns2, ns3, packets, simulated
 from evidence.hosts.differences import Difference
 from evidence.hosts.patterns import PATTERNS, Pattern, named
 
@@ -25,7 +25,7 @@ class Peer:
 
     title: str
     profile: str
-    run: Callable[..., trace.Trace]
+    run: Callable[..., packets.Trace]
     """A pattern, with settings of its own."""
     version: Callable[[], str]
     takes: Callable[[Pattern], bool]
@@ -46,7 +46,7 @@ class Peer:
         pattern: Pattern,
         host: Mapping[str, Any] | None = None,
         transport: Mapping[str, Any] | None = None,
-    ) -> trace.Trace:
+    ) -> packets.Trace:
         """The pattern in the simulator under the profile, and with other keys."""
         return simulated.run(
             pattern,
@@ -74,11 +74,11 @@ class Peer:
         return {pattern.name: kept([self.ours(pattern)]) for pattern in self.patterns}
 
 
-def _fct(found: trace.Trace) -> float:
+def _fct(found: packets.Trace) -> float:
     return found.fct_ms
 
 
-def kept(runs: list[trace.Trace]) -> Kept:
+def kept(runs: list[packets.Trace]) -> Kept:
     """The completion times of runs in their order, and of the middle one the rest."""
     middle = runs[len(runs) // 2]
     found: Kept = {
@@ -86,10 +86,10 @@ def kept(runs: list[trace.Trace]) -> Kept:
         "sent_again": middle.retransmissions,
         "timeouts": middle.timeouts,
         "acks": middle.acks,
-        "outstanding": trace.sampled(middle.outstanding, middle.fct_ms),
+        "outstanding": packets.sampled(middle.outstanding, middle.fct_ms),
     }
     if middle.window:
-        found["window"] = trace.sampled(middle.window, middle.fct_ms)
+        found["window"] = packets.sampled(middle.window, middle.fct_ms)
     return found
 
 
@@ -148,5 +148,5 @@ def tried(peer: Peer, each: Difference, before: Kept | None, *, anew: bool) -> K
     return found
 
 
-def _times(runs: list[trace.Trace]) -> Kept:
+def _times(runs: list[packets.Trace]) -> Kept:
     return {"fct_ms": [round(run.fct_ms, 2) for run in runs]}

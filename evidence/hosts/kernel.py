@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from evidence.hosts import ends, packets, trace
+from evidence.hosts import ends, packets
 from evidence.hosts.patterns import MTU_BYTES, REQUEST_BYTES, RTT_S, Pattern
 from evidence.hosts.probe import Sample, probe
 from switchbed import _native, toml
@@ -56,11 +56,11 @@ COUNTERS = (
 class Run:
     """One flow by the kernel."""
 
-    trace: trace.Trace
+    trace: packets.Trace
     counters: dict[str, int]
 
 
-def run(pattern: Pattern, *settings: str) -> trace.Trace:
+def run(pattern: Pattern, *settings: str) -> packets.Trace:
     """One flow, with these settings of both hosts: "net.ipv4.tcp_recovery=0"."""
     return counted(pattern, *settings).trace
 
@@ -120,13 +120,13 @@ def _once(pattern: Pattern, lose: list[int], settings: Sequence[str]) -> Run:
         switch.wait(timeout=END_S)
         ends_saw = [packets.read(capture.read_bytes()) for capture in captures]
     if pattern.answer:
-        ends_saw = [trace.turned(seen) for seen in reversed(ends_saw)]
-    found = trace.of(ends_saw[0], ends_saw[1], size, MSS, counters.get("TCPTimeouts", 0))
+        ends_saw = [packets.turned(seen) for seen in reversed(ends_saw)]
+    found = packets.of(ends_saw[0], ends_saw[1], size, MSS, counters.get("TCPTimeouts", 0))
     windows = [] if pattern.answer else _windows(samples, ends_saw[0])
     return Run(replace(found, window=windows), counters)
 
 
-def _windows(samples: list[Sample], seen: list[packets.Packet]) -> trace.Points:
+def _windows(samples: list[Sample], seen: list[packets.Packet]) -> packets.Points:
     """The window's changes, by the capture's clock: the k-th sample is of the k-th ACK."""
     mine = [sample for sample in samples if sample.source == lab_hosts.address(0)]
     acks = [packet.at for packet in seen if not packet.out and not packet.syn]
@@ -134,7 +134,7 @@ def _windows(samples: list[Sample], seen: list[packets.Packet]) -> trace.Points:
     if not mine or not acks:
         return []
     ahead = median(s.at - at for s, at in zip(mine, acks, strict=False))
-    found: trace.Points = []
+    found: packets.Points = []
     for sample in mine:
         if not found or found[-1][1] != sample.cwnd:
             found.append((round((sample.at - ahead - start) * 1e3, 3), sample.cwnd))

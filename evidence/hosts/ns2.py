@@ -4,7 +4,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from evidence.hosts import trace
+from evidence.hosts import packets
 from evidence.hosts.packets import Packet
 from evidence.hosts.patterns import PATTERNS, Pattern
 from evidence.peers import simulators
@@ -26,7 +26,7 @@ def takes(pattern: Pattern) -> bool:
     return not (others or pattern.mark or pattern.offload or pattern.answer)
 
 
-def run(kind: str, pattern: Pattern, *settings: str) -> trace.Trace:
+def run(kind: str, pattern: Pattern, *settings: str) -> packets.Trace:
     """With these settings, which are Tcl."""
     lose = [FIRST[kind] + number for number in pattern.lose]
     found = _once(kind, pattern, lose, settings)
@@ -38,7 +38,7 @@ def run(kind: str, pattern: Pattern, *settings: str) -> trace.Trace:
     return found
 
 
-def _once(kind: str, pattern: Pattern, lose: list[int], settings: tuple[str, ...]) -> trace.Trace:
+def _once(kind: str, pattern: Pattern, lose: list[int], settings: tuple[str, ...]) -> packets.Trace:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "flow.tr")
         found = simulators.run(
@@ -57,7 +57,7 @@ def _once(kind: str, pattern: Pattern, lose: list[int], settings: tuple[str, ...
         lines = [line.split() for line in out.read_text().splitlines()]
     sender = list(_seen(lines, kind, sends="0", hears="0"))
     receiver = list(_seen(lines, kind, sends="1", hears="1"))
-    return trace.of(sender, receiver, pattern.segments * MSS, MSS, found["timeouts"])
+    return packets.of(sender, receiver, pattern.segments * MSS, MSS, found["timeouts"])
 
 
 def _seen(lines: list[list[str]], kind: str, sends: str, hears: str) -> Iterator[Packet]:

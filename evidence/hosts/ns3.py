@@ -3,7 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from evidence.hosts import packets, trace
+from evidence.hosts import packets
 from evidence.hosts.patterns import Pattern
 from evidence.peers import simulators
 
@@ -13,7 +13,7 @@ SENDERS_FIRST, RECEIVERS_FIRST = 2, 1
 """Packets before the first that counts: SYN and the handshake's ACK; the SYN's ACK."""
 
 
-def run(pattern: Pattern, *settings: str) -> trace.Trace:
+def run(pattern: Pattern, *settings: str) -> packets.Trace:
     """With ns-3's own defaults, but for the settings."""
     lose = [SENDERS_FIRST + number for number in pattern.lose]
     found = _once(pattern, lose, settings)
@@ -25,7 +25,7 @@ def run(pattern: Pattern, *settings: str) -> trace.Trace:
     return found
 
 
-def _once(pattern: Pattern, lose: list[int], settings: tuple[str, ...]) -> trace.Trace:
+def _once(pattern: Pattern, lose: list[int], settings: tuple[str, ...]) -> packets.Trace:
     program = chosen().build("flow")
     with tempfile.TemporaryDirectory() as folder:
         found = simulators.run(
@@ -42,7 +42,7 @@ def _once(pattern: Pattern, lose: list[int], settings: tuple[str, ...]) -> trace
             *settings,
         )
         ends = [packets.read(Path(folder, f"flow{host}").read_bytes()) for host in (0, 1)]
-    return trace.of(ends[0], ends[1], pattern.segments * MSS, MSS, found["timeouts"])
+    return packets.of(ends[0], ends[1], pattern.segments * MSS, MSS, found["timeouts"])
 
 
 def chosen() -> simulators.Ns3:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evidence.hosts import packets, trace
+from evidence.hosts import packets
 from evidence.hosts.patterns import MTU_BYTES, REQUEST_BYTES, RTT_S, Pattern
 from switchbed import _native, toml
 
@@ -20,7 +20,7 @@ MSS = MTU_BYTES - 52
 Keys = Mapping[str, Any]
 
 
-def run(pattern: Pattern, host: Keys, transport: Keys) -> trace.Trace:
+def run(pattern: Pattern, host: Keys, transport: Keys) -> packets.Trace:
     """Under these keys of `[host]` and `[transport]`."""
     lose = [SYN + number + pattern.answer for number in pattern.lose]
     found = _once(pattern, host, transport, lose)
@@ -32,14 +32,14 @@ def run(pattern: Pattern, host: Keys, transport: Keys) -> trace.Trace:
     return found
 
 
-def _once(pattern: Pattern, host: Keys, transport: Keys, lose: list[int]) -> trace.Trace:
+def _once(pattern: Pattern, host: Keys, transport: Keys, lose: list[int]) -> packets.Trace:
     with tempfile.TemporaryDirectory() as folder:
         return _in(Path(folder), pattern, host, transport, lose)
 
 
 def _in(
     folder: Path, pattern: Pattern, host: Keys, transport: Keys, lose: list[int]
-) -> trace.Trace:
+) -> packets.Trace:
     file = folder / "pattern.toml"
     file.write_text(toml.document(scenario(pattern, host, transport, lose)))
     (folder / "flow.csv").write_text(f"start_s,src,dst,packets\n0,0,1,{pattern.segments}\n")
@@ -50,9 +50,9 @@ def _in(
     captures = {name: packets.read(pcapng) for name, pcapng, _ in results.captures}
     seen = [captures["host0"], captures["host1"]]
     if pattern.answer:
-        seen = [trace.turned(of) for of in reversed(seen)]
+        seen = [packets.turned(of) for of in reversed(seen)]
     timeouts = json.loads(results.summary)["timeouts"]
-    return trace.of(seen[0], seen[1], pattern.segments * mss, mss, timeouts)
+    return packets.of(seen[0], seen[1], pattern.segments * mss, mss, timeouts)
 
 
 _LISTED = {"kind": "list", "file": "flow.csv", "connections": "fresh"}

@@ -22,7 +22,7 @@ from typing import Any
 
 from click.testing import CliRunner
 
-from evidence.robustness import figures
+from evidence.kept import Kept
 from switchbed import _native
 from switchbed._native import Mistake
 from switchbed.cli import cli
@@ -294,7 +294,7 @@ def main() -> int:
     if (given.files, given.lines) == (FILES, LINES_TRIED):
         ends = {end: files[end] for end in ("imported", "refused")}
         found = {"seed": given.seed, "files": given.files, "lines": given.lines, **ends, "bad": bad}
-        figures.write("foreign", found)
+        Kept(Path(__file__).parent, "foreign").write_dated(found)
     return int(bad > 0)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from evidence.robustness import figures
+from evidence.kept import Kept
 from switchbed import _native
 from switchbed._native import Mistake
 from switchbed.cli import cli
@@ -224,7 +224,9 @@ def main() -> int:
     bad = sum(count for end, count in ends.items() if end.startswith("BAD"))
     if given.texts == TRIED:
         counts = {"read": ends["read"], "refused": ends["refused"], "bad": bad}
-        figures.write("texts", {"seed": given.seed, "texts": given.texts, **counts})
+        Kept(Path(__file__).parent, "texts").write_dated(
+            {"seed": given.seed, "texts": given.texts, **counts}
+        )
     return int(bad > 0)
 
 

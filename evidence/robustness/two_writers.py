@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from evidence.robustness import figures
+from evidence.kept import Kept
 from evidence.robustness.damage import SCENARIO
 from evidence.robustness.in_process import contents, switchbed
 from evidence.robustness.sweep_kills import COMPARE, FORKED, arguments, once
@@ -51,7 +51,7 @@ def main(words: list[str]) -> int:
             assert not list((path / ".drafts").iterdir()), "drafts are left"
     print(f"{rounds} sweeps by {writers} processes at a time: all stores identical, nothing twice")
     if (rounds, writers) == (ROUNDS, WRITERS):
-        figures.write("writers", {"rounds": rounds, "writers": writers})
+        Kept(Path(__file__).parent, "writers").write_dated({"rounds": rounds, "writers": writers})
     return 0
 
 

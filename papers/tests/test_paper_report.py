@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from switchbed._native import Mistake
-from switchbed_papers.reproduce import bands, claims, command, matrix, page, report, search
+from switchbed_papers.reproduce import bands, claims, command, page, report, search
 from switchbed_papers.reproduce.findings import missing
 from switchbed_papers.reproduce.search import Search, Searched, Tried
 
@@ -42,7 +42,7 @@ def test_settings_by_claims_change_one_setting_of_the_joint_set_up_at_a_time() -
     assert along["acks", "1"] == 98.6
     assert along["acks", "2, as ns-3"] == 50.0
     assert [along["flows_seen", flows] for flows in ("2", "5", "10", "20")] == [98.6, 98.6, 50, 50]
-    text = "\n".join(matrix.tables(found))
+    text = "\n".join(search.tables(found))
     # An outcome that is the same everywhere depends on nothing.
     assert "`fig6`" in text
     heads = [line for line in text.splitlines() if line.startswith("| setting")]
@@ -56,11 +56,11 @@ def test_settings_by_claims_change_one_setting_of_the_joint_set_up_at_a_time() -
 
 
 def test_a_claims_own_lines_have_its_value_at_each_setting() -> None:
-    lines = matrix.of_claim(searched(), "eecn.fig6")
+    lines = search.of_claim(searched(), "eecn.fig6")
     assert lines[0].startswith("search: comes out at 2 of 8 points")
     assert "  · acks 2, as ns-3: 50" in lines
     assert "  ✓ flows seen 2 (joint): 98.6" in lines
-    assert matrix.of_claim(searched(), "eecn.fig8") == []
+    assert search.of_claim(searched(), "eecn.fig8") == []
 
 
 @pytest.mark.parametrize("name", ["eecn.fig6", "eecn.fig2.max", "eecn.fig7.avg", "eecn.table3"])

@@ -492,7 +492,6 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "one.toml").write_text(SINGLE + compare)
     (folder / "claims.toml").write_text(CLAIMS)
     (folder / "setup.toml").write_text(SETUP)
-    (folder / "causes.toml").write_text("")
     monkeypatch.setattr(claims, "FOLDER", folder.parent)
     monkeypatch.chdir(tmp_path)
     return folder

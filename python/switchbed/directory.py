@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from switchbed import comparing, files, inputs, signals, tables
 from switchbed._native import SCHEMA_VERSION, Mistake, Plan, Results, __build__, __version__
-from switchbed.prototype import memory, sources
+from switchbed.prototype import sources
 from switchbed.runner import Outcome, Sweep
 
 MANIFEST, SUMMARY, MACHINE = "manifest.json", "summary.json", "machine.json"
@@ -159,7 +159,7 @@ def _keep_sources(place: Path, scenario: dict[str, Any]) -> dict[str, str | None
     """Copies the source of schemes in Python. Returns each file's hash (`sources.digest`), and
     `None` for classes that no file holds."""
     files = [scheme["params"]["file"] for scheme in sources.schemes(scenario)]
-    kept: dict[str, str | None] = {file: None for file in files if memory.holds(file)}
+    kept: dict[str, str | None] = {file: None for file in files if sources.holds(file)}
     for i, file in enumerate(sources.files(scenario)):
         folder = f"{i}-{file.stem}"
         for name, content in sources.of(file).items():

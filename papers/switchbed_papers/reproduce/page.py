@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from switchbed import _native
-from switchbed_papers.reproduce import bands, evidence, figures, lint, matrix, measures, search, why
+from switchbed_papers.reproduce import bands, evidence, figures, lint, measures, search, why
 from switchbed_papers.reproduce.claims import Claim, Experiment, Paper, papers
 from switchbed_papers.reproduce.findings import Finding, findings
-from switchbed_papers.reproduce.matrix import head
-from switchbed_papers.reproduce.matrix import line as _line
 from switchbed_papers.reproduce.rows import Rows
+from switchbed_papers.reproduce.search import head
+from switchbed_papers.reproduce.search import line as _line
 from switchbed_papers.reproduce.setup import JOINT, PLACELESS, Setting, Setup
 
 CLAIMS = "claims"
@@ -207,7 +207,7 @@ def _overview(known: Mapping[str, Paper], found: Mapping[str, Mapping[str, Findi
 def _paper(paper: Paper, found: Mapping[str, Finding], *, shown: bool) -> Iterator[str]:
     yield f"## {paper.name}\n\n{paper.title}\n"
     yield from _setups(paper)
-    yield from matrix.tables(search.read(paper))
+    yield from search.tables(search.read(paper))
     for experiment in paper.experiments.values():
         yield from _experiment(paper, experiment, found, shown=shown)
 
@@ -430,5 +430,5 @@ def show(paper: Paper, claim: Claim, finding: Finding) -> str:
         lines.append(f"  {values}; {_evidence(one)}")
     for each in setup.open:
         lines.append(f"  {each.says}: {each.joint}; open, of {len(each.grid)} values")
-    lines += matrix.of_claim(search.read(paper), claim.id)
+    lines += search.of_claim(search.read(paper), claim.id)
     return "\n".join(lines)

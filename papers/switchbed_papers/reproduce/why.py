@@ -2,7 +2,7 @@
 
 | cause | shown by |
 | --- | --- |
-| contradicts itself | `causes.toml`: places of statements that no set-up satisfies together |
+| contradicts itself | `claims.toml`: places of statements that no set-up satisfies together |
 | open | the joint search: the claim comes out at some points of the grid, not at the joint set-up |
 | unknown | neither: no open setting that was tried gives the claim, or more seeds are needed |
 """
@@ -56,12 +56,13 @@ class Cause:
 
 def contradictions(folder: Path) -> dict[str, Cause]:
     """Return the contradictions of a paper, by claim."""
-    file = folder / "causes.toml"
+    file = folder / "claims.toml"
     try:
         text = tomllib.loads(file.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise Mistake(f"{file}: is no TOML: {error}") from error
-    return {claim: _contradiction(file, claim, values) for claim, values in text.items()}
+    found = text.get("contradiction", {})
+    return {claim: _contradiction(file, claim, values) for claim, values in found.items()}
 
 
 def _contradiction(file: Path, claim: str, values: Mapping[str, Any]) -> Cause:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from switchbed.drill.outcome import BadScriptError, DepartsError, SkippedError
+from switchbed.drill.script import BadScriptError, DepartsError, SkippedError
 
 STATES = ("Open", "Disorder", "CWR", "Recovery", "Loss")
 CONSTANTS: dict[str, Any] = {

@@ -1,7 +1,6 @@
 """System calls of a script: which have an effect, which have none, which the model has not."""
 
-from switchbed.drill.outcome import SkippedError
-from switchbed.drill.script import Call, Value, Word
+from switchbed.drill.script import Call, SkippedError, Value, Word
 
 NOTHING = frozenset(
     [

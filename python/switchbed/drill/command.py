@@ -10,7 +10,7 @@ from switchbed import _native, files, options
 from switchbed._native import Mistake
 from switchbed.drill import hosts, parser, player
 from switchbed.drill.hosts import Profile
-from switchbed.drill.outcome import BadScriptError, DepartsError, SkippedError
+from switchbed.drill.script import BadScriptError, DepartsError, SkippedError
 from switchbed.drill.sysctls import Settings
 from switchbed.terminal import say
 

@@ -11,8 +11,7 @@ from typing import Any
 from switchbed import _native
 from switchbed.drill import hosts, wire
 from switchbed.drill.hosts import Agreed
-from switchbed.drill.outcome import SkippedError
-from switchbed.drill.script import Segment
+from switchbed.drill.script import Segment, SkippedError
 from switchbed.drill.sysctls import Settings
 
 PS_PER_US = 10**6

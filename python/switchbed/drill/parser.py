@@ -8,9 +8,9 @@ encapsulation, other TCP options) raises `SkippedError`. Anything else that does
 import re
 from typing import Any
 
-from switchbed.drill.outcome import BadScriptError, SkippedError
 from switchbed.drill.script import (
     Anything,
+    BadScriptError,
     Call,
     Clock,
     Code,
@@ -19,6 +19,7 @@ from switchbed.drill.script import (
     Packet,
     Script,
     Segment,
+    SkippedError,
     TooBig,
     Value,
     When,

@@ -10,16 +10,18 @@ from dataclasses import replace
 from switchbed.drill import hosts, wire
 from switchbed.drill.asserts import Asserts
 from switchbed.drill.connection import PS_PER_US, UNAGREED, Connection, TimeWait
-from switchbed.drill.outcome import BadScriptError, DepartsError, SkippedError
 from switchbed.drill.script import (
+    BadScriptError,
     Call,
     Clock,
     Code,
     Command,
+    DepartsError,
     Event,
     Packet,
     Script,
     Segment,
+    SkippedError,
     TooBig,
     When,
 )

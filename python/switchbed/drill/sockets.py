@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from switchbed.drill import calls, hosts
 from switchbed.drill.connection import Connection, TimeWait
-from switchbed.drill.outcome import BadScriptError, DepartsError, SkippedError
-from switchbed.drill.script import Call, Word
+from switchbed.drill.script import BadScriptError, Call, DepartsError, SkippedError, Word
 from switchbed.drill.sysctls import Settings
 
 PS_PER_S = 10**12

@@ -12,7 +12,7 @@ from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
-from switchbed.drill.outcome import SkippedError
+from switchbed.drill.script import SkippedError
 
 CONTROLS = ("cubic", "reno", "dctcp", "bbr")
 ASSIGNED = re.compile(r"(?:net[./]ipv4[./])?(tcp_\w+|ip_\w+)$")

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from switchbed.drill.outcome import DepartsError
-from switchbed.drill.script import Segment
+from switchbed.drill.script import DepartsError, Segment
 
 CODEPOINTS = ("noecn", "ect1", "ect0", "ce")
 

@@ -7,7 +7,7 @@ from switchbed._native import Mistake
 from switchbed.plots import output, style
 from switchbed.plots.sizes import _size
 from switchbed.series import runs
-from switchbed.series.bandwidth import Curve, curves
+from switchbed.series.operations import Curve, curves
 from switchbed.series.runs import Line
 
 if TYPE_CHECKING:

@@ -349,11 +349,11 @@ class Plots:
             >>> sb.Plots(scenario.with_({"compare": sizes}).run_all()).busbw()
         """
         from switchbed.plots import busbw
-        from switchbed.series import bandwidth, runs
+        from switchbed.series import operations, runs
 
         found = self._read()
         runs.check(found, colour=colour, panel=panel)
-        over = bandwidth.size_key(found)
+        over = operations.size_key(found)
         return busbw.figure(
             runs.lines(found, over=over, colour=colour, panel=panel), traffic, title
         )

@@ -30,7 +30,7 @@ from switchbed._native import (
     Slot,
     View,
 )
-from switchbed.prototype import memory
+from switchbed.prototype import sources
 
 __all__ = [
     "Admission",
@@ -69,7 +69,7 @@ def scheme(
         raise Mistake(f"scheme() takes classes of one file, and these are of {len(files)}")
     names = [cls.__qualname__ for cls in classes]
     named = {} if label is None else {"label": label}
-    file = files.pop() or memory.keep(classes)
+    file = files.pop() or sources.keep(classes)
     params = {"file": file, "class": names, "base": base} | params
     return {"name": "python"} | named | {"params": params}
 

@@ -12,7 +12,7 @@ from types import ModuleType, TracebackType
 from typing import Any
 
 from switchbed._native import Mistake, Port
-from switchbed.prototype import Buffer, Classifier, Marker, Notifier, Scheduler, memory
+from switchbed.prototype import Buffer, Classifier, Marker, Notifier, Scheduler, sources
 
 Methods = dict[str, Callable[..., Any]]
 
@@ -56,8 +56,8 @@ def make(
 
 
 def _class(file: str, name: str) -> type:
-    if memory.holds(file):
-        kept = memory.find(file, name)
+    if sources.holds(file):
+        kept = sources.find(file, name)
         if kept is None:
             raise Mistake(f"{file}: holds no class {name} in this process: name a file")
         return kept
@@ -203,7 +203,7 @@ def _takes_what_it_gets(
 
 def _place(file: str, cls: type) -> str:
     """Describe a class as in `my_marker.py:12: MyMarker`."""
-    if memory.holds(file):
+    if sources.holds(file):
         return cls.__name__
     try:
         line = f":{inspect.getsourcelines(cls)[1]}"

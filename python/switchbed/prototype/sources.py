@@ -1,13 +1,14 @@
-"""The source of schemes in Python: what a run depends on, and what a result directory keeps."""
+"""The source of schemes in Python: what a run depends on, and what a result directory keeps.
+Classes of a prompt or a notebook have no file: they live in this process, and in those that a
+cluster's engine sends them to."""
 
 import ast
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from switchbed._native import Mistake
-from switchbed.prototype import memory
 
 OWN = "python"
 """Name in a file of the schemes whose rule is a class of Python's."""
@@ -23,12 +24,12 @@ def schemes(scenario: dict[str, Any]) -> list[dict[str, Any]]:
 def files(scenario: dict[str, Any]) -> list[Path]:
     """Return the source files of the scenario's Python schemes, each once."""
     names = set(map(_file, schemes(scenario)))
-    return sorted(Path(name) for name in names if not memory.holds(name))
+    return sorted(Path(name) for name in names if not holds(name))
 
 
 def unknown(scenario: dict[str, Any]) -> set[str]:
     """Return placeholders for the schemes whose source is in no file."""
-    return {name for name in map(_file, schemes(scenario)) if memory.holds(name)}
+    return {name for name in map(_file, schemes(scenario)) if holds(name)}
 
 
 def known(scenario: dict[str, Any]) -> bool:
@@ -54,7 +55,7 @@ def parsed(params: dict[str, Any]) -> None:
     """Refuses a file that is no Python, or that defines no class of a name that is wanted, by its
     text alone."""
     file = str(params["file"])
-    if memory.holds(file):
+    if holds(file):
         return
     try:
         tree = ast.parse(_read(Path(file)))
@@ -126,3 +127,36 @@ def _imported(source: bytes, here: Path, folder: Path) -> Iterator[Path]:
                 for candidate in (path.with_name(f"{part}.py"), path / "__init__.py"):
                     if candidate.is_file() and candidate.is_relative_to(folder):
                         yield candidate
+
+
+PREFIX = "memory:"
+"""Prefix that stands in place of a file's name."""
+Classes = Mapping[str, type]
+_kept: dict[str, Classes] = {}
+
+
+def keep(classes: Sequence[type]) -> str:
+    """Keeps the classes. Returns what stands for their file's name."""
+    file = f"{PREFIX}{len(_kept) + 1}"
+    _kept[file] = {cls.__qualname__: cls for cls in classes}
+    return file
+
+
+def holds(file: str) -> bool:
+    """Whether that is what the name stands for."""
+    return file.startswith(PREFIX)
+
+
+def find(file: str, name: str) -> type | None:
+    """The class of that name; `None` if it is another process's."""
+    return _kept.get(file, {}).get(name)
+
+
+def lend(files: Iterable[str]) -> dict[str, Classes]:
+    """The classes behind these names, for another process."""
+    return {file: _kept[file] for file in files if file in _kept}
+
+
+def borrow(lent: Mapping[str, Classes]) -> None:
+    """Has the classes of another process, under its names."""
+    _kept.update(lent)

@@ -1,10 +1,13 @@
-"""Goodput of receivers over time, by line, and how classes shared it."""
+"""Charts of what flows get: the share that finished within a time or a slowdown, goodput of
+receivers over time, by line, and how classes shared it."""
 
 from collections.abc import Sequence
 from typing import Any
 
+from switchbed import comparing
 from switchbed.report.chart import LEGEND_BELOW, Chart, Trace, at, curve, layout, look_of
 from switchbed.series import looks, shares
+from switchbed.series.distribution import SHARE, VALUES, distributions, title
 from switchbed.series.runs import Line
 from switchbed.series.shares import Clock, Goodput
 
@@ -65,3 +68,26 @@ def _shares(measured: Measured, clock: Clock) -> Chart:
     made["margin"]["b"] = 80
     legend = {"showlegend": True, "legend": LEGEND_BELOW | {"traceorder": "normal"}}
     return Chart("shares", "Shares by class", note, traces, made | legend)
+
+
+def chart(drawn: Sequence[Line]) -> Chart:
+    """By size class and load; all seeds of a line together."""
+    traces: list[Trace] = []
+    for value in VALUES:
+        name_of_axis = title(value, drawn)
+        for line in drawn:
+            for place, runs in line.by_place:
+                for name, found in distributions(runs, value).items():
+                    view = {"value": name_of_axis, "flows": name} | at(line, place)
+                    meta = {"line": line.label, "view": view, "titles": [name_of_axis, SHARE]}
+                    look = look_of(line.look)["line"] | {"shape": "hv"}
+                    some = found.thinned
+                    told = ": %{y:.3f} within %{x:.4g}" + (" ms" if value == "fct" else " times")
+                    traces.append(
+                        {"name": line.label, "meta": meta}
+                        | curve(some.values, some.shares, look, told)
+                    )
+    sentence = comparing.SLOWDOWNS[drawn[0].runs[0].over]
+    note = f"Share of the finished flows that count; all seeds of a line together. {sentence}."
+    shares = {"range": [0, 1.01], "title": {"text": SHARE}}
+    return Chart("distribution", "Distribution", note, traces, layout({"type": "log"}, shares))

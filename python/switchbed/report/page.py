@@ -10,7 +10,7 @@ from typing import Any
 
 from switchbed import comparing, files, links, printing, stats, toml
 from switchbed._native import Mistake
-from switchbed.report import comparison, distribution, goodput, listing, maps, pauses, queues
+from switchbed.report import comparison, goodput, listing, pauses, queues
 from switchbed.report.chart import Chart, order
 from switchbed.result import Result
 from switchbed.series import runs
@@ -112,12 +112,12 @@ def charts(results: Sequence[Result], drawn: Sequence[Line]) -> list[Chart]:
     """All that the runs have data for."""
     made = [
         comparison.chart(drawn),
-        maps.sweep(results),
-        distribution.chart(drawn),
+        comparison.sweep(results),
+        goodput.chart(drawn),
         *queues.charts(drawn),
         *goodput.charts(drawn),
         *pauses.charts(drawn),
-        maps.fabric(drawn),
+        comparison.fabric(drawn),
     ]
     return [chart for chart in made if chart.traces]
 

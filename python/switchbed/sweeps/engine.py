@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol, Self
 
 from switchbed._native import Mistake, Plan, Progress, __build__
-from switchbed.prototype import memory, sources
+from switchbed.prototype import sources
 from switchbed.store import Store
 from switchbed.sweeps import key as keys
 
@@ -28,7 +28,7 @@ class Job:
     @property
     def task(self) -> "Task":
         """Return the job in a form for another process."""
-        lent = memory.lend(sources.unknown(json.loads(self.plan.scenario)))
+        lent = sources.lend(sources.unknown(json.loads(self.plan.scenario)))
         # Classes in memory have no file whose content could make a key.
         inputs = keys.inputs(self.plan) if lent else self.key
         return Task(self.key, inputs, pickle.dumps(self.plan), Path.cwd(), lent)
@@ -44,7 +44,7 @@ class Task:
     pickled: bytes
     folder: Path
     """Folder that the plan's paths are relative to."""
-    lent: Mapping[str, memory.Classes]
+    lent: Mapping[str, sources.Classes]
     """Schemes in Python that no file holds; what carries the task carries classes by value."""
 
     @property
@@ -53,7 +53,7 @@ class Task:
         # Paths of the scenario are relative to the folder it was planned in.
         if self.folder.is_dir():
             os.chdir(self.folder)
-        memory.borrow(self.lent)
+        sources.borrow(self.lent)
         plan: Plan = pickle.loads(self.pickled)
         if keys.inputs(plan) != self.inputs:
             raise Mistake(

@@ -8,7 +8,7 @@ from typing import Any
 
 from switchbed import inputs as files
 from switchbed._native import SCHEMA_VERSION, Plan, __build__
-from switchbed.prototype import memory, sources
+from switchbed.prototype import sources
 
 
 def of(plan: Plan) -> str:
@@ -25,7 +25,7 @@ def inputs(plan: Plan) -> str:
     # Results do not depend on the title.
     scenario.pop("title", None)
     for scheme in sources.schemes(scenario):
-        if not memory.holds(file := scheme["params"]["file"]):
+        if not sources.holds(file := scheme["params"]["file"]):
             # A file counts by content, wherever it lies.
             scheme["params"]["file"] = sources.digest(Path(file))
     for section, name in files.named(scenario):

@@ -10,7 +10,7 @@ import click
 from switchbed import completion, extended, options, quantity
 from switchbed._native import Mistake
 from switchbed.terminal import say
-from switchbed.topology import forms, generators, network
+from switchbed.topology import forms, network
 
 PATH = click.Path(path_type=Path)
 FILE = click.argument("file", type=PATH, metavar="FILE|@NAME", shell_complete=completion.scenarios)
@@ -120,7 +120,7 @@ def _count(name: str, default: int, text: str) -> Callable[..., Any]:
     return click.option(name, type=kind, default=default, show_default=True, help=text)
 
 
-def _wire(name: str, rate: str, delay: str) -> generators.Wire:
+def _wire(name: str, rate: str, delay: str) -> network.Wire:
     def read(key: str, text: str, of: Callable[[object], float]) -> float:
         try:
             return of(text)
@@ -128,12 +128,12 @@ def _wire(name: str, rate: str, delay: str) -> generators.Wire:
             raise Mistake(f"--{name}{key} {text}: {mistake}") from mistake
 
     seconds = read("delay", delay, quantity.time)
-    return generators.Wire(int(read("rate", rate, quantity.rate)), round(seconds * 1e12))
+    return network.Wire(int(read("rate", rate, quantity.rate)), round(seconds * 1e12))
 
 
 def _both(
     rate: str, delay: str, fabric_rate: str | None, fabric_delay: str | None
-) -> tuple[generators.Wire, generators.Wire]:
+) -> tuple[network.Wire, network.Wire]:
     access = _wire("", rate, delay)
     return access, _wire("fabric-", fabric_rate or rate, fabric_delay or delay)
 
@@ -166,7 +166,7 @@ def rail(
 ) -> None:
     """Rail-optimised: the g-th GPU of each server of a segment is on the segment's g-th leaf."""
     inside = None if nvlink is None else _wire("nvlink-", nvlink, NVLINK_DELAY)
-    _write(generators.rail(servers, gpus, segment, spines, *_both(**links), inside), out)
+    _write(network.rail(servers, gpus, segment, spines, *_both(**links), inside), out)
 
 
 @new.command("dual-tor")
@@ -176,7 +176,7 @@ def rail(
 @wires
 def dual_tor(pairs: int, hosts: int, spines: int, out: Path | None, **links: Any) -> None:
     """Hosts with a link to each of two ToRs, whose spines are the same."""
-    _write(generators.dual(pairs, hosts, spines, *_both(**links), planes=False), out)
+    _write(network.dual(pairs, hosts, spines, *_both(**links), planes=False), out)
 
 
 @new.command("dual-plane")
@@ -186,4 +186,4 @@ def dual_tor(pairs: int, hosts: int, spines: int, out: Path | None, **links: Any
 @wires
 def dual_plane(pairs: int, hosts: int, spines: int, out: Path | None, **links: Any) -> None:
     """Hosts with a link to each of two planes, whose ToRs and spines have no links between them."""
-    _write(generators.dual(pairs, hosts, spines, *_both(**links), planes=True), out)
+    _write(network.dual(pairs, hosts, spines, *_both(**links), planes=True), out)

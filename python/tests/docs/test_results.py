@@ -13,8 +13,8 @@ import pytest
 
 import switchbed as sb
 from evidence import validate
-from evidence.bench import memory, peers_page, schemes, sizes
-from evidence.hosts import differences, packets, simulated, trace
+from evidence.bench import memory, peers, schemes, sizes
+from evidence.hosts import differences, packets, simulated
 from evidence.hosts import page as hosts
 from evidence.hosts.packets import Packet
 from evidence.hosts.patterns import PATTERNS, Pattern, named
@@ -143,7 +143,7 @@ def test_one_link_by_the_kernel_the_live_switch_and_simulated_is_alike() -> None
 
 @pytest.fixture
 def benched() -> dict[str, Any]:
-    results: dict[str, Any] = peers_page.RESULTS.read()
+    results: dict[str, Any] = peers.RESULTS.read()
     return results
 
 
@@ -170,7 +170,7 @@ def test_every_scheme_has_its_cost() -> None:
 
 
 def test_the_committed_runs_agree_on_what_happened(benched: dict[str, Any]) -> None:
-    assert peers_page.disagreements(benched) == []
+    assert peers.disagreements(benched) == []
 
 
 def test_a_run_that_did_something_else_is_named(benched: dict[str, Any]) -> None:
@@ -178,7 +178,7 @@ def test_a_run_that_did_something_else_is_named(benched: dict[str, Any]) -> None
     off["benches"][0]["simulators"][1]["outcome"]["goodput_gbps"] *= 0.8
     for run in off["benches"][-1]["simulators"][1]["runs"]:
         run["packet_hops"] *= 2
-    goodput, hops = peers_page.disagreements(off)
+    goodput, hops = peers.disagreements(off)
     assert goodput.startswith("star: ns-3.")
     assert "packet_hops" in hops
 
@@ -220,11 +220,11 @@ def test_what_is_under_way_is_what_is_neither_acknowledged_nor_sacked() -> None:
     ]
     # The last byte is not the last to come.
     receiver = [data(1.021, 1), data(1.022, 2), data(1.042, 0)]
-    found = trace.of(sender, receiver, 3 * MSS, MSS, 0)
+    found = packets.of(sender, receiver, 3 * MSS, MSS, 0)
     assert round(found.fct_ms, 6) == 42
     assert (found.retransmissions, found.again) == (1, 4)
     assert [n for _, n in found.outstanding] == [1, 2, 3, 2, 1, 0]
-    assert trace.sampled(found.outstanding, 13) == [0] * 10 + [1, 2, 3, 3]
+    assert packets.sampled(found.outstanding, 13) == [0] * 10 + [1, 2, 3, 3]
 
 
 def frame(seq: int, ack: int, flags: int, length: int, *, out: bool) -> bytes:

@@ -417,6 +417,52 @@ CASES |= {
 }
 
 
+def sonic(schedulers: dict[str, dict[str, str]], **profile: str) -> str:
+    """The configuration of sonic-ect.json with other schedulers and another WRED profile."""
+    config = json.loads((CONFIGURATIONS / "sonic-ect.json").read_text())
+    config["SCHEDULER"] |= schedulers
+    config["WRED_PROFILE"]["AZURE"] = {
+        "wred_green_enable": "true",
+        "ecn": "ecn_all",
+        "green_drop_probability": "5",
+        "green_min_threshold": "166912",
+        "green_max_threshold": "282624",
+        "yellow_min_threshold": "166912",
+        "yellow_max_threshold": "282624",
+        "wred_yellow_enable": "true",
+        "yellow_drop_probability": "5",
+        **profile,
+    }
+    return json.dumps(config, indent=1)
+
+
+METERED = {"type": "WRR", "weight": "15", "meter_type": "packets", "pir": "125000000"}
+OF_A_QUEUE = {
+    "limit": 10240,
+    "flows": 1024,
+    "quantum": 1514,
+    "target": 4999,
+    "interval": 99999,
+    "memory_limit": 33554432,
+    "ecn": True,
+    "drop_batch": 64,
+}
+CASES |= {
+    "sonic-unknown.json": sonic(
+        {"scheduler.0": {"type": "STRICT"}, "scheduler.1": METERED}, foo="bar"
+    ),
+    "sonic-w0.json": sonic({"scheduler.0": {"type": "DWRR", "weight": "0"}}),
+    # A card with four hardware queues.
+    "tc-mq-fqcodel.json": json.dumps(
+        [{"kind": "mq", "handle": "0:", "root": True, "options": {}}]
+        + [
+            {"kind": "fq_codel", "handle": "0:", "parent": f":{n}", "options": OF_A_QUEUE}
+            for n in range(1, 5)
+        ]
+    ),
+}
+
+
 @pytest.fixture
 def cases(tmp_path: Path) -> Path:
     """The program's folder with all cases in it."""

@@ -1,16 +1,21 @@
-"""Collectives: the table of jobs, its prints, metrics of comparisons, and
-schedules in GOAL's text."""
+"""Collectives: the tables of jobs and operations, their prints, critical paths, traces and figures,
+metrics of comparisons, and schedules in GOAL's text."""
 
 import json
+from collections import Counter
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 from conftest import Program
+from drawn import points
 
 import switchbed as sb
-from switchbed import printing
+from switchbed import printing, trace
 from switchbed.measured import Metric
 from switchbed.report import page
+from switchbed.series import operations
 
 FILE = """
 title = "Two all-reduces beside each other"
@@ -189,3 +194,213 @@ def test_waits_for_some_of_several_are_refused(switchbed: Program, tmp_path: Pat
     done = switchbed("traffic", "show", some, code=2)
     assert "traffic.0: operation " in done.stderr
     assert "waits for 1 of 2 others, and GOAL's text only has waits for all" in done.stderr
+
+
+CHAIN = """
+topology = { kind = "star", hosts = 4, rate = "100Gbps", delay = "1us" }
+switch.buffer = "1MB"
+scheme.name = "per-queue"
+scheme.params.threshold = "100KB"
+transport.kind = "roce"
+host.delay = "0us"
+measure.operations = true
+measure.series_every = "500ns"
+[[traffic]]
+kind = "collective"
+operation = "broadcast"
+algorithm = "chain"
+ranks = "0-2"
+bytes = "100KB"
+"""
+SLOW = """
+[[traffic]]
+kind = "list"
+file = "beside.csv"
+"""
+
+
+@pytest.fixture
+def chain(switchbed: Program, tmp_path: Path) -> Path:
+    (tmp_path / "chain.toml").write_text(CHAIN)
+    (tmp_path / "beside.toml").write_text(CHAIN + SLOW)
+    (tmp_path / "beside.csv").write_text("start_s,src,dst,size_bytes\n0.000008,3,2,100000\n")
+    for name in ("chain", "beside"):
+        switchbed("run", tmp_path / f"{name}.toml", "--out", tmp_path / name)
+    return tmp_path
+
+
+def test_a_chain_s_path_is_each_of_its_messages(chain: Path) -> None:
+    run = sb.Result.load(chain / "chain")
+    path = operations.critical(run)
+    # Rank 2's message is there before rank 1 knows of that: the last to end is rank 1's send.
+    assert [(step.rank, step.kind) for step in path.steps] == [(1, "receive"), (1, "send")]
+    assert path.took_s == pytest.approx(run.table("jobs")["time_s"][0])
+    assert path.shares["empty network"] == pytest.approx(1, abs=1e-3)
+    assert sum(path.shares.values()) == pytest.approx(1)
+
+
+def test_what_is_late_is_queueing_behind_others(chain: Path) -> None:
+    # The flow beside the second message shares the line to host 2: 8 us of both are 8 us late.
+    path = operations.critical(sb.Result.load(chain / "beside"))
+    assert path.shares["queueing"] > 0.1
+    assert path.shares["calculation"] == path.shares["pause"] == 0
+    assert [step.row for step in path.slowest(1)] == [1]
+
+
+def test_what_is_late_has_a_port_and_a_queue(switchbed: Program, chain: Path) -> None:
+    watched = (CHAIN + SLOW).replace("[[traffic]]", 'measure.waits.every = "2us"\n[[traffic]]', 1)
+    (chain / "watched.toml").write_text(watched)
+    switchbed("run", chain / "watched.toml", "--out", chain / "watched")
+    run = sb.Result.load(chain / "watched")
+    path = operations.critical(run)
+    assert path.took_s == operations.critical(sb.Result.load(chain / "beside")).took_s
+    # The message waits behind the other flow at the port to host 2, which both share.
+    step = path.slowest(1)[0]
+    assert [place[:2] for place in step.places] == [("switch:2", 0)]
+    late = step.parts["queueing"] + step.parts["pause"]
+    assert sum(seconds for *_, seconds in step.places) == pytest.approx(late)
+    assert sum(share for *_, share in path.places) == pytest.approx(
+        path.shares["queueing"] + path.shares["pause"]
+    )
+    assert set(run.table("waits")["port"]) <= {"switch:1", "switch:2"}
+    text = switchbed("traffic", "critical", chain / "watched").stdout
+    assert "waits at switch:2, queue 0" in text
+    found = json.loads(switchbed("traffic", "critical", chain / "watched", "--json").stdout)
+    assert {place["port"] for place in found["places"]} >= {"switch:2"}
+
+
+def test_the_path_is_printed(switchbed: Program, chain: Path) -> None:
+    text = switchbed("traffic", "critical", chain / "beside").stdout
+    assert text.startswith("traffic 0, repetition 0: ")
+    assert "%  queueing" in text
+    assert "flow 1, rank 1 to 2" in text
+    found = json.loads(switchbed("traffic", "critical", chain / "beside", "--json").stdout)
+    assert found["steps"][-1]["kind"] == "send"
+    for option, why in [
+        ("--entry", "traffic 7: has no operations"),
+        ("--repetition", "repetition 7"),
+    ]:
+        assert why in switchbed("traffic", "critical", chain / "chain", option, "7", code=2).stderr
+
+
+def test_a_trace_has_all_that_the_tables_have(switchbed: Program, chain: Path) -> None:
+    out = chain / "trace.json"
+    said = switchbed("export", "trace", chain / "chain", "--out", out).stdout
+    events = json.loads(out.read_text())["traceEvents"]
+    assert f"{len(events)} events" in said
+    run = sb.Result.load(chain / "chain")
+    slices = [event for event in events if event["ph"] == "X"]
+    assert Counter(event["pid"] for event in slices) == {trace.RANKS: 2, trace.FLOWS: 2}
+    assert sum(event["ph"] == "i" for event in events) == 2
+    counters = [event for event in events if event["ph"] == "C" and "queue" in event["name"]]
+    assert len(counters) == len(run.series)
+    assert {event["args"]["bytes"] for event in counters} == set(run.series["bytes"])
+    counted = {event["name"] for event in events if event["ph"] == "C"}
+    assert {
+        f"{port} {what}" for port in run.series["port"] for what in ("marks", "drops")
+    } <= counted
+    # A track a rank and a sender, by name: viewers know no number 0.
+    names = {
+        (event["pid"], event["tid"]): event["args"]["name"]
+        for event in events
+        if event["name"] == "thread_name"
+    }
+    sends = {(names[event["pid"], event["tid"]], event["name"]) for event in slices}
+    assert sends == {
+        ("rank 0", "send to 1"),
+        ("rank 1", "send to 2"),
+        ("host 0", "0 to 1"),
+        ("host 1", "1 to 2"),
+    }
+    assert all(event["ph"] == "M" or event["ts"] >= 0 for event in events)
+    assert all(event["tid"] > 0 for event in events if event["ph"] in "Xi")
+
+
+def test_slices_of_a_track_never_overlap() -> None:
+    tracks = trace._Tracks(trace.FLOWS)
+    times = [(0.0, 5.0), (1.0, 2.0), (2.0, 3.0), (2.5, 9.0), (5.0, 6.0), (6.0, 6.0)]
+    events = [event for time in times for event in tracks.slice("host 0", 0, {"name": "x"}, time)]
+    lanes: dict[int, list[tuple[float, float]]] = {}
+    for event in events:
+        if event["ph"] == "X":
+            lane = lanes.setdefault(event["tid"], [])
+            lane.append((event["ts"] / 1e6, (event["ts"] + event["dur"]) / 1e6))
+    assert sorted(lanes.values()) == [
+        [(0.0, 5.0), (5.0, 6.0), (6.0, 6.0)],
+        [(1.0, 2.0), (2.0, 3.0)],
+        [(2.5, 9.0)],
+    ]
+    names = [event["args"]["name"] for event in events if event["name"] == "thread_name"]
+    assert names == ["host 0", "host 0 (2)", "host 0 (3)"]
+
+
+def test_a_trace_is_bounded(switchbed: Program, chain: Path) -> None:
+    def count(*options: str) -> int:
+        out = chain / "part.json"
+        switchbed("export", "trace", chain / "chain", "--out", out, "--force", *options)
+        return len(json.loads(out.read_text())["traceEvents"])
+
+    whole = count()
+    assert count("--every", "2us") < whole
+    assert count("--until", "5us") < whole
+    for options, why in [
+        (("--most", "10"), "has more than 10 events"),
+        (("--from", "1s"), "nothing happens in this window"),
+    ]:
+        none = chain / "none.json"
+        done = switchbed("export", "trace", chain / "chain", "--out", none, *options, code=2)
+        assert why in done.stderr
+        assert not none.exists()
+
+
+def test_runs_without_operations_are_refused(switchbed: Program, tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(CHAIN.replace("measure.operations = true", ""))
+    switchbed("run", tmp_path / "a.toml", "--out", tmp_path / "a")
+    for command in (
+        ("traffic", "critical", tmp_path / "a"),
+        ("plot", "timeline", tmp_path / "a", "--out", tmp_path / "a.svg"),
+    ):
+        assert "run it with measure.operations = true" in switchbed(*command, code=2).stderr
+
+
+def test_a_timeline_has_a_bar_for_each_send(switchbed: Program, chain: Path) -> None:
+    figure = sb.Result.load(chain / "chain").plot.timeline()
+    [axes] = figure.axes
+    bars = [found for found in axes.collections if found.get_paths()]
+    assert len(bars) == 2
+    assert axes.get_legend_handles_labels()[1].count("send") == 1
+    out = chain / "timeline.svg"
+    switchbed("plot", "timeline", chain / "chain", "--window", "0,0.01", "--out", out)
+    assert out.stat().st_size > 1000
+
+
+def test_bus_bandwidth_over_size_has_a_point_a_size(chain: Path) -> None:
+    scenario = sb.Scenario.from_file(chain / "chain.toml")
+    runs = scenario.with_({"compare.traffic.0.bytes": ["1KB", "10KB", "1MB"]}).run_all()
+    figure = sb.Plots(runs).busbw()
+    [axes] = figure.axes
+    (sizes, drawn), (_, ideal) = map(points, axes.get_lines())
+    assert sizes == [1000, 10_000, 1_000_000]
+    for run, reached, best in zip(runs, drawn, ideal, strict=True):
+        [job] = run.summary()["jobs"]
+        assert reached == pytest.approx(job["busbw_bps"] / 1e9)
+        assert best == pytest.approx(reached * job["slowdown"])
+
+
+def test_timelines_share_an_axis_unless_one_lasts_much_longer(chain: Path) -> None:
+    scenario = sb.Scenario.from_file(chain / "chain.toml")
+    for sizes, shared in ((["1MB", "2MB"], True), (["1KB", "1MB"], False)):
+        runs = scenario.with_({"compare.traffic.0.bytes": sizes}).run_all()
+        first, second = sb.Plots(runs).timeline().axes
+        assert (first.get_xlim() == second.get_xlim()) == shared
+
+
+def test_repetitions_of_a_timeline_are_marked(chain: Path) -> None:
+    scenario = sb.Scenario.from_file(chain / "chain.toml").with_({"traffic.0.repetitions": 3})
+    run = scenario.run()
+    [axes] = run.plot.timeline().axes
+    begins = run.table("operations").group_by("repetition").agg(pl.col("start_s").min())
+    lines = [line for line in axes.get_lines() if line.get_linestyle() == "--"]
+    # The last is the legend's.
+    marked = [np.asarray(line.get_xdata())[0] for line in lines[:-1]]
+    assert marked == pytest.approx([at * 1e3 for at in sorted(begins["start_s"])[1:]])

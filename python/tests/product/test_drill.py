@@ -18,8 +18,17 @@ from switchbed.drill import parser
 from switchbed.drill.asserts import Asserts
 from switchbed.drill.command import Outcome, played, played_text
 from switchbed.drill.hosts import Profile
-from switchbed.drill.outcome import BadScriptError, DepartsError, SkippedError
-from switchbed.drill.script import Call, Clock, Code, Packet, When, Word
+from switchbed.drill.script import (
+    BadScriptError,
+    Call,
+    Clock,
+    Code,
+    DepartsError,
+    Packet,
+    SkippedError,
+    When,
+    Word,
+)
 from switchbed.drill.sysctls import Settings
 
 SCRIPTS = sorted((Path(__file__).parent / "drill").glob("*.pkt"))

@@ -18,7 +18,7 @@ import switchbed as sb
 from switchbed import comparing, stats
 from switchbed._native import Mistake
 from switchbed.plots import style
-from switchbed.report import comparison, goodput, maps, page, pauses, queues
+from switchbed.report import comparison, goodput, page, pauses, queues
 from switchbed.run import Request, execute
 from switchbed.series import runs
 from switchbed.series.comparison import MEASURES, measures_of
@@ -186,7 +186,7 @@ def test_goodput_and_its_shares_are_the_tables(kept: Path) -> None:
 
 def test_a_heat_map_has_a_sweeps_means(kept: Path) -> None:
     results = runs.read([kept / "swept"])
-    chart = maps.sweep(results)
+    chart = comparison.sweep(results)
     assert chart.choices["of"] == ["per-queue", "MQ-ECN"]
     (drops,) = (
         t
@@ -206,12 +206,12 @@ def test_a_heat_map_has_a_sweeps_means(kept: Path) -> None:
             )
             assert drops["z"][i][j] == run.summary()["drops"]
     assert len({value for row in drops["z"] for value in row}) > 2
-    assert not maps.sweep(runs.read([kept / "compared"])).traces
+    assert not comparison.sweep(runs.read([kept / "compared"])).traces
 
 
 def test_the_fabrics_squares_are_the_ports_means_over_seeds(kept: Path) -> None:
     drawn = runs.lines(runs.read([kept / "compared"]), over="load")
-    trace = maps.fabric(drawn).traces[0]
+    trace = comparison.fabric(drawn).traces[0]
     seeds = [run for run in drawn[0].runs if run.settings["load"] == 0.4]
     ports = pl.concat(
         run.counters.filter(pl.col("port") == "switch:1")["utilisation"] for run in seeds

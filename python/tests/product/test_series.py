@@ -16,9 +16,7 @@ from switchbed.measured import Metric
 from switchbed.plots import curve as curve_plot
 from switchbed.plots.methods import Plots
 from switchbed.report import comparison as comparison_chart
-from switchbed.report import distribution as distribution_chart
 from switchbed.report import goodput as goodput_charts
-from switchbed.report import maps as map_charts
 from switchbed.report import queues as queue_charts
 from switchbed.report.chart import Trace, rounded
 from switchbed.series import comparison, curves, distribution, maps, queues, runs, shares
@@ -148,7 +146,7 @@ def test_fair_shares_and_seconds_are_the_same_in_both(pair: list[sb.Result]) -> 
 
 def test_distributions_are_drawn_as_they_are_described(pair: list[sb.Result]) -> None:
     lines = runs.lines(pair)
-    chart = distribution_chart.chart(lines)
+    chart = goodput_charts.chart(lines)
     for value in distribution.VALUES:
         title = distribution.title(value, lines)
         axes, *_ = Plots(pair).cdf(value=value).axes
@@ -190,7 +188,7 @@ def test_flows_that_count_are_those_of_every_other_figure(pair: list[sb.Result])
 
 
 def test_heat_maps_are_drawn_as_they_are_described(results: list[sb.Result]) -> None:
-    chart = map_charts.sweep(results)
+    chart = comparison_chart.sweep(results)
     figure = Plots(results).heatmap(metric="drops", x="load", y="switch.buffer")
     found = maps.cells(results, lambda run: run.summary()["drops"], "load", "switch.buffer")
     assert [cells.name for cells in found] == ["per-queue", "MQ-ECN"]
@@ -210,7 +208,7 @@ def test_heat_maps_are_drawn_as_they_are_described(results: list[sb.Result]) -> 
 
 def test_the_fabric_is_drawn_as_it_is_described(pair: list[sb.Result]) -> None:
     lines = runs.lines(pair)
-    chart = map_charts.fabric(lines)
+    chart = comparison_chart.fabric(lines)
     squares = Plots(pair).utilisation().axes
     (sorted_by_use,) = Plots(pair).utilisation(colour="scheme").axes
     for line, axes, trace in zip(lines, squares, chart.traces, strict=False):

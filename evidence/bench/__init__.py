@@ -1,1 +1,0 @@
-"""Costs of runs in time, instructions and memory."""

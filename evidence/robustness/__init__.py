@@ -1,1 +1,0 @@
-"""Attempts to break the program, and changes that its tests must notice."""

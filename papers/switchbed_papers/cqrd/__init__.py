@@ -1,1 +1,0 @@
-"""CQRD's claims, what they are measured by, and why some do not hold."""

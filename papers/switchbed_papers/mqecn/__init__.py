@@ -1,1 +1,0 @@
-"""MQ-ECN's claims, what they are measured by, and why some do not hold."""
