@@ -13,7 +13,6 @@ mod hcf;
 mod pausing;
 mod promises;
 mod qcn;
-mod reaction;
 mod shared_memory;
 mod tcn;
 mod trimming;

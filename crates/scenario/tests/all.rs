@@ -4,7 +4,6 @@ mod before;
 mod by_queue;
 mod events;
 mod expansion;
-mod lists_of_plans;
 mod live;
 mod mistakes;
 mod mistakes_of_hosts;

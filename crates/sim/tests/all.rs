@@ -1,32 +1,25 @@
 //! The simulator's tests: one program, which links once.
 
 mod bursts;
-mod by_queue;
 mod capture;
 mod cards;
+mod closed_forms;
 mod common;
 mod connections;
-mod crosspoints;
 mod determinism;
-mod early_marking;
 mod empty_network;
 mod ends;
 mod interference;
-mod lazy;
-mod losses;
-mod md1;
+mod marking;
 mod monitors;
 mod offload;
 mod paths;
-mod pools;
 mod probes;
 mod qcn;
-mod red;
 mod requests;
-mod sawtooth;
+mod shared_memory;
 mod shares;
 mod tcp;
 mod timeline;
 mod traffic;
 mod udp;
-mod unmarkable;

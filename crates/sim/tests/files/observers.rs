@@ -1,14 +1,14 @@
-//! What is measured and how the work is divided decide nothing: flows end as they do when nobody
-//! looks, on one thread.
+//! Observers decide nothing: flows end as they do when nobody looks, on one thread. Flow series and
+//! interference are worked out by hand.
 
-use crate::every_scheme::plans_with;
+use super::division::plans_with;
 use std::collections::BTreeSet;
 use std::path::Path;
 use switchbed_scenario::build::Nothing;
-use switchbed_scenario::plans_of;
 use switchbed_scenario::scheme::schemes;
-use switchbed_scenario::{Measure, Scenario};
-use switchbed_sim::{Division, FlowRecord, Simulation, Status};
+use switchbed_scenario::{Measure, Scenario, plans_of};
+use switchbed_sim::table::{Table, Values};
+use switchbed_sim::{Division, FlowRecord, Progress, Results, Simulation, Status, run};
 
 fn flows(text: &str) -> Vec<FlowRecord> {
     let plans = plans_of("f.toml", text, Path::new(""), &[], None).expect("a scenario");
@@ -134,4 +134,136 @@ fn flows_are_the_same_whatever_looks_on_and_however_the_work_is_divided() {
     }
     let all = schemes().map(|scheme| scheme.name.to_owned());
     assert_eq!(seen, all.filter(|name| name != "python").collect());
+}
+
+/// A host that sends to another, 4 ms away and back, with these sections and keys of the series.
+fn text(sections: &str, series: &str) -> String {
+    format!(
+        "host.profile = \"ideal\"\n[topology]\nkind = \"star\"\nhosts = 2\nrate = \"100Gbps\"\n\
+         delay = \"1ms\"\n[switch]\nbuffer = \"10MB\"\n[scheme]\nname = \"none\"\n{sections}\n\
+         [[traffic]]\nkind = \"long-lived\"\nfrom = \"0\"\nto = 1\n[measure]\nflow_series = {{ {series} }}\n\
+         [run]\nuntil = \"23ms\"\n"
+    )
+}
+
+fn results(text: &str) -> Results {
+    let plans = plans_of("flows.toml", text, Path::new(""), &[], None);
+    let plans = plans.unwrap_or_else(|mistake| panic!("{mistake}"));
+    run(&plans[0].scenario, &Progress::new()).expect("runs")
+}
+
+fn series(of: &Results) -> &Table {
+    let table = of.monitors.iter().find(|(name, _)| *name == "flow_series");
+    &table.expect("a table").1
+}
+
+fn floats<'a>(of: &'a Table, column: &str) -> &'a [f64] {
+    let found = of.columns.iter().find(|of| of.name == column).expect("a column");
+    let Values::F64(values) = &found.values else { panic!("{column}") };
+    values
+}
+
+#[test]
+fn slow_start_doubles_up_to_the_threshold_and_then_adds_a_packet_a_round_trip() {
+    // The handshake takes 4 ms; samples are in the middle of round trips, and between them.
+    let transport = "[transport]\nkind = \"reno\"\ninitial_window = 10\ninitial_ssthresh = 40";
+    let results = results(&text(transport, "every = \"2ms\""));
+    let table = series(&results);
+    let cwnd = floats(table, "cwnd_packets");
+    // At 6, 10, 14, 18 and 22 ms. A round of 40 ACKs adds the sum of their 1/cwnd, just under a packet.
+    let middle: Vec<f64> = cwnd.iter().copied().skip(2).step_by(2).map(f64::round).collect();
+    assert_eq!(middle, [10.0, 20.0, 40.0, 41.0, 42.0]);
+    assert_eq!(floats(table, "ssthresh_packets")[10], 40.0);
+    let Values::U64(flight) = &table.columns[4].values else { panic!("in flight") };
+    let mss = 1460;
+    assert_eq!((flight[2], flight[4], flight[6]), (10 * mss, 20 * mss, 40 * mss));
+    let srtt = floats(table, "srtt_s");
+    assert!(srtt[0].is_nan() && (srtt[10] - 4e-3).abs() < 1e-5, "{srtt:?}");
+    // Ten packets are acknowledged between 8 and 10 ms.
+    let delivered = floats(table, "delivered_bps");
+    assert!((delivered[4] - 10.0 * mss as f64 * 8.0 / 2e-3).abs() < 1e-3, "{delivered:?}");
+    assert!(floats(table, "pacing_bps").iter().all(|rate| rate.is_nan()));
+}
+
+#[test]
+fn a_queue_pair_has_its_lines_rate_until_something_cuts_it() {
+    let results = results(&text("[transport]\nkind = \"dcqcn\"", "every = \"5ms\", rows = [0]"));
+    let table = series(&results);
+    assert_eq!(table.rows(), 4);
+    assert!(floats(table, "pacing_bps").iter().all(|&rate| rate == 100e9));
+    assert!(floats(table, "cwnd_packets").iter().all(|cwnd| cwnd.is_nan()));
+}
+
+#[test]
+fn keys_choose_flows_and_are_refused_by_name() {
+    for (keys, rows) in
+        [("rows = [1]", 0), ("classes = [0]", 4), ("traffic = [0], classes = [3]", 0)]
+    {
+        let of = results(&text("", &format!("every = \"5ms\", {keys}")));
+        assert_eq!(series(&of).rows(), rows, "{keys}");
+    }
+    for (keys, says) in [
+        ("every = \"0s\"", "measure.flow_series.every"),
+        ("every = \"1ms\", traffic = [1]", "there is no traffic 1: the last is 0"),
+        ("every = \"1ms\", rows = []", "measure.flow_series.rows"),
+        ("rows = [1]", "every"),
+    ] {
+        let refused = plans_of("flows.toml", &text("", keys), Path::new(""), &[], None);
+        let said = refused.expect_err(keys).to_string();
+        assert!(said.contains(says) && said.starts_with("flows.toml:"), "{keys}: {said}");
+    }
+}
+
+fn with_giants(giant: &str) -> Results {
+    let text = format!(
+        r#"
+        host.profile = "switchbed-0.1"
+        [topology]
+        kind = "leaf-spine"
+        leaves = 3
+        spines = 2
+        hosts_per_leaf = 4
+        host_rate = "1Gbps"
+        host_delay = "2us"
+        [switch]
+        buffer = "300KB"
+        [scheme]
+        name = "per-queue"
+        params = {{ threshold = "20pkt" }}
+        [[traffic]]
+        kind = "log-normal"
+        sigma = 1
+        load = 0.6
+        flows = 400
+        sizes = "cqrd-assumed-short-tail"
+        [measure]
+        {giant}
+        "#
+    );
+    let plans = plans_of("test.toml", &text, Path::new("."), &[], None).expect("a good scenario");
+    run(&plans[0].scenario, &Progress::new()).expect("builds")
+}
+
+#[test]
+fn flows_are_split_by_what_they_met() {
+    let labelled = with_giants("giant = \"1MB\"");
+    let split = labelled.summary.fct_by_met.expect("asked for");
+    let classes = [split.nothing, split.output, split.path];
+    for class in &classes {
+        assert!(class.all.n > 10, "{split:?}");
+        assert_eq!(class.all.n, class.small.n + class.medium.n + class.large.n);
+    }
+    assert_eq!(classes.iter().map(|class| class.all.n).sum::<u64>(), 400);
+    // Who shares an output, or a path, with a giant waits for it.
+    let small = classes.map(|class| class.small.mean_us.unwrap());
+    assert!(small[0] < small[1] && small[0] < small[2], "{small:?}");
+
+    let plain = with_giants("");
+    assert_eq!(plain.summary.fct_by_met, None);
+    assert_eq!(plain.summary.fct, labelled.summary.fct);
+    let names = |results: &Results| -> Vec<&str> {
+        results.flows.columns.iter().map(|column| column.name).collect()
+    };
+    // The label is the last column, and the only one more.
+    assert_eq!(names(&labelled), [&names(&plain)[..], &["met"]].concat());
 }

@@ -2,22 +2,14 @@
 
 mod pipe;
 
-mod early;
 mod golden;
 mod growth;
 mod loss;
 mod lso;
 mod marks;
-mod prague;
-mod probe;
 mod properties;
-mod rack;
 mod receiver;
-mod reduction;
+mod reductions;
 mod restarts;
 mod sender;
-mod settings;
-mod slow_start;
-mod timeouts;
-mod undo;
 mod windows;
