@@ -2,7 +2,7 @@
 //! them ([`param`]). A file's text ([`text`]) becomes a tree that keeps every line ([`tree`]), whose
 //! sections are read by their tables of keys ([`section`], [`read`]); what is wrong is a
 //! [`mistake::Mistake`] with its line, and with the name that was meant ([`near`]). The JSON Schema
-//! ([`schema`]) and the reference ([`mod@reference`]) follow from the keys.
+//! ([`schema`]) and the reference ([`schema::keys`]) follow from the keys.
 
 #![forbid(unsafe_code)]
 #![deny(unreachable_pub)]
@@ -11,11 +11,9 @@ pub mod mistake;
 pub mod near;
 pub mod param;
 pub mod read;
-pub mod reference;
 pub mod schema;
 pub mod section;
-mod shown;
 pub mod text;
 pub mod tree;
 
-pub use shown::takes;
+pub use schema::takes;

@@ -3,10 +3,9 @@
 use crate::mistake::list_of;
 use crate::near::near;
 use crate::param::{ParamKind, Value};
-use crate::shown::takes;
+use crate::schema::takes;
 use crate::tree::{Data, Node};
-use switchbed_units::Bytes;
-use switchbed_units::quantity;
+use switchbed_units::{Bytes, quantity};
 
 /// The value, or what is wrong with it and what would be right, to be read after
 /// `key is value: `. `packet` is what the unit `pkt` means.

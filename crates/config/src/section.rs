@@ -5,7 +5,7 @@ use crate::mistake::{Mistake, Origin, list_of};
 use crate::near::near;
 use crate::param::{Entries, Field, Param, ParamKind, Unfit, Value, Values};
 use crate::read::read;
-use crate::shown::example;
+use crate::schema::example;
 use crate::tree::{At, Data, Entry, Node, Table, parse_value};
 use std::any::Any;
 use std::cell::RefCell;

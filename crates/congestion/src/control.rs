@@ -3,6 +3,7 @@
 use crate::{Connection, LostPacket, Model, RateSample, Steer};
 use std::ops::Deref;
 use switchbed_config::param::Unfit;
+use switchbed_config::words;
 use switchbed_units::{Span, Time};
 
 /// Description of a control: the behaviour that it expects of TCP.
@@ -181,5 +182,15 @@ pub trait Control: Sized {
     /// The marked fraction, for probes.
     fn alpha(&self) -> Option<f64> {
         None
+    }
+}
+
+words! {
+    /// Arithmetic that a control computes in.
+    pub enum Arithmetic {
+        /// In fractions, as its RFC has it.
+        Exact = "exact",
+        /// Integers, rounded as in Linux.
+        Kernel = "kernel",
     }
 }

@@ -11,7 +11,6 @@
 
 #[macro_use]
 mod dispatch;
-mod arithmetic;
 mod bbr;
 mod bbr3;
 mod control;
@@ -23,16 +22,14 @@ pub mod hystart;
 mod model;
 pub mod nscc;
 mod prague;
-mod queue_pair;
 mod registry;
 mod reno;
 pub mod roce;
 mod udp;
 
-pub use arithmetic::Arithmetic;
 pub use bbr::{Bbr, BbrParams};
 pub use bbr3::Bbr3;
-pub use control::{About, Acked, Control, Mark};
+pub use control::{About, Acked, Arithmetic, Control, Mark};
 pub use cubic::{Cubic, CubicParams};
 pub use dctcp::{Dctcp, DctcpParams};
 pub use ecn_star::EcnStar;

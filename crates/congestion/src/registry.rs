@@ -1,8 +1,11 @@
 //! Every control that a scenario may name: what it does, behind its word in the key's meaning, and
 //! its line.
+//!
+//! The words of `transport.kind` that are RoCE's: what controls a queue pair's rate is in [`crate::roce`], and
+//! its settings are `[roce]`'s.
 
-use crate::queue_pair::{Dcqcn, Hpcc, Nscc, NsccRccc, Rccc, Roce, Swift, Timely};
 use crate::*;
+use std::ops::Deref;
 use switchbed_units::{Span, Time};
 
 controls! {
@@ -46,3 +49,26 @@ controls! {
     /// the same by both.
     NsccRccc = "nscc-rccc",
 }
+
+macro_rules! queue_pairs {
+    ($($name:ident)+) => {$(
+        /// Senders of this kind use a queue pair instead of a window.
+        #[derive(Clone, Debug)]
+        pub struct $name;
+
+        impl Control for $name {
+            type Params = ();
+            const ABOUT: About = About { tcp: false, roce: true, ..About::TCP };
+
+            fn new(_: &()) -> Self {
+                $name
+            }
+
+            fn marked(&mut self, _: impl Deref<Target = ()>, _: f64, _: Time) -> Mark {
+                Mark::Leaves(1.0)
+            }
+        }
+    )+};
+}
+
+queue_pairs! { Dcqcn Timely Hpcc Swift Roce Nscc Rccc NsccRccc }

@@ -36,7 +36,6 @@ pub mod roce;
 pub mod routing;
 pub mod run;
 mod scenario;
-mod schema;
 pub mod scheme;
 mod sections;
 pub mod sizes;
@@ -48,7 +47,6 @@ pub mod traffic;
 pub mod transport;
 mod trimming;
 mod unread;
-mod write;
 
 pub use catalog::{Asked, chips, headroom, policies, schemes, size_tables};
 pub use cautions::headroom::{Headroom, HeadroomOfLinks, HeadroomOfSwitches};
@@ -64,12 +62,12 @@ pub use measure::{Measure, PortNames, QueueProbe};
 pub use migrate::migrated;
 pub use profiles::{Hosts, HostsOf, profile, profiles};
 pub use reaction::{CardReaction, Limiters, Reaction};
-pub use reference::{live_reference, reference, reference_of};
+pub use reference::{live_reference, reference, reference_of, schema};
 pub use roce::{Recovery, Roce};
 pub use routing::Routing;
 pub use run::{FctEnd, Run};
-pub use scenario::Scenario;
-pub use schema::schema;
+pub use scenario::{Scenario, to_toml};
+
 pub use scheme::SchemeChoice;
 pub use sections::SECTIONS;
 pub use stack::{Stack, Stacks};
@@ -86,7 +84,5 @@ pub use transport::{
     Arithmetic, CongestionControl, CubicParams, DctcpParams, LossHalves, Pacing, Restart,
     RttSampling, Transport, Warm, WindowCut,
 };
-pub use write::to_toml;
 
-pub use switchbed_units::Bytes;
-pub use switchbed_units::quantity;
+pub use switchbed_units::{Bytes, quantity};

@@ -4,10 +4,9 @@ use crate::topology::choice::Choice;
 use crate::topology::graph::Graph;
 use crate::traffic::Entry;
 use crate::{
-    Delays, Deploy, Event, HostDelay, Measure, Reaction, Roce, Routing, Run, SchemeChoice, Stacks,
-    Switch, Topology, Transport,
+    Delays, Deploy, Event, Host, HostDelay, Measure, Reaction, Roce, Routing, Run, SchemeChoice,
+    Stacks, Switch, Topology, Transport, stack,
 };
-use crate::{Host, stack};
 use serde::Serialize;
 use switchbed_units::Span;
 use switchbed_units::ids::HostId;
@@ -93,4 +92,10 @@ pub(crate) fn delays(stacks: &Stacks, hosts: u32, seed: u64) -> Delays {
     let numbers = stacks.numbers(hosts);
     let of = |host| stacks.host(stack::of(&numbers, host)).delay.of(seed, host);
     Delays::Each((0..hosts).map(HostId).map(of).collect())
+}
+
+/// The scenario as a TOML file that resolves to it again.
+pub fn to_toml(scenario: &Scenario) -> String {
+    // Only keys that are no strings and numbers that TOML lacks could fail: there are none.
+    toml::to_string(scenario).unwrap_or_else(|error| format!("# {error}\n"))
 }

@@ -12,21 +12,19 @@
 //! | `long_term` | the rate of a policer |
 //! | `aggregation` | what ACKs bring at once |
 
-mod aggregation;
-mod filter;
 mod long_term;
 #[cfg(test)]
 mod tests;
+mod windowed;
 
 use crate::{About, Connection, Control, Mark, Model, RateSample, Repair, Steer};
-use aggregation::Aggregation;
-use filter::WindowedMax;
 use long_term::{LongTerm, Shown};
 use std::ops::Deref;
 use switchbed_config::param::Unfit;
 use switchbed_config::params;
 use switchbed_units::random::{OnDemand, Random};
 use switchbed_units::{Span, Time};
+use windowed::{Aggregation, WindowedMax};
 
 params! {
     /// BBR's parameters.

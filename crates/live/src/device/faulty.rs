@@ -5,7 +5,7 @@ use super::{Condition, Device, Received};
 use crate::random::Stream;
 use std::io;
 use std::os::fd::BorrowedFd;
-use switchbed_qdisc::port::numbered::Numbered;
+use switchbed_qdisc::port::packet::Numbered;
 use switchbed_scenario::Faults;
 use switchbed_units::Time;
 use switchbed_units::random::Random;

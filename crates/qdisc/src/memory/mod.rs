@@ -9,7 +9,6 @@ mod crosspoint;
 mod dynamic;
 mod fab;
 mod lengths;
-mod limited;
 mod lossless;
 mod lqd;
 mod occamy;
@@ -22,10 +21,10 @@ pub use cells::{AllHeadroom, Cells, GroupMay, HeadroomUse, Inputs, Own, Sizes};
 pub use crosspoint::{Crosspoint, Overflow};
 pub use dynamic::Dynamic;
 pub use fab::{Fab, Young};
-pub use limited::Limited;
+
 pub use lqd::Lqd;
 pub use occamy::Occamy;
-pub use of_port::{OfPort, OfSwitch};
+pub use of_port::{Limited, OfPort, OfSwitch};
 pub use of_switch::{At, Policy, QueueOf, SwitchMemory};
 
 use crate::hooks::{Admission, Buffer};

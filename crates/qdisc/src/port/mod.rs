@@ -12,7 +12,6 @@
 
 pub mod arena;
 pub mod driver;
-pub mod numbered;
 pub mod packet;
 pub mod pauses;
 pub mod set;

@@ -14,8 +14,7 @@
 //! window. From a hundredth to 0.3 of it the steady state is the same. The growth is E-ECN's, so
 //! that the two differ in the rule alone.
 
-use super::e_ecn::PAPER;
-use super::growth::{Growth, GrowthParams};
+use super::e_ecn::{Growth, GrowthParams, PAPER};
 use crate::hooks::{Intent, Marker};
 use crate::port::arena::SlotId;
 use crate::port::packet::{Packet, QueueId};

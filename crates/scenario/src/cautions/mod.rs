@@ -1,12 +1,8 @@
 //! Warnings about a scenario before it runs, a file each.
 
-mod cycles;
 pub mod headroom;
-mod hops;
-mod marking;
+mod idle;
 pub mod offered;
-mod pauses;
-mod policy;
 mod slowed;
 mod thresholds;
 
@@ -16,26 +12,26 @@ use crate::{Scenario, Topology, Traffic};
 /// Warnings that `scenario check` prints.
 pub fn all(scenario: &Scenario) -> Vec<String> {
     let graph = &scenario.graph();
-    let marking = marking::never_first(scenario, graph)
-        .or_else(|| marking::not_always_first(scenario, graph));
+    let marking = thresholds::never_first(scenario, graph)
+        .or_else(|| thresholds::not_always_first(scenario, graph));
     said(scenario, graph, marking)
 }
 
 /// Warnings that a run has of its scenario alone.
 pub fn of_a_run(scenario: &Scenario) -> Vec<String> {
     let graph = &scenario.graph();
-    said(scenario, graph, marking::never_first(scenario, graph))
+    said(scenario, graph, thresholds::never_first(scenario, graph))
 }
 
 /// Warnings of both, with the one of marks.
 fn said(scenario: &Scenario, graph: &Graph, marking: Option<String>) -> Vec<String> {
     let mut said: Vec<String> =
         headroom::too_small(scenario, graph).into_iter().chain(marking).collect();
-    said.extend(cycles::possible(scenario, graph));
-    said.extend(policy::unused(scenario));
+    said.extend(headroom::possible(scenario, graph));
+    said.extend(idle::unused(scenario));
     said.extend(thresholds::under_a_packet(scenario, graph));
-    said.extend(hops::unseen(scenario, graph));
-    said.extend(pauses::many(scenario));
+    said.extend(idle::unseen(scenario, graph));
+    said.extend(headroom::many(scenario));
     said.extend(slowed::overloaded(scenario, graph));
     if let Topology::File(file) = &scenario.topology {
         said.extend(file.unread());

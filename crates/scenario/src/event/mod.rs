@@ -1,7 +1,6 @@
 //! Changes during a run.
 
 mod change;
-mod link;
 pub(crate) mod random;
 
 use change::check_rate_words;
@@ -75,7 +74,7 @@ fn event(
         return Err(section.refuse(key!(at), format!("the run ends at {until} (run.until)")));
     }
     if let Some(link) = section.maybe::<String>(key!(link))? {
-        let what = link::read(&section, &link, graph, mtu)?;
+        let what = change::read_link(&section, &link, graph, mtu)?;
         return Ok(Event { at, change: Change::OfLink { link, what } });
     }
     if let Some(port) = section.maybe::<String>(key!(port))? {

@@ -1,7 +1,6 @@
 //! `[[failures]]`: links that fail, drawn by the seed. Each becomes events of its link.
 
-use super::change::{Change, Event, Held, LinkChange};
-use super::link::times;
+use super::change::{Change, Event, Held, LinkChange, times};
 use crate::Run;
 use crate::topology::graph::{Graph, Node};
 use crate::topology::links;

@@ -1,6 +1,5 @@
 //! `[scheme]`: a scheme of the registry with its parameters, or classes of the user's own.
 
-mod elsewhere;
 pub mod named;
 pub mod python;
 pub(crate) mod read;

@@ -3,16 +3,14 @@
 #[path = "read_python.rs"]
 mod python;
 
-use super::elsewhere;
 use crate::SchemeChoice;
-use crate::scheme::named::{named as named_classes, of_name};
+use crate::scheme::named::{self, of_name};
 use crate::scheme::python::{PYTHON, is_open};
 use crate::scheme::{SECTION, SchemeInfo, Value, Values, find, schemes};
 use switchbed_config::key;
 use switchbed_config::mistake::{Mistake, Origin, list_of};
 use switchbed_config::near::near;
-use switchbed_config::param::ParamKind;
-use switchbed_config::param::Unfit;
+use switchbed_config::param::{ParamKind, Unfit};
 use switchbed_config::section::Section;
 use switchbed_config::tree::{At, Data, Entry, Node, Table};
 use switchbed_qdisc::memory::chip::Asic;
@@ -178,16 +176,16 @@ impl<'a> Given<'a> {
 
 /// Message about a name that no scheme has.
 fn unknown(name: &str) -> String {
-    let own = named_classes();
+    let own = named::named();
     let names = schemes().map(|scheme| scheme.name).chain(own.iter().map(String::as_str));
-    if let Some(what) = elsewhere::absent(name) {
+    if let Some(what) = named::absent(name) {
         return format!(
             "{what} is not among the schemes here yet, which are {}; your own is \"python\" \
              (docs/prototyping.md)",
             list_of(names)
         );
     }
-    match elsewhere::ours(name).or_else(|| near(name, names.clone())) {
+    match named::ours(name).or_else(|| near(name, names.clone())) {
         Some(guess) => format!("there is no such scheme; did you mean \"{guess}\"?"),
         None => format!("there is no such scheme; there are {}", list_of(names)),
     }

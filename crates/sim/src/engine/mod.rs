@@ -13,8 +13,6 @@
 //!
 //! The engine knows nothing of packets or switches: a [`World`] is what it moves.
 
-mod agenda;
-mod barrier;
 mod calendar;
 pub(crate) mod drive;
 pub(crate) mod phases;
@@ -22,13 +20,12 @@ pub(crate) mod prefetch;
 mod shard;
 mod teams;
 pub(crate) mod tie;
-mod wakes;
 
 pub(crate) use drive::{Engine, Ran};
 
 use crate::ids::{NodeId, ShardId};
-use agenda::Agenda;
 use phases::Phases;
+use shard::Agenda;
 use switchbed_units::Time;
 
 /// Something that happens to a node.

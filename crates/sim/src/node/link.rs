@@ -3,7 +3,7 @@
 use crate::engine::{Event, Outbox};
 use crate::ids::{LocalLink, Maybe, NodeId, Rank, ShardId, SwitchId};
 use crate::node::switch::Feedbacks;
-use crate::observe::watch::{Sent, Watch};
+use crate::observe::observer::{Sent, Watch};
 use crate::packet::rdma::Int;
 use crate::packet::{Body, Payload};
 use crate::routing::noted;
@@ -16,9 +16,8 @@ use switchbed_units::random::OnDemand;
 use switchbed_units::{Rate, Span, Time};
 
 use super::host::Left;
-use super::lengths;
 use super::met::Met;
-use super::{Parcel, Shared};
+use super::{Parcel, Shared, lengths};
 use crate::packet::losses::Losses;
 use crate::transport::is_data;
 use std::collections::VecDeque;

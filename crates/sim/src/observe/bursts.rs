@@ -1,8 +1,7 @@
 //! The longest queue after each burst of flow starts.
 
 use super::monitors::Monitor;
-use super::observer::{Asked, Observed, Observer, Site, View};
-use super::watch::AtPort;
+use super::observer::{Asked, AtPort, Observed, Observer, Site, View};
 use crate::ids::LinkId;
 use crate::ports::PortInfo;
 use crate::table::{Table, Values};

@@ -4,8 +4,7 @@
 //! A packet is written down as it leaves a port, in the branch that measuring queues takes;
 //! ports that nobody watches do not know of it. Headers are built at the end.
 
-use super::observer::{Asked, Observed, Observer, Site};
-use super::watch::{AtPort, Sent};
+use super::observer::{Asked, AtPort, Observed, Observer, Sent, Site};
 use crate::ids::LinkId;
 use crate::packet::rdma::RdmaKind;
 use crate::packet::{Body, Flags, SackBlock};

@@ -1,9 +1,7 @@
 //! A port's queue lengths at every change within a window of time, and their slopes.
 
 use super::monitors::{Ahead, Monitor};
-use super::observer::{Asked, Observed, Observer, Site, View};
-use super::room::Room;
-use super::watch::AtPort;
+use super::observer::{Asked, AtPort, Observed, Observer, Room, Site, View};
 use crate::ids::LinkId;
 use crate::ports::PortInfo;
 use crate::table::{Names, Table, Values};

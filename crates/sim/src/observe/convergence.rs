@@ -4,8 +4,7 @@
 //! another flow was under way through as well.
 
 use super::monitors::{Ahead, Monitor};
-use super::observer::{Asked, Observed, Observer, Site, View};
-use super::room::Room;
+use super::observer::{Asked, Observed, Observer, Room, Site, View};
 use crate::ids::{HostId, LinkId};
 use crate::ports::PortInfo;
 use crate::table::{Table, Values};

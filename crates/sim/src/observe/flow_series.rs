@@ -1,8 +1,7 @@
 //! Windows, round trips and rates of flows' senders at even times, as `ss -i` shows them.
 
 use super::monitors::{Ahead, Monitor};
-use super::observer::{Asked, Observed, Observer, Site, View};
-use super::room::Room;
+use super::observer::{Asked, Observed, Observer, Room, Site, View};
 use crate::ports::PortInfo;
 use crate::table::{Table, Values};
 use crate::transport::Snapshot;

@@ -1,8 +1,7 @@
 //! Each class's goodput over time.
 
 use super::fair::FairShares;
-use super::observer::{Asked, Observed, Observer, Site, View};
-use super::room::Room;
+use super::observer::{Asked, Observed, Observer, Room, Site, View};
 use crate::ids::LinkId;
 use crate::topology::Hop;
 use std::cmp::Reverse;

@@ -1,8 +1,7 @@
 //! How busy links were, interval by interval.
 
 use super::monitors::{Ahead, Monitor};
-use super::observer::{Asked, Observed, Observer, Site, View};
-use super::room::Room;
+use super::observer::{Asked, Observed, Observer, Room, Site, View};
 use crate::ids::LinkId;
 use crate::ports::{self, PortInfo};
 use crate::table::{Names, Table, Values};

@@ -1,4 +1,4 @@
-//! Observation of a run, which never changes its course. Two traits: `watch::AtPort` receives the
+//! Observation of a run, which never changes its course. Two traits: `observer::AtPort` receives the
 //! events at one port, `observer::Observer` looks at the whole network at a known time. Each kind
 //! is a file: queues' lengths ([`queue_stats`]) and series of them ([`series`]), classes' goodput
 //! ([`goodput`]) with fair shares of it ([`fair`]), packet traces ([`capture`]), and the monitors
@@ -18,8 +18,6 @@ pub(crate) mod link_series;
 pub mod monitors;
 pub(crate) mod observer;
 pub mod queue_stats;
-pub(crate) mod room;
 pub mod series;
 pub(crate) mod underflow;
 pub(crate) mod waited;
-pub(crate) mod watch;

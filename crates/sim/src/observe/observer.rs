@@ -1,21 +1,23 @@
 //! Interface of observers, the view that they get, and the observers of a scenario.
 //!
-//! An observer of a single port lives there, in its shard, and is a [`super::watch::AtPort`]. An
+//! An observer of a single port lives there, in its shard, and is a [`AtPort`]. An
 //! [`Observer`] belongs to the run and looks at the whole network, at times that it knows beforehand,
 //! when all nodes are at the same instant. No observer changes the course of the run.
+//!
+//! Room in a table that grows as long as a run lasts: so many rows, and no more.
 
 use super::convergence::Underway;
 use super::flow_series::SenderState;
 use super::monitors::Observing;
 use super::underflow::Unsent;
-use super::watch::Watch;
-use crate::ids::LinkId;
+use crate::ids::{HostId, LinkId};
+use crate::packet::Payload;
 use crate::ports::{self, PortInfo};
 use crate::table::Table;
 use crate::topology::Graph;
 use std::any::Any;
 use switchbed_qdisc::schemes::fairness::Share;
-use switchbed_qdisc::{Qdisc, QueueId};
+use switchbed_qdisc::{Packet, PortState, Qdisc, QueueId};
 use switchbed_scenario::traffic::FlowStart;
 use switchbed_scenario::{QueueProbe, Scenario};
 use switchbed_units::{Rate, Time};
@@ -202,5 +204,113 @@ impl Observers {
             found.extend(names.iter().copied().zip(observer.tables(view, ports)));
         }
         found
+    }
+}
+
+/// Number of rows that a table may still take.
+#[derive(Clone, Debug)]
+pub(crate) struct Room {
+    rows: u64,
+    full_at: Option<Time>,
+}
+
+impl Room {
+    pub(crate) fn new(rows: u64) -> Room {
+        Room { rows, full_at: None }
+    }
+
+    /// Whether so many rows more find room at `now`. Once some did not, none does.
+    pub(crate) fn take(&mut self, rows: u64, now: Time) -> bool {
+        if self.full_at.is_none() && rows <= self.rows {
+            self.rows -= rows;
+            return true;
+        }
+        self.full_at.get_or_insert(now);
+        false
+    }
+
+    /// Returns rows of the table that are forgotten.
+    pub(crate) fn give(&mut self, rows: u64) {
+        self.rows += rows;
+        self.full_at = None;
+    }
+
+    /// Since when it is full; `None`: all rows found room.
+    pub(crate) fn full_at(&self) -> Option<Time> {
+        self.full_at
+    }
+}
+
+/// A packet that a port has sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// Time when its queue took it in.
+    pub arrived: Time,
+    /// The queue that it was in.
+    pub queue: QueueId,
+    /// Time when its transmission began.
+    pub left: Time,
+    /// Time when its transmission ended.
+    pub until: Time,
+    /// When its last bit reaches the far end.
+    pub arrives: Time,
+    /// The packet as it left, its mark included.
+    pub packet: Packet,
+    /// Payload that the packet carries.
+    pub payload: Payload,
+    /// The host that sent it; `None`: a switch did.
+    pub from: Option<HostId>,
+    /// The host that it is for.
+    pub to: HostId,
+}
+
+/// Observer of a port, which is called as things happen there.
+pub(crate) trait AtPort: Any + Send {
+    /// Handles a change of a queue's length.
+    fn changed(&mut self, queue: QueueId, now: Time, state: &PortState) {
+        let _ = (queue, now, state);
+    }
+    /// Handles a packet that leaves.
+    fn sent(&mut self, sent: &Sent) {
+        let _ = sent;
+    }
+    /// Counts begin again (the warm-up is over).
+    fn restart(&mut self, now: Time) {
+        let _ = now;
+    }
+}
+
+/// Observers of one port.
+#[derive(Default)]
+pub(crate) struct Watch(Vec<Box<dyn AtPort>>);
+
+impl Watch {
+    /// One more watches, unless one of its kind does.
+    pub(crate) fn add<T: AtPort>(&mut self, observer: T) {
+        if self.of::<T>().is_none() {
+            self.0.push(Box::new(observer));
+        }
+    }
+
+    /// The one of a kind.
+    pub(crate) fn of<T: AtPort>(&self) -> Option<&T> {
+        self.0.iter().find_map(|observer| (&**observer as &dyn Any).downcast_ref())
+    }
+
+    /// Finds the observer of a type, to read its records.
+    pub(crate) fn of_mut<T: AtPort>(&mut self) -> Option<&mut T> {
+        self.0.iter_mut().find_map(|observer| (&mut **observer as &mut dyn Any).downcast_mut())
+    }
+
+    pub(crate) fn changed(&mut self, queue: QueueId, now: Time, state: &PortState) {
+        self.0.iter_mut().for_each(|observer| observer.changed(queue, now, state));
+    }
+
+    pub(crate) fn sent(&mut self, sent: &Sent) {
+        self.0.iter_mut().for_each(|observer| observer.sent(sent));
+    }
+
+    pub(crate) fn restart(&mut self, now: Time) {
+        self.0.iter_mut().for_each(|observer| observer.restart(now));
     }
 }

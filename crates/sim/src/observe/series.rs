@@ -1,7 +1,6 @@
 //! Queues' lengths and thresholds at even times.
 
-use super::observer::{Asked, Observed, Observer, Site, View};
-use super::room::Room;
+use super::observer::{Asked, Observed, Observer, Room, Site, View};
 use crate::ids::LinkId;
 use switchbed_qdisc::QueueId;
 use switchbed_units::{Bytes, Span, Time};

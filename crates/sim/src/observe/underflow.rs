@@ -2,8 +2,7 @@
 //! not sent yet. Where the port is the bottleneck, their windows are too small in that time.
 
 use super::monitors::Monitor;
-use super::observer::{Asked, Observer, Site, View};
-use super::watch::{AtPort, Sent};
+use super::observer::{Asked, AtPort, Observer, Sent, Site, View};
 use crate::ids::{HostId, LinkId};
 use crate::topology::Hop;
 use switchbed_scenario::measure::PortNames;

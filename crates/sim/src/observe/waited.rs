@@ -4,9 +4,7 @@
 //! it, a pause. Its wait counts to the interval in which it came.
 
 use super::monitors::{Ahead, Monitor};
-use super::observer::{Asked, Observed, Observer, Site, View};
-use super::room::Room;
-use super::watch::{AtPort, Sent};
+use super::observer::{Asked, AtPort, Observed, Observer, Room, Sent, Site, View};
 use crate::ids::{HostId, LinkId};
 use crate::ports::{self, PortInfo};
 use crate::table::{Names, Table, Values};

@@ -1,7 +1,7 @@
 //! Packets that a line loses or marks because the scenario says so.
 
 use super::{PAUSES, row_of};
-use switchbed_qdisc::port::numbered::Numbered;
+use switchbed_qdisc::port::packet::Numbered;
 use switchbed_qdisc::{Ecn, Packet};
 use switchbed_units::random::{OnDemand, Random as _};
 

@@ -1,6 +1,5 @@
 //! Runs one scenario to its end, with word of its progress.
 
-mod deadlocks;
 mod decided;
 pub(crate) mod impossible;
 mod inert;
@@ -10,7 +9,6 @@ mod stalled;
 pub(crate) mod summary;
 pub(crate) mod transports;
 mod trims;
-mod waits;
 mod warnings;
 pub(crate) mod watchdog;
 

@@ -1,5 +1,8 @@
 //! A run that stopped since nothing was delivered any more, or whose flows gave up, and what refused.
+//!
+//! Warnings about deadlocks of lossless classes in a run (docs/pfc.md).
 
+use crate::deadlock::Deadlock;
 use crate::deployed::Deployed;
 use crate::ids::LinkId;
 use crate::simulation::Simulation;
@@ -89,6 +92,28 @@ fn room(switch: &Switch, queue: usize) -> String {
     limit.into_iter().chain(alpha).chain(pool).chain(buffer).collect::<Vec<_>>().join(", ")
 }
 
+/// One warning for each deadlock.
+pub(crate) fn deadlocks(scenario: &Scenario, simulation: &Simulation) -> Vec<String> {
+    let of = |found: &Deadlock| {
+        let name = |link: usize| &simulation.ports()[link].name;
+        let mut names: Vec<_> = found.cycle.iter().map(|queue| name(queue.0.index())).collect();
+        names.extend(names.first().copied());
+        let names: Vec<&str> = names.into_iter().map(String::as_str).collect();
+        let class = found.cycle.first().map_or(0, |queue| queue.1);
+        let end = match (found.broken, scenario.run.until) {
+            (Some(_), _) => "; it was broken",
+            (None, Some(_)) => "; it stands",
+            (None, None) => "; it stands, and the run ends with it",
+        };
+        format!(
+            "class {class} deadlocked at {:.6} s: {} wait for each other{end}",
+            found.formed.as_secs_f64(),
+            names.join(" > "),
+        )
+    };
+    simulation.deadlocks().iter().map(of).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,17 +127,17 @@ mod tests {
     fn text(rest: &str) -> String {
         format!(
             r#"
-            [topology]
-            kind = "star"
-            hosts = 3
-            rate = "10Gbps"
-            delay = "1us"
-            [switch]
-            buffer = "300KB"
-            [scheme]
-            name = "none"
-            {rest}
-            "#
+        [topology]
+        kind = "star"
+        hosts = 3
+        rate = "10Gbps"
+        delay = "1us"
+        [switch]
+        buffer = "300KB"
+        [scheme]
+        name = "none"
+        {rest}
+        "#
         )
     }
 
@@ -128,26 +153,26 @@ mod tests {
     }
 
     const TCP: &str = r#"
-        [transport]
-        kind = "dctcp"
-        [[traffic]]
-        kind = "incast"
-        from = "1-2"
-        to = 0
-        sizes = "1MB"
-        rounds = 1
-    "#;
+    [transport]
+    kind = "dctcp"
+    [[traffic]]
+    kind = "incast"
+    from = "1-2"
+    to = 0
+    sizes = "1MB"
+    rounds = 1
+"#;
 
     #[test]
     fn a_run_that_waits_says_for_how_long_and_why() {
         let lost: Vec<String> = (1..=60).map(|nth| nth.to_string()).collect();
         let loses = format!(
             r#"
-            [[event]]
-            at = "0s"
-            port = "switch:0"
-            lose = [{}]
-            "#,
+        [[event]]
+        at = "0s"
+        port = "switch:0"
+        lose = [{}]
+        "#,
             lost.join(", ")
         );
         let said = message(&format!("{TCP}{loses}")).expect("senders wait for 200 ms");
@@ -181,12 +206,12 @@ mod tests {
     #[test]
     fn a_queue_with_rules_of_its_own_is_named_by_them() {
         let switch = r#"
-            [switch]
-            policy = "dynamic"
-            pool = "300KB"
-            queues = 2
-            queue = [{ queue = 1, alpha = 0.5, limit = "30KB" }]
-        "#;
+        [switch]
+        policy = "dynamic"
+        pool = "300KB"
+        queues = 2
+        queue = [{ queue = 1, alpha = 0.5, limit = "30KB" }]
+    "#;
         let text = text(TCP).replace("[switch]\n", switch);
         let plans = plans_of("test.toml", &text, Path::new("."), &[], None).expect("a good file");
         let (scenario, graph) = (&plans[0].scenario, plans[0].scenario.graph());
@@ -200,13 +225,13 @@ mod tests {
     #[test]
     fn a_card_that_refuses_is_named_by_its_own_hosts_key() {
         let hosts = r#"
-            [[host]]
-            profile = "ideal"
-            [[host]]
-            hosts = 2
-            nic = "fifo"
-            nic_buffer = "30KB"
-        "#;
+        [[host]]
+        profile = "ideal"
+        [[host]]
+        hosts = 2
+        nic = "fifo"
+        nic_buffer = "30KB"
+    "#;
         let text = text(&format!("{hosts}{TCP}"));
         let plans = plans_of("test.toml", &text, Path::new("."), &[], None).expect("a good file");
         let (scenario, graph) = (&plans[0].scenario, plans[0].scenario.graph());

@@ -8,18 +8,15 @@ use crate::run::decided;
 use crate::run::inert::inert;
 use crate::run::results::Held;
 use crate::run::summary::{BySize, Fct, Summary};
-use crate::run::waits;
 use crate::simulation::{PortReport, Simulation};
 use crate::topology::Node;
 use crate::transport::Wait;
 use std::collections::BTreeSet;
 use switchbed_qdisc::port::view::DropReason;
-use switchbed_scenario::Scenario;
-use switchbed_scenario::cautions;
 use switchbed_scenario::protocol::Protocol;
 use switchbed_scenario::protocols::Protocols;
 use switchbed_scenario::traffic::{Probe, Traffic};
-use switchbed_scenario::{NicQueue, Transport};
+use switchbed_scenario::{NicQueue, Scenario, Transport, cautions};
 use switchbed_units::{Bytes, Span, Time};
 
 /// A 99th percentile of fewer flows than this rests on a handful.
@@ -51,7 +48,7 @@ pub(crate) fn warnings(
     let finite = flows.iter().filter(|flow| flow.size.is_some() && flow.counts_since(since));
     let open: Vec<_> = finite.filter(|flow| flow.end.is_none() && flow.failed.is_none()).collect();
     let cut_off = |host| simulation.is_cut_off(host);
-    if let Some((failed, all_cut_off)) = waits::failed(scenario, since, flows, cut_off) {
+    if let Some((failed, all_cut_off)) = decided::failed(scenario, since, flows, cut_off) {
         // A full queue is no reason where the line itself is gone.
         let by = simulation.refusing().filter(|_| !all_cut_off);
         let by =

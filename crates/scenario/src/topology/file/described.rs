@@ -7,6 +7,7 @@ use crate::topology::tables::Tables;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use switchbed_config::mistake::Mistake;
+use switchbed_config::text::shown;
 use switchbed_units::ids::{HostId, SwitchId};
 use switchbed_units::{Bytes, PS_PER_S, Rate, Span};
 
@@ -311,4 +312,34 @@ impl Described {
         let (_, idle) = nodes.find(|&(at, _)| !led.contains(&first_of(&mut nearer, at)))?;
         Some(Wrong::line(idle.line, format!("no links lead from {} to any host", idle.name)))
     }
+}
+
+/// A field of a line.
+#[derive(Clone, Copy)]
+pub(super) struct Word<'a> {
+    pub(super) line: u32,
+    /// From 0.
+    pub(super) column: usize,
+    pub(super) text: &'a str,
+}
+
+impl Word<'_> {
+    pub(super) fn wrong(&self, what: &str) -> Wrong {
+        Wrong::field(self.line, self.column, format!("\"{}\": {what}", shown(self.text)))
+    }
+
+    /// A whole number below an end.
+    pub(super) fn below(&self, end: u32, what: &str) -> Result<u32, Wrong> {
+        let number = self.text.parse().ok().filter(|&number: &u32| number < end);
+        number.ok_or_else(|| self.wrong(&format!("{what} is a whole number below {end}")))
+    }
+}
+
+/// Lines with fields, each with its number from 1.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = (u32, Vec<Word<'_>>)> {
+    (1..).zip(text.lines()).filter_map(|(line, text)| {
+        let word = |(column, text)| Word { line, column, text };
+        let words: Vec<Word> = text.split_whitespace().enumerate().map(word).collect();
+        (!words.is_empty()).then_some((line, words))
+    })
 }

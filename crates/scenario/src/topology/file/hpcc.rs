@@ -12,8 +12,7 @@
 //! Node 7 is called `host7`, `switch7` or `nvswitch7`. A switch's tier is its distance from the nearest host: `tier1`,
 //! `tier2`, …; NVSwitches are the tier `nvswitch`.
 
-use super::described::{Described, Link, Node, Wrong};
-use super::fields::{self, Word};
+use super::described::{Described, Link, Node, Word, Wrong, lines};
 use switchbed_units::{Rate, Span, quantity};
 
 /// Nodes and links of a file are fewer.
@@ -98,7 +97,7 @@ impl Head {
 }
 
 pub(super) fn parse(text: &str, form: Head) -> Result<Described, Wrong> {
-    let mut lines = fields::lines(text);
+    let mut lines = lines(text);
     let empty = || Wrong::file(format!("is empty: it {}", form.wants()));
     let (line, head) = lines.next().ok_or_else(empty)?;
     let Counts { nodes, nvswitches, switches: count, links } = form.counts(line, &head)?;

@@ -23,8 +23,7 @@
 //! `agg0`, `core0`. A link's delay is its `Downlink_Latency_ns` and half the `Switch_Latency_ns` of either end's switch, so
 //! that the latency between hosts is htsim's. `Queue_Up` and `Queue_Down` are no part of a topology.
 
-use super::described::{Described, Link, Node, Wrong};
-use super::fields::{self, Word};
+use super::described::{Described, Link, Node, Word, Wrong, lines};
 use switchbed_units::{Rate, Span};
 
 /// Numbers of a file are below.
@@ -74,7 +73,7 @@ struct Tier<'a> {
 
 /// Whether a text begins so.
 pub(super) fn is_one(text: &str) -> bool {
-    let first = fields::lines(text).find(|(_, words)| !words[0].text.starts_with('#'));
+    let first = lines(text).find(|(_, words)| !words[0].text.starts_with('#'));
     first.is_some_and(|(_, words)| HEAD.iter().any(|name| name.eq_ignore_ascii_case(words[0].text)))
 }
 
@@ -102,7 +101,7 @@ pub(super) fn parse(text: &str) -> Result<Described, Wrong> {
     let mut head: Block<3> = [None; 3];
     let mut blocks: [Option<(u32, Block<9>)>; 3] = [None; 3];
     let mut current = None;
-    for (line, words) in fields::lines(text) {
+    for (line, words) in lines(text) {
         // Comments may follow an attribute.
         let comment = words.iter().position(|word| word.text.starts_with('#'));
         let words = &words[..comment.unwrap_or(words.len())];

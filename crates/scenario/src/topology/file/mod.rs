@@ -5,7 +5,6 @@
 //! by links ([`super::tables`]).
 
 mod described;
-mod fields;
 mod hpcc;
 mod htsim;
 mod table;

@@ -6,7 +6,7 @@
 //! that wants to mark them does not drop them instead; a mark has no effect.
 
 use crate::ids::HostId;
-use crate::observe::room::Room;
+use crate::observe::observer::Room;
 use crate::packet::{Body, PROBES, Payload};
 use crate::topology::Hop;
 use switchbed_qdisc::{Ecn, Packet, Random};

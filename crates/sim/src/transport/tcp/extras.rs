@@ -3,16 +3,13 @@
 
 use super::accurate::Heard;
 use super::growth::Growth;
-use super::lso::Lso;
-use super::outlet::Outlet;
+use super::outlet::{Lso, Outlet};
 use super::plb::Plb;
-use super::probe::Probe;
-use super::rack::Rack;
+use super::rack::{Probe, Rack};
 use super::rate::Deliveries;
-use super::reduction::Reduction;
 use super::sender::Sender;
 use super::sent::SentLog;
-use super::undo::Undo;
+use super::undo::{Reduction, Undo};
 use super::{Config, Flags, Segment};
 use switchbed_scenario::transport;
 use switchbed_units::Time;

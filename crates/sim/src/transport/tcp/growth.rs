@@ -1,11 +1,14 @@
 //! The window's growth where settings are not RFC 5681's as it stands: slow start by ACKs or
 //! segments, what ends it early (HyStart), congestion avoidance by counters, and when it is the window
 //! that limits the sender.
+//!
+//! How much of the window a sender uses, as Linux looks at it when it sends (since 3.16): in slow
+//! start a window grows if it is less than twice what was out at most, else if it stopped the
+//! sender, once, in this window of data.
 
 use super::Config;
 use super::loss::Phase;
 use super::sender::Sender;
-use super::usage::Usage;
 use switchbed_congestion::hystart::{Ack, Detectors, Next, PlusPlus};
 use switchbed_scenario::transport::{Avoidance, CwndLimited, Hystart, SlowStart};
 use switchbed_units::{Span, Time};
@@ -201,6 +204,34 @@ pub(super) fn avoided(avoidance: Avoidance, cwnd: f64, packets: f64) -> f64 {
     whole + steps + left / (whole + steps + more)
 }
 
+/// Data in the network in this window of data.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Usage {
+    /// The most packets.
+    most_out: u64,
+    /// The window, not the application, stopped the sender.
+    stopped: bool,
+    /// Where the window of data ends.
+    end: u64,
+}
+
+impl Usage {
+    /// A packet was sent: `out` packets are out then, and `full` is the window; the stream is
+    /// acknowledged up to `una` and sent up to `nxt`.
+    pub(super) fn sent(&mut self, out: u64, full: bool, una: u64, nxt: u64) {
+        // `tcp_cwnd_validate`: a new window of data begins, the window stops the sender, or more is
+        // out than before.
+        if una >= self.end || full || (!self.stopped && out > self.most_out) {
+            (self.most_out, self.stopped, self.end) = (out, full, nxt);
+        }
+    }
+
+    /// Whether a window of `cwnd` packets limits the sender.
+    pub(super) fn limited(&self, cwnd: f64, slow_start: bool) -> bool {
+        self.stopped || (slow_start && cwnd.floor() < 2.0 * self.most_out as f64)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -211,14 +242,14 @@ mod tests {
     fn counted(profile: &str, newly: u64) -> f64 {
         let text = format!(
             r#"
-            host.profile = "{profile}"
-            topology = {{ kind = "star", hosts = 2, rate = "10Gbps", delay = "1us" }}
-            switch.buffer = "300KB"
-            scheme.name = "none"
-            transport.kind = "cubic"
-            traffic = [{{ kind = "long-lived", from = 0, to = 1 }}]
-            run.until = "1ms"
-            "#
+        host.profile = "{profile}"
+        topology = {{ kind = "star", hosts = 2, rate = "10Gbps", delay = "1us" }}
+        switch.buffer = "300KB"
+        scheme.name = "none"
+        transport.kind = "cubic"
+        traffic = [{{ kind = "long-lived", from = 0, to = 1 }}]
+        run.until = "1ms"
+        "#
         );
         let plans = plans_of("t.toml", &text, Path::new("."), &[], None).expect("a good file");
         let config = Config::new(&plans[0].scenario.transport).expect("fits");

@@ -11,25 +11,18 @@
 //! | `config` | settings, checked and resolved |
 //! | `sender` | the sending half: stream, timer, marks |
 //! | `repair` | the sending half while segments are missing |
-//! | `loss` | the scoreboard and the phase of a repair (RFC 6675, RFC 6582) |
+//! | `loss` | the scoreboard and the phase of a repair (RFC 6675, RFC 6582), early retransmit (RFC 5827) |
 //! | `extras` | what settings beyond those need; the others do not carry it along |
 //! | `sent` | a log of the segments that are out |
-//! | `rack` | losses found by time (RFC 8985) |
+//! | `rack` | losses found by time, and the tail loss probe (RFC 8985) |
 //! | `rate` | delivery-rate samples, for controls that steer by a model |
-//! | `probe` | the tail loss probe (RFC 8985) |
-//! | `undo` | needless recoveries taken back: DSACK, Eifel, F-RTO |
-//! | `early` | early retransmit (RFC 5827) |
-//! | `timer` | which of these a sender waits for |
-//! | `reduction` | the window's way down after a cut: PRR (RFC 9937), rate halving |
-//! | `lso` | the sending half where the host offloads large segments |
-//! | `outlet` | the sending half's way out: pacing rate, small queues |
+//! | `undo` | the window's way down after a cut: PRR (RFC 9937), rate halving; cuts taken back: DSACK, Eifel, F-RTO |
+//! | `outlet` | the sending half's way out: pacing rate, small queues, large segment offload |
 //! | `control` | the congestion window, with a control of crate `congestion` |
-//! | `growth` | its growth where settings are not RFC 5681's as it stands |
-//! | `usage` | how much of it is used, as Linux looks at it |
-//! | `rtt` | RFC 6298's estimate and timeout |
-//! | `receiver` | the receiving half: order, delayed ACKs, SACK blocks, ECN echo |
+//! | `growth` | its growth where settings are not RFC 5681's as it stands, and how much of it is used |
+//! | `rtt` | RFC 6298's estimate and timeout, and which timer a sender waits for |
+//! | `receiver` | the receiving half: order, delayed ACKs, SACK blocks, ECN echo, opening of the window |
 //! | `pace` | when it acknowledges, as Linux does |
-//! | `opening` | how it opens its window, as Linux does |
 //! | `accurate` | accurate ECN's counters (RFC 9768) |
 //! | `info` | a sender's state as Linux's `tcp_info` has it |
 //!
@@ -39,28 +32,21 @@
 mod accurate;
 mod config;
 mod control;
-mod early;
 mod extras;
 mod growth;
 mod info;
 mod loss;
-mod lso;
-mod opening;
 mod outlet;
 mod pace;
 mod plb;
-mod probe;
 mod rack;
 mod rate;
 mod receiver;
-mod reduction;
 mod repair;
 mod rtt;
 mod sender;
 mod sent;
-mod timer;
 mod undo;
-mod usage;
 
 pub use crate::packet::segment::{Flags, MAX_SACKS, SackBlock, Segment};
 pub use config::{BadSetting, Config};

@@ -4,7 +4,7 @@
 //! `__tcp_ack_snd_check`, `tcp_send_delayed_ack`).
 
 use super::Config;
-use super::opening::Opening;
+use super::receiver::Opening;
 use switchbed_units::{Span, Time};
 
 /// State of a receiver for delayed ACKs.
