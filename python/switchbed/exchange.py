@@ -74,9 +74,20 @@ def show_chip(name: str, json_to: str | None) -> None:
 
 @click.command("headroom")
 @click.option("--asic", "name", metavar="NAME", help="A chip (`asic list`): its cells and pool.")
-@click.option("--speed", required=True, metavar="RATE", help="Of the ports, as 100Gbps.")
 @click.option(
-    "--cable", "cables", multiple=True, metavar="LENGTH", help="40m or 80km; several times: each."
+    "--speed",
+    "speeds",
+    required=True,
+    multiple=True,
+    metavar="RATE",
+    help="Of the ports, as 100Gbps; several times: of a switch with ports of each.",
+)
+@click.option(
+    "--cable",
+    "cables",
+    multiple=True,
+    metavar="LENGTH",
+    help="40m or 80km; several times: each, or one for each speed.",
 )
 @click.option("--mtu", default="9100B", show_default=True, metavar="SIZE", help="Longest packet.")
 @click.option(
@@ -92,7 +103,10 @@ def show_chip(name: str, json_to: str | None) -> None:
     "--classes", default=2, show_default=True, type=options.Whole(1, 8), help="Lossless classes."
 )
 @click.option(
-    "--ports", type=options.Whole(1, 4096), help="Number of ports. Default: the chip's, or 1."
+    "--ports",
+    multiple=True,
+    type=options.Whole(1, 4096),
+    help="Number of ports, one for each speed. Default: the chip's, or 1.",
 )
 @click.option("--pool", metavar="SIZE", help="Headroom of all groups. Default: the chip's.")
 @click.option("--rule", type=click.Choice(["ieee", "nvidia"]), default="ieee", show_default=True)
@@ -102,14 +116,14 @@ def show_chip(name: str, json_to: str | None) -> None:
 @options.JSON
 def headroom(
     name: str | None,
-    speed: str,
+    speeds: Sequence[str],
     cables: Sequence[str],
     mtu: str,
     shortest: str,
     peer_response: str | None,
     pipeline: str,
     classes: int,
-    ports: int | None,
+    ports: Sequence[int],
     pool: str | None,
     rule: str,
     lookup: Path | None,
@@ -122,9 +136,12 @@ def headroom(
     chip = rooms.chip_named(name)
     if rule == "nvidia" and chip is None:
         raise Mistake("--rule nvidia: counts in a chip's cells: name one by --asic")
-    bps = measured("--speed", speed, quantity.rate) or 0
-    if not 10**6 <= bps <= 16 * 10**11:
-        raise Mistake(f"--speed {foreign.name(speed)}: from 1Mbps to 1600Gbps")
+    rates = []
+    for speed in speeds:
+        bps = measured("--speed", speed, quantity.rate) or 0
+        if not 10**6 <= bps <= 16 * 10**11:
+            raise Mistake(f"--speed {foreign.name(speed)}: from 1Mbps to 1600Gbps")
+        rates.append(bps)
     sizes = {}
     for option, text in (("--mtu", mtu), ("--shortest", shortest)):
         sizes[option] = measured(option, text, quantity.size) or 0
@@ -134,7 +151,7 @@ def headroom(
     for option, given in (("--peer-response", peer_response), ("--pipeline", pipeline)):
         times[option] = measured(option, given, _picoseconds)
     link = rooms.Link(
-        bps,
+        rates[0],
         0,
         sizes["--mtu"],
         min(sizes.values()),
@@ -142,25 +159,53 @@ def headroom(
         # Without an option the peer's response stays None, the standard's; the pipeline is 0.
         times["--pipeline"] or 0,
     )
-    count = ports or (int(chip["ports"]) if chip is not None else 1)
     memory = rooms.pool_of(chip, measured("--pool", pool, quantity.size))
     # Without --cable one link of 40 m is summed up.
     lengths = [rooms.metres(text) for text in cables or ("40m",)]
-    links = [replace(link, metres=each) for each in lengths]
+    kinds = _kinds(rates, lengths, ports, int(chip["ports"]) if chip is not None else 1)
+    links = [(replace(link, bps=bps, metres=each), count) for bps, each, count in kinds]
+    needs = [rooms.need(rule, each, chip) for each, _ in links]
     found = [
-        rooms.described(each, rooms.need(rule, each, chip), memory, classes, count)
-        for each in links
+        rooms.described(each, need, memory, classes, count)
+        for (each, count), need in zip(links, needs, strict=True)
     ]
+    # Several cables of one speed are alternatives; several speeds are one switch.
+    mixed = None
+    if len(rates) > 1:
+        groups = [(need.taken, count) for need, (_, count) in zip(needs, links, strict=True)]
+        mixed = rooms.together(groups, memory, classes)
     # A cell of one byte rounds nothing.
     cell = int(chip["cell_bytes"]) if chip is not None else 1
     rows = [rooms.compared(row, link, cell) for row in rooms.lookup(lookup)] if lookup else []
     if json_to is not None:
-        options.write_json({"links": found, "lookup": rows}, json_to)
+        told = {"links": found, "lookup": rows}
+        options.write_json(told | ({"together": mixed} if mixed else {}), json_to)
         return
     for each in found:
-        rooms.show(each, classes, count)
+        rooms.show(each, classes, alone=mixed is None)
+    if mixed is not None:
+        rooms.show_together(mixed)
     if rows:
         rooms.show_compared(rows)
+
+
+def _kinds(
+    rates: Sequence[int], lengths: Sequence[int], ports: Sequence[int], usual: int
+) -> list[tuple[int, int, int]]:
+    """Rate, cable and number of each kind of port."""
+    if len(rates) == 1:
+        if len(ports) > 1:
+            raise Mistake(f"--ports: is given {len(ports)} times: one for each --speed is needed")
+        return [(rates[0], each, ports[0] if ports else usual) for each in lengths]
+    for option, given in (("--cable", lengths), ("--ports", ports)):
+        # One cable is that of all.
+        if len(given) != len(rates) and not (option == "--cable" and len(given) == 1):
+            raise Mistake(
+                f"{option}: is given {len(given)} times, and --speed {len(rates)} times: one for "
+                "each speed is needed"
+            )
+    lengths = lengths if len(lengths) > 1 else [lengths[0]] * len(rates)
+    return list(zip(rates, lengths, ports, strict=True))
 
 
 def _picoseconds(text: object) -> int:

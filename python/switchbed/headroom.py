@@ -172,8 +172,52 @@ def described(
     }
 
 
-def show(of: Mapping[str, Any], classes: int, ports: int) -> None:
+def together(kinds: Sequence[tuple[int, int]], pool: Pool | None, classes: int) -> dict[str, Any]:
+    """A switch whose ports differ: bytes of a group and the number of ports, by kind. Ports are
+    dealt to partitions in turn, those that need most first."""
+    needs = sorted((taken for taken, count in kinds for _ in range(count)), reverse=True)
+    every = classes * sum(needs)
+    held: int | None = None
+    if pool is not None:
+        held = 0
+        for part in range(pool.parts):
+            left = pool.bytes // pool.parts
+            for taken in needs[part :: pool.parts]:
+                if classes * taken > left:
+                    break
+                left -= classes * taken
+                held += 1
+    return {
+        "ports": len(needs),
+        "groups": classes * len(needs),
+        "all_bytes": every,
+        "pool_bytes": pool.bytes if pool is not None else None,
+        "pool_holds_largest_ports": held,
+        "over_subscription": every / pool.bytes if pool and pool.bytes else None,
+    }
+
+
+def show_together(of: Mapping[str, Any]) -> None:
     """The same for people."""
+    say(
+        f"All {of['ports']} ports, {of['groups']} groups: {quantity.kb(of['all_bytes'])} of "
+        "headroom together"
+    )
+    if of["pool_bytes"] is None:
+        say("  No headroom pool is known: --pool SIZE")
+        return
+    size, held = quantity.kb(of["pool_bytes"]), of["pool_holds_largest_ports"]
+    if held >= of["ports"]:
+        say(f"  The headroom pool, {size}, holds all of them at once.")
+        return
+    say(
+        f"  The headroom pool, {size}, holds the {held} ports that need most at once: "
+        f"{of['over_subscription']:.3g} times over-subscribed. More that fill at once lose packets."
+    )
+
+
+def show(of: Mapping[str, Any], classes: int, *, alone: bool) -> None:
+    """The same for people. `alone`: no other kind of port has the pool, too."""
     say(
         f"{quantity.gbps(of['rate_bps'])}, {_length(of['metres'])}, packets of up to "
         f"{of['mtu_bytes']} B"
@@ -183,9 +227,11 @@ def show(of: Mapping[str, Any], classes: int, ports: int) -> None:
     say(f"  {'sum of a group':46} {of['sum_bytes']:>12,} B")
     say(f"  {'memory that it may take':46} {of['taken_bytes']:>12,} B")
     say(
-        f"  {of['groups']} groups, {classes} of each of {ports} ports"
+        f"  {of['groups']} groups, {classes} of each of {of['groups'] // classes} ports"
         f"{'':4}{quantity.kb(of['all_bytes'])} together"
     )
+    if not alone:
+        return
     if of["pool_bytes"] is None:
         say("  No headroom pool is known: --pool SIZE")
         return

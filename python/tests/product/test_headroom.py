@@ -53,6 +53,50 @@ def test_a_pool_holds_the_groups_of_its_partitions() -> None:
     assert of["over_subscription"] == pytest.approx(64 * 187_200 / 4_194_112)
 
 
+def test_ports_of_several_speeds_share_the_pool(switchbed: Program) -> None:
+    words = ("--speed", "100Gbps", "--ports", "2", "--speed", "400Gbps", "--ports", "1")
+    ran = switchbed("headroom", *words, "--classes", "1", "--pool", "300KB", "--json")
+    told = json.loads(ran.stdout)
+    # 905 quanta of 64 bytes, 40 m both ways, four packets; without cells bytes are bytes.
+    far = headroom.ieee(Link(400 * 10**9, 40))
+    assert far.taken == 3 * 9100 + 64 + 905 * 64 + 20_000
+    needs = [headroom.ieee(LINK).taken, far.taken]
+    assert [of["taken_bytes"] for of in told["links"]] == needs
+    every = 2 * needs[0] + needs[1]
+    assert told["together"]["all_bytes"] == every
+    # The fast port and both slow ones are 220,424 bytes.
+    assert told["together"]["pool_holds_largest_ports"] == 3
+    little = headroom.together([(needs[0], 2), (needs[1], 1)], headroom.Pool(170_000), 1)
+    assert little["pool_holds_largest_ports"] == 2
+    # Two partitions of 85,000: the fast port does not fit into one.
+    little = headroom.together([(needs[0], 2), (needs[1], 1)], headroom.Pool(170_000, 2), 1)
+    assert little["pool_holds_largest_ports"] == 1
+    shown = switchbed("headroom", *words, "--pool", "300KB").stdout
+    assert "All 3 ports, 6 groups" in shown
+    assert "over-subscribed" in shown
+    assert shown.count("headroom pool") == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--speed", "10Gbps", "--ports", "1", "--ports", "2"),
+        ("--speed", "10Gbps", "--speed", "25Gbps", "--ports", "2"),
+        ("--speed", "10Gbps", "--speed", "25Gbps"),
+        (
+            *("--speed", "10Gbps", "--speed", "25Gbps", "--ports", "2", "--ports", "1"),
+            *("--cable", "1m", "--cable", "2m", "--cable", "3m"),
+        ),
+    ],
+)
+def test_what_does_not_pair_with_speeds_is_named(
+    switchbed: Program, words: tuple[str, ...]
+) -> None:
+    ran = switchbed("headroom", *words, code=2)
+    assert "one for each" in ran.stderr
+    assert ran.stderr.count("\n") == 1
+
+
 def test_a_table_is_explained_row_by_row(tmp_path: Path) -> None:
     table = tmp_path / "pg_profile_lookup.ini"
     table.write_text(
