@@ -239,6 +239,16 @@ fn pfc(
         let why = "headroom_pool says how much all groups share: write one of them";
         return Err(inner.refuse(Pfc::KEY.over_subscription, why));
     }
+    let (rates, delays) = (pfc.headroom_rates.len(), pfc.headroom_delays.len());
+    for (key, count) in [
+        (Pfc::KEY.headroom_sizes, pfc.headroom_sizes.len()),
+        (Pfc::KEY.headroom_delays, if delays == 0 { rates } else { delays }),
+    ] {
+        if count != rates {
+            let why = format!("one for each of headroom_rates is needed, and these are {rates}");
+            return Err(inner.refuse(key, why));
+        }
+    }
     match pfc.priorities.iter().find(|&&class| u16::from(class) >= queues) {
         _ if pfc.priorities.is_empty() => {
             return Err(

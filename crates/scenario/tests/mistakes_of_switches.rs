@@ -289,3 +289,22 @@ fn a_lossless_queue_of_a_chip_holds_what_the_inputs_do() {
     assert!(with("4MB").is_ok());
     assert!(with("4001KB").unwrap_err().contains("over the buffer, 4MB"));
 }
+
+#[test]
+fn headroom_by_links_has_a_size_for_each_rate() {
+    let text = STAR.replace("buffer = \"300KB\"\n", "pool = \"1MB\"\n");
+    let base =
+        ["switch.queues=2", "switch.pfc.priorities=[1]", "switch.pfc.headroom_rates=[\"10Gbps\"]"];
+    let with = |more: &[&str]| read(&text, &[&base[..], more].concat());
+    let sized = "switch.pfc.headroom_sizes=[\"30KB\"]";
+    assert!(with(&[sized]).is_ok(), "{:?}", with(&[sized]).err());
+    assert!(with(&[sized, "switch.pfc.headroom_delays=[\"1us\"]"]).is_ok());
+    for (more, key) in [
+        (vec![], "headroom_sizes"),
+        (vec!["switch.pfc.headroom_sizes=[\"30KB\", \"40KB\"]"], "headroom_sizes"),
+        (vec![sized, "switch.pfc.headroom_delays=[\"1us\", \"2us\"]"], "headroom_delays"),
+    ] {
+        let why = with(&more).unwrap_err();
+        assert!(why.contains(key) && why.contains("one for each of headroom_rates"), "{why}");
+    }
+}

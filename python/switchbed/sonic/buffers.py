@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from switchbed import _native, asic, links, quantity
+from switchbed import _native, asic, foreign, links, quantity
 from switchbed._native import Mistake
 from switchbed.queues import Says
 from switchbed.sonic import watchdog
@@ -16,7 +16,7 @@ from switchbed.sonic.memory import ALL_FREE
 LEAST_POWER, MOST_POWER = -8, 7
 """Range of dynamic_th."""
 EGRESS, INGRESS = "egress_lossy", "ingress_lossy"
-GROUP_KEYS = ("headroom", "reserve", "threshold", "alpha", "xon", "xon_offset")
+GROUP_KEYS = ("headroom", "headroom_sizes", "reserve", "threshold", "alpha", "xon", "xon_offset")
 """Keys of `switch.pfc` that the profile of lossless groups has fields for."""
 
 
@@ -299,8 +299,29 @@ class Writer:
         written = {"priorities", *self.device.pools}
         if name is not None:
             written |= self._group(name, pfc)
-        written |= self.watched
+        written |= self.watched | self._rooms(pfc)
         self._unwritten(pfc, written)
+
+    def _rooms(self, pfc: Mapping[str, Any]) -> set[str]:
+        """Headroom by links; the keys of `switch.pfc` that say it."""
+        assert self.device is not None
+        names = self.device.rooms
+        sizes = [quantity.size(text) for text in pfc.get("headroom_sizes") or []]
+        if not names:
+            return set()
+        where = "switch.pfc.headroom_sizes"
+        if sizes and len(sizes) != len(names):
+            which = ", ".join(map(foreign.name, names))
+            self.said.refused(where, f"one for each of the device's is needed: {which}")
+        elif len({*zip(names, sizes, strict=False)}) > len({*names}):
+            self.said.refused(where, "is given twice for one profile of the device")
+        for nth, name in enumerate(names):
+            own = self.device.tables["BUFFER_PROFILE"][name]["xoff"]
+            row = self.draft.made["BUFFER_PROFILE"][name]
+            row["xoff"] = str(sizes[nth]) if nth < len(sizes) else own
+        if sizes:
+            self.said.exact(where, f"xoff of {', '.join(map(foreign.name, dict.fromkeys(names)))}")
+        return {"headroom_rates", "headroom_delays", "headroom_sizes"}
 
     def _group(self, name: str, pfc: Mapping[str, Any]) -> set[str]:
         """The profile of lossless groups; the keys of `switch.pfc` that it holds."""

@@ -35,6 +35,8 @@ class Device:
     """Pools by the scenario's key that is their size, and by how much that is less than theirs."""
     groups: str | None = None
     """The buffer profile of lossless groups, where the configuration has it."""
+    rooms: list[str] = field(default_factory=list)
+    """Profiles whose headroom the scenario gives by links, in its order."""
     classes: list[int] = field(default_factory=list)
     """Priorities that are lossless."""
     nvidia: bool = False

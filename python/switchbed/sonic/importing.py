@@ -7,14 +7,15 @@ from typing import Any
 
 from switchbed import foreign, quantity, toml
 from switchbed._native import Mistake
-from switchbed.headroom import NS_PER_METRE
 from switchbed.sonic import marking, schema, unread
 from switchbed.sonic.device import Device
 from switchbed.sonic.finding import Findings
 from switchbed.sonic.marking import Marking
-from switchbed.sonic.memory import UNKNOWN_METRES, Buffers, Memory
+from switchbed.sonic.memory import Buffers, Memory
 from switchbed.sonic.reading import (
     PACKET,
+    UNKNOWN_METRES,
+    UNKNOWN_RATE,
     Queue,
     Reading,
     listed,
@@ -24,7 +25,6 @@ from switchbed.sonic.reading import (
 )
 from switchbed.sonic.trimming import trimming
 
-UNKNOWN_RATE = 10_000
 LINKS = "links"
 """The file of ports whose speeds differ, where the scenario has no name yet."""
 
@@ -377,11 +377,10 @@ class _Import:
         ]
 
     def _mbps(self, port: str) -> int:
-        return self.reading.speed(port) or UNKNOWN_RATE
+        return self.reading.link(port)[0]
 
     def _delay(self, port: str) -> str:
-        metres = self.reading.metres(port)
-        return f"{(UNKNOWN_METRES if metres is None else max(metres, 1)) * NS_PER_METRE}ns"
+        return f"{self.reading.link(port)[1]}ns"
 
     def _topology(self, ports: Sequence[str], files: dict[str, str]) -> list[str]:
         """A star of the ports' rates; of several rates by a file."""

@@ -1,7 +1,7 @@
 """Buffer pools and profiles as `[switch]`'s memory: a chip's, or one without cells."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +9,7 @@ from switchbed import asic, foreign, headroom, quantity
 from switchbed._native import Mistake
 from switchbed.sonic import watchdog
 from switchbed.sonic.device import Device
-from switchbed.sonic.reading import PACKET, Queue, Reading, listed
+from switchbed.sonic.reading import PACKET, UNKNOWN_METRES, Queue, Reading, listed
 from switchbed.sonic.schema import dynamic
 from switchbed.sonic.tidy import LOSSLESS_POOL
 
@@ -17,8 +17,6 @@ ALL_FREE = 1000.0
 """alpha of a queue that no threshold follows: the largest."""
 MOST_POOL = 10**12
 """Bytes of a scenario's memory."""
-UNKNOWN_METRES = 1_000
-"""Of a cable that CABLE_LENGTH lacks."""
 
 
 @dataclass
@@ -27,10 +25,12 @@ class Pfc:
 
     classes: Sequence[int] = ()
     profile: str | None = None
-    """The profile of their groups, where the configuration has it."""
+    """The profile of most of their groups, where the configuration has it."""
     pool: str | None = None
     others: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Groups that have another profile, by its name."""
+    groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """All groups, by the name of their profile, empty where there is none."""
 
 
 @dataclass
@@ -157,7 +157,7 @@ class Buffers:
             for name, keys in sorted(groups.items())
             if self._settings(name) != self._settings(profile)
         }
-        return Pfc(sorted(set(classes)), profile, pool, others)
+        return Pfc(sorted(set(classes)), profile, pool, others, groups)
 
     def _lossless_group(self, group: int) -> bool:
         """Whether a group of some port has a profile with headroom."""
@@ -191,10 +191,45 @@ class Buffers:
         self._thresholds(found, pfc, device)
         found.pfc |= watched
 
+    def _rooms(self, found: Memory, pfc: Pfc, device: Device) -> set[str]:
+        """Headroom by the links' rates and cables, where a switch has a profile for each; the names
+        of profiles whose groups all have their own here."""
+        counted: dict[tuple[int, int], Counter[str]] = {}
+        kinds: dict[str, set[tuple[int, int]]] = {}
+        for name, keys in pfc.groups.items():
+            for key in keys:
+                kind = self.reading.link(key.rpartition("|")[0])
+                counted.setdefault(kind, Counter())[name] += 1
+                kinds.setdefault(name, set()).add(kind)
+        usual = self._xoff(pfc.profile)
+        rooms = {}
+        for kind, names in sorted(counted.items()):
+            # Of equally many the first by name: the same at every import.
+            chosen = min(names, key=lambda name: (-names[name], name))
+            if self._xoff(chosen) not in (0, usual):
+                rooms[kind] = chosen
+        if rooms:
+            found.pfc["headroom_rates"] = [quantity.gbps(mbps * 10**6) for mbps, _ in rooms]
+            found.pfc["headroom_delays"] = [f"{ns}ns" for _, ns in rooms]
+            found.pfc["headroom_sizes"] = [f"{self._xoff(name)}B" for name in rooms.values()]
+            device.rooms = list(rooms.values())
+            named = dict.fromkeys(rooms.values())
+            device.modelled += [("BUFFER_PROFILE", name, "xoff") for name in named]
+        return {
+            name
+            for name, mine in kinds.items()
+            if self._xoff(name)
+            and all(self._xoff(rooms.get(kind, pfc.profile)) == self._xoff(name) for kind in mine)
+        }
+
+    def _xoff(self, profile: str | None) -> int:
+        return int(self.profiles[profile].get("xoff", "0")) if profile else 0
+
     def _thresholds(self, found: Memory, pfc: Pfc, device: Device) -> None:
+        here = self._rooms(found, pfc, device)
         if pfc.profile is None:
             for other, keys in pfc.others.items():
-                self._differ(other, keys, "is as the groups without a profile")
+                self._differ(other, keys, None, here)
             self.said.approximated(
                 "BUFFER_PG",
                 "lossless groups have no profile here: the switch makes it of its "
@@ -219,19 +254,39 @@ class Buffers:
             found.pfc["threshold"] = f"{row['static_th']}B"
         self.said.exact(where, f"lossless groups: {_texts(row)}")
         for other, keys in pfc.others.items():
-            self._differ(other, keys, f"has {foreign.name(pfc.profile)}")
+            self._differ(other, keys, pfc.profile, here)
         device.groups = pfc.profile
         for key in ("xoff", "size", "xon_offset", "xon", "dynamic_th", "static_th"):
             if key in row and not (key == "xoff" and not int(row[key])):
                 device.modelled.append(("BUFFER_PROFILE", pfc.profile, key))
 
-    def _differ(self, other: str, keys: Sequence[str], here: str) -> None:
-        """Say that groups have another profile than most."""
-        has = f"{foreign.name(other)} ({_texts(self.profiles[other])})" if other else "none"
+    def _differ(
+        self, other: str, keys: Sequence[str], usual: str | None, rooms: Container[str]
+    ) -> None:
+        """Say that groups have another profile than most; of those in `rooms` links have the
+        headroom."""
+        row = self.profiles[other] if other else {}
+        has = f"{foreign.some(keys)}: {foreign.name(other) if other else 'none'}"
+        if other in rooms:
+            beside = {
+                key: value
+                for key, value in row.items()
+                if key not in ("xoff", "pool")
+                and value != (self.profiles[usual].get(key) if usual else None)
+            }
+            has += f", xoff {row['xoff']} by the links' rate and cable"
+            if not beside and usual and self.profiles[usual].keys() == row.keys():
+                self.said.exact("BUFFER_PG", has)
+                return
+            has += f"; {_texts(beside)} is not here" if beside else ""
+        elif row:
+            has += f" ({_texts(row)})"
+        here = f"has {foreign.name(usual)}" if usual else "is as the groups without a profile"
+        but = " but for its headroom" if other in rooms else ""
         self.said.approximated(
             "BUFFER_PG",
-            f"{foreign.some(keys)}: {has}; here every lossless group {here}: without "
-            "switch.pfc.headroom each port has what its rate and cable need",
+            f"{has}; here every lossless group {here}{but}: without switch.pfc.headroom each port "
+            "has what its rate and cable need",
         )
 
     # Pools.

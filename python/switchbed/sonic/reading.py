@@ -6,12 +6,17 @@ from typing import Any
 
 from switchbed import foreign
 from switchbed._native import Mistake
+from switchbed.headroom import NS_PER_METRE
 from switchbed.sonic import schema, unread
 from switchbed.sonic.finding import Findings
 from switchbed.sonic.tidy import Tables, meant, tidy, unfolded
 
 PACKET = 1500
 """Bytes of a weight of 1 in a quantum, since weights are ratios; and the least memory."""
+UNKNOWN_RATE = 10_000
+"""Mbps of a port without a speed."""
+UNKNOWN_METRES = 1_000
+"""Of a cable that CABLE_LENGTH lacks."""
 
 
 @dataclass
@@ -85,6 +90,12 @@ class Reading:
                 # Lengths are written `40m`.
                 return int(row[port].removesuffix("m"))
         return None
+
+    def link(self, port: str) -> tuple[int, int]:
+        """Mbps of a port's link, and its delay in nanoseconds; guesses where nothing is told."""
+        metres = self.metres(port)
+        metres = UNKNOWN_METRES if metres is None else max(metres, 1)
+        return self.speed(port) or UNKNOWN_RATE, metres * NS_PER_METRE
 
 
 def _about(config: Mapping[str, Any]) -> Mapping[str, Any]:

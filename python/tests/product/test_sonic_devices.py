@@ -243,6 +243,72 @@ def test_lossless_groups_that_differ_are_said() -> None:
         assert unchanged(config, scenario(found, Path(folder)), found)
 
 
+def mixed() -> Any:
+    """Ports of 25 and 100 Gbps with cables of 5 and 300 m, and a lossless profile for each kind."""
+    config = with_chip("x86_64-arista_7060_cx32s")
+    ports = list(config["PORT"])
+    config["PORT"][ports[3]]["speed"] = "25000"
+    lengths = dict(zip(ports, ("5m", "5m", "300m", "5m"), strict=True))
+    config["CABLE_LENGTH"] = {"AZURE": lengths}
+    of = {"pool": "ingress_lossless_pool", "size": "1248", "dynamic_th": "-3"}
+    for name, xoff in (("100000_5m", 90_000), ("100000_300m", 130_000), ("25000_5m", 40_000)):
+        config["BUFFER_PROFILE"][f"pg_lossless_{name}_profile"] = of | {"xoff": str(xoff)}
+    for port, metres in lengths.items():
+        kind = f"{config['PORT'][port]['speed']}_{metres}"
+        config["BUFFER_PG"][f"{port}|3-4"] = {"profile": f"pg_lossless_{kind}_profile"}
+    return config
+
+
+def test_each_speed_and_cable_has_its_headroom(tmp_path: Path) -> None:
+    config = mixed()
+    found = load(config, "x.json")
+    for line in (
+        *('headroom = "90000B"', 'headroom_rates = ["25Gbps", "100Gbps"]'),
+        *('headroom_delays = ["25ns", "1500ns"]', 'headroom_sizes = ["40000B", "130000B"]'),
+    ):
+        assert line in found.text
+    (line,) = [str(each) for each in found.findings.all if each.key == "BUFFER_PG"]
+    assert line.startswith("exact")
+    assert "xoff 40000 by the links' rate and cable" in line
+    made = scenario(found, tmp_path)
+    # In cells of 208 bytes.
+    links = {
+        (of["rate_bps"], of["delay_ns"]): of["configured_bytes"]
+        for of in json.loads(made.plans[0].headroom)["links"]
+    }
+    assert links == {
+        (100 * 10**9, 25.0): 432 * 208,
+        (100 * 10**9, 1500.0): 625 * 208,
+        (25 * 10**9, 25.0): 192 * 208,
+    }
+    assert unchanged(config, made, found)
+    changed = made.with_({"switch.pfc.headroom_sizes": ["50KB", "130000B"]})
+    tables, said = export(changed.resolved, Choices(), found.device)
+    assert not said.refusals
+    rows = {name: row.get("xoff") for name, row in tables["BUFFER_PROFILE"].items()}
+    assert rows["pg_lossless_25000_5m_profile"] == "50000"
+    assert rows["pg_lossless_100000_300m_profile"] == "130000"
+    fewer = made.with_(
+        {
+            "switch.pfc.headroom_rates": ["25Gbps"],
+            "switch.pfc.headroom_delays": ["25ns"],
+            "switch.pfc.headroom_sizes": ["50KB"],
+        }
+    )
+    refused = export(fewer.resolved, Choices(), found.device)[1].refusals
+    assert [each.key for each in refused] == ["switch.pfc.headroom_sizes"]
+
+
+def test_what_else_a_speeds_profile_has_is_said(tmp_path: Path) -> None:
+    config = mixed()
+    config["BUFFER_PROFILE"]["pg_lossless_25000_5m_profile"]["dynamic_th"] = "0"
+    found = load(config, "x.json")
+    (line,) = [str(each) for each in found.findings.all if each.key == "BUFFER_PG"]
+    assert line.startswith("approximated")
+    assert "dynamic_th 0 is not here" in line
+    assert unchanged(config, scenario(found, tmp_path), found)
+
+
 def test_traffic_classes_of_other_groups_are_said() -> None:
     config: Any = base()
     groups = {str(tc): "0" for tc in range(8)} | {"3": "3", "4": "4"}

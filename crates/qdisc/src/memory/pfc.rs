@@ -16,6 +16,9 @@ const QUANTUM_BITS: u64 = 512;
 pub const PRIORITIES: u8 = 8;
 
 const PRIORITY: ParamKind = count(0, PRIORITIES as u64 - 1);
+const RATE: ParamKind = ParamKind::Rate;
+const DELAY: ParamKind = ParamKind::Time;
+const SIZE: ParamKind = ParamKind::Size;
 
 params! {
     /// Priority-based flow control on every link of the network, at switches and at hosts.
@@ -36,6 +39,13 @@ params! {
         /// Each group's space for what comes after it has paused. Default: what a full frame on its way back,
         /// the pause frame, the cable both ways, pipeline, response and two packets come to.
         headroom: Option<Bytes>;
+        /// Rates of links whose groups have the space of headroom_sizes in place of headroom, as SONiC's profiles by
+        /// speed and cable.
+        headroom_rates: Vec<Rate> = "[]" as List(&RATE);
+        /// Delays of these links, one for each rate. Default: whatever the delay is.
+        headroom_delays: Vec<Span> = "[]" as List(&DELAY);
+        /// Each group's space on these links, one for each rate.
+        headroom_sizes: Vec<Bytes> = "[]" as List(&SIZE);
         /// All groups' headroom together. Default: the chip's; else enough for all at once.
         headroom_pool: Option<Bytes>;
         /// All groups' headroom over that of the pool that they share (SONiC: over_subscribe_ratio), in place
@@ -171,6 +181,16 @@ impl Pfc {
         terms.iter().fold(Bytes::ZERO, |sum, &(_, bytes)| sum + bytes)
     }
 
+    /// Space that the file gives each group of a link; `None`: what the link needs.
+    pub fn given_headroom(&self, link: Input) -> Option<Bytes> {
+        let delays = self.headroom_delays.iter().map(Some).chain(std::iter::repeat(None));
+        let mut rows = self.headroom_rates.iter().zip(delays).zip(&self.headroom_sizes);
+        let fits = |&((rate, delay), _): &((&Rate, Option<&Span>), &Bytes)| {
+            *rate == link.rate && delay.is_none_or(|delay| *delay == link.delay)
+        };
+        rows.find(fits).map(|(_, &size)| size).or(self.headroom)
+    }
+
     /// The terms of [`Pfc::needed_headroom`], named.
     pub fn headroom_terms(&self, input: Input, mtu: Bytes) -> [(&'static str, Bytes); 7] {
         let Input { rate, delay } = input;
@@ -197,7 +217,7 @@ impl Pfc {
     /// waste the most.
     pub fn headroom_cells(&self, input: Input, mtu: Bytes, least: Bytes, cell: u32) -> u64 {
         let cell = u64::from(cell);
-        match self.headroom {
+        match self.given_headroom(input) {
             Some(headroom) => headroom.get() / cell,
             None => {
                 let needed = u128::from(self.needed_headroom(input, mtu).get());
@@ -223,6 +243,25 @@ mod tests {
         let mut values = defaults(Pfc::TABLE);
         values.insert("priorities".to_owned(), Value::List(vec![Value::Count(3)]));
         Pfc::from_values(&mut values)
+    }
+
+    #[test]
+    fn links_of_a_rate_and_delay_have_headroom_of_their_own() {
+        let link = |gbps, us| Input { rate: Rate::from_gbps(gbps), delay: Span::from_us(us) };
+        let pfc = Pfc {
+            headroom: Some(Bytes::new(1_000)),
+            headroom_rates: vec![Rate::from_gbps(25), Rate::from_gbps(100), Rate::from_gbps(100)],
+            headroom_delays: [1, 1, 2].map(Span::from_us).to_vec(),
+            headroom_sizes: [2_000, 3_000, 4_000].map(Bytes::new).to_vec(),
+            ..pfc()
+        };
+        let cells = |link| pfc.headroom_cells(link, Bytes::new(9_100), Bytes::new(64), 100);
+        assert_eq!([link(25, 1), link(100, 1), link(100, 2)].map(cells), [20, 30, 40]);
+        assert_eq!([link(25, 2), link(400, 1)].map(cells), [10, 10]);
+        // Without delays the rate alone decides.
+        let any = Pfc { headroom_delays: Vec::new(), headroom: None, ..pfc.clone() };
+        assert_eq!(any.given_headroom(link(100, 7)), Some(Bytes::new(3_000)));
+        assert_eq!(any.given_headroom(link(10, 7)), None);
     }
 
     #[test]

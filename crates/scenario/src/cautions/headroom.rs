@@ -17,6 +17,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use switchbed_qdisc::memory::chip::Asic;
 use switchbed_qdisc::memory::pfc::{Input, Pfc};
+use switchbed_units::Bytes;
 use switchbed_units::ids::{HostId, LinkId, PortId, SwitchId};
 
 /// Headroom of the lossless groups of links that are alike.
@@ -72,7 +73,7 @@ fn input(cable: &Cable) -> Input {
 fn needed<'a>(scenario: &'a Scenario, pfc: &Pfc) -> impl Fn(Input) -> u64 + use<'a> {
     let cell = scenario.switch.sharing.asic.map_or(1, |Asic(chip)| chip.cell);
     // As if none were written: what it should be.
-    let computed = Pfc { headroom: None, ..pfc.clone() };
+    let computed = Pfc { headroom: None, headroom_rates: Vec::new(), ..pfc.clone() };
     move |input: Input| {
         let (longest, shortest) = (scenario.host.mtu(), scenario.shortest());
         computed.headroom_cells(input, longest, shortest, cell) * u64::from(cell)
@@ -126,15 +127,19 @@ pub(crate) fn described(scenario: &Scenario) -> Headroom {
 /// Warns of a scenario's headroom if it is too small, before it runs.
 pub(super) fn too_small(scenario: &Scenario, graph: &Graph) -> Option<String> {
     let pfc = scenario.switch.pfc.as_ref()?;
-    let given = pfc.headroom?;
     let needed = needed(scenario, pfc);
     let inputs = graph.inputs();
     let all = inputs.iter().flatten().count();
-    let each = inputs.iter().flatten().map(|cable| needed(input(cable)));
-    let short: Vec<u64> = each.filter(|&needed| needed > given.get()).collect();
-    let most = short.iter().max()?;
+    let each = inputs.iter().flatten().map(input);
+    let short: Vec<(Bytes, u64)> = each
+        .filter_map(|link| Some((pfc.given_headroom(link)?, needed(link))))
+        .filter(|(given, needed)| *needed > given.get())
+        .collect();
+    let &(given, most) = short.iter().max_by_key(|(_, needed)| *needed)?;
+    // One that only some links have is of the list.
+    let key = if pfc.headroom == Some(given) { "headroom" } else { "headroom_sizes" };
     Some(format!(
-        "switch.pfc.headroom is {given}, and {} of the {all} links that lead to switches need up to \
+        "switch.pfc.{key} is {given}, and {} of the {all} links that lead to switches need up to \
          {most}B: packets of lossless classes may be lost there; leave it away to have it computed",
         short.len()
     ))
