@@ -18,7 +18,8 @@ def host_rate(topology: Mapping[str, Any]) -> int:
     if others:
         slowest, fastest = quantity.gbps(first), quantity.gbps(others[-1])
         raise Mistake(
-            f"{topology['path']}: hosts' links have {slowest} to {fastest}: this needs one rate"
+            f"{topology['path']}: hosts' links have {slowest} to {fastest}: this needs one rate "
+            f"(switchbed import sonic --like {fastest} takes the ports of one)"
         )
     return first
 

@@ -350,13 +350,17 @@ class _Import:
         ):
             if self.reading.full.get(table) and not device.says_table(table):
                 self.said.left_out(table, why)
+        # Newer fields are in the rows of all ports: one line for those that are alike.
+        rows: dict[tuple[str, tuple[str, ...]], list[str]] = {}
         for table, key, fields in schema.unknown(self.reading.tables):
             if table not in ("SCHEDULER", "WRED_PROFILE"):
-                names = ", ".join(map(foreign.name, fields))
-                self.said.left_out(
-                    f"{table}|{foreign.name(key)}",
-                    f"{names}: no key of SONiC's published model: kept",
-                )
+                rows.setdefault((table, tuple(fields)), []).append(key)
+        for (table, alike), keys in rows.items():
+            names = ", ".join(map(foreign.name, alike))
+            self.said.left_out(
+                f"{table}|{foreign.some(keys)}",
+                f"{names}: no key of SONiC's published model: kept",
+            )
         known = {*self.reading.tables, "DEVICE_METADATA"}
         unknown = sorted(name for name in self.reading.config if name not in known)
         if unknown:

@@ -309,6 +309,20 @@ def test_what_else_a_speeds_profile_has_is_said(tmp_path: Path) -> None:
     assert unchanged(config, scenario(found, tmp_path), found)
 
 
+def test_newer_fields_of_all_ports_are_one_line(tmp_path: Path) -> None:
+    config: Any = base(32)
+    for row in config["PORT"].values():
+        row["dhcp_rate_limit"] = "300"
+    config["PORT"]["Ethernet4"]["subport_mode"] = "x"
+    found = load(config, "x.json")
+    said = [str(each) for each in found.findings.all if "published model" in str(each)]
+    assert len(said) == 2
+    assert said[0].startswith("left out: PORT|Ethernet0, Ethernet8, ")
+    assert ": dhcp_rate_limit: no key" in said[0]
+    assert "PORT|Ethernet4: dhcp_rate_limit, subport_mode: no key" in said[1]
+    assert unchanged(config, scenario(found, tmp_path), found)
+
+
 def test_traffic_classes_of_other_groups_are_said() -> None:
     config: Any = base()
     groups = {str(tc): "0" for tc in range(8)} | {"3": "3", "4": "4"}
