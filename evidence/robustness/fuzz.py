@@ -86,7 +86,7 @@ delay = "10us"
 buffer = "300KB"
 pool = "1MB"
 policy = "{policy}"
-[transport]
+{switch}[transport]
 kind = "{transport}"
 [[traffic]]
 kind = "long-lived"
@@ -98,19 +98,36 @@ until = "1ms"
 name = "{scheme}"
 [scheme.params]
 {params}"""
+TRIMMING = """queues = 4
+[switch.trimming]
+size = "64B"
+queues = [0, 1]
+queue = 3
+dscp = 3
+host_dscp = 2
+mode = "{mode}"
+[[switch.queue]]
+queue = 1
+trim = false
+"""
 EXAMPLES = {"a size": "6KB", "a time": "200us", "a rate": "1Gbps", "a number from 0 to 1": "0.5"}
 
 
 def seeds() -> dict[str, str]:
     """What files begin with, by name: one for each scheme with all of its parameters that go
-    together, for each policy of shared memory and for each congestion control."""
+    together, for each policy of shared memory, for each congestion control and for each way of
+    trimming."""
     schema = json.loads(_native.schema())
     policies = json.loads(_native.policies())
     controls = schema["properties"]["transport"]["properties"]["kind"]["enum"]
     return {
         **{of["name"]: _of(of) for of in json.loads(_native.schemes()) if of["name"] != "python"},
         **{of["name"]: _scenario(policy=of["name"]) for of in policies},
-        **{name: _scenario(transport=name) for name in controls if name.isidentifier()},
+        **{name: _scenario(transport=name) for name in controls},
+        **{
+            f"trimming-{mode}": _scenario(transport="nscc", switch=TRIMMING.format(mode=mode))
+            for mode in ("switch", "htsim")
+        },
     }
 
 
@@ -137,7 +154,7 @@ def _toml(value: str) -> str:
 
 
 def _scenario(**parts: str) -> str:
-    rest = {"policy": "shared", "transport": "dctcp", "scheme": "none", "params": ""}
+    rest = {"policy": "shared", "transport": "dctcp", "scheme": "none", "switch": "", "params": ""}
     return SCENARIO.format(**rest | parts)
 
 
