@@ -170,6 +170,16 @@ impl Nscc {
         self.average_s
     }
 
+    /// The greatest window in bytes.
+    pub fn most(&self) -> f64 {
+        self.most
+    }
+
+    /// The queueing delay aimed at.
+    pub fn target(&self) -> Span {
+        Span::from_secs_f64(self.constants.target_s)
+    }
+
     /// The shortest round trip so far.
     pub fn base_rtt(&self) -> Span {
         self.base_rtt

@@ -63,6 +63,9 @@ params! {
         /// nscc: the queueing delay that senders aim at. Default: 3/4 of the longest round trip where switches trim,
         /// else all of it (htsim).
         target_delay: Option<Span>;
+        /// nscc: packets that were lost without a trim are found by what came after them and by probes, as htsim's
+        /// -sleek does, instead of by timeout.
+        sleek: bool = "false";
         /// nscc and rccc: the length of NACKs, pulls and requests, and of SACKs. Default: 64 and 78 bytes (Ethernet 14
         /// and 4, IPv4 20, UDP 8, 16 and 32 of Ultra Ethernet); htsim has 64 for all.
         control_len: Option<Bytes>;

@@ -93,7 +93,9 @@ fn of_roce(control: &RateControl) -> Vec<&'static str> {
         }
         false => vec![key.spray, key.entropies, key.ack_after, key.spray_rto, key.control_len],
     };
-    unread.extend((!about.nscc).then_some(key.target_delay));
+    if !about.nscc {
+        unread.extend([key.target_delay, key.sleek]);
+    }
     unread.extend((!about.cnp).then_some(key.cnp_class));
     unread
 }

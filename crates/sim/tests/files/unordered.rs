@@ -120,6 +120,30 @@ fn an_incast_ends_near_its_bound() {
 }
 
 #[test]
+fn what_is_dropped_is_found_before_its_timeout() {
+    // Fifteen windows of 62 KB meet a queue of 125 KB: most of them are dropped.
+    let traffic = "[[traffic]]\nkind = \"incast\"\nfrom = \"0-14\"\nto = 15\nsizes = \"500KB\"";
+    let text = text_of(16, "nscc", traffic).replace("62250B", "250KB");
+    let (head, rest) = text.split_once("[switch.trimming]").expect("a table");
+    let (_, rest) = rest.split_once("[scheme]").expect("a table");
+    // A timeout that is far longer than the messages take, 15 times 40.8 us.
+    let slow = "spray_rto = \"5ms\"\nack_class = 1";
+    let text = format!("{head}[scheme]{rest}").replace("ack_class = 1", slow);
+    let took = |text: &str| last_us(&run(&scenario(text)));
+    let timed = took(&text);
+    let found = took(&text.replace("ack_class = 1", "ack_class = 1\nsleek = true"));
+    println!("{timed} {found}");
+    assert!(timed > 5_000.0, "{timed}");
+    assert!((612.0..0.5 * timed).contains(&found), "{found}");
+    // Where switches trim, nothing is lost and little changes.
+    let traffic = traffic.replace("500KB", "2MB");
+    let text =
+        text_of(16, "nscc", &traffic).replace("ack_class = 1", "ack_class = 1\nsleek = true");
+    let took = took(&text);
+    assert!((2_437.6..1.04 * 2_437.6).contains(&took), "{took}");
+}
+
+#[test]
 fn a_ring_all_reduce_is_near_its_bound() {
     // 30 steps of 1 MB in 245 packets: 2,438 us on the wire, and latency.
     let ring = "[[traffic]]\nkind = \"collective\"\noperation = \"all-reduce\"\nalgorithm = \"ring\"\nbytes = \"16MB\"";

@@ -30,6 +30,7 @@ fn config(nscc: bool, credits: bool, spray: Spray) -> Config {
         rtt: Span::from_us(10),
         target: None,
         trimming: true,
+        sleek: false,
     }
 }
 
@@ -87,9 +88,10 @@ proptest! {
         (nscc, credits) in prop_oneof![Just((true, false)), Just((false, true)), Just((true, true))],
         spray in prop_oneof![
             Just(Spray::Oblivious), Just(Spray::Bitmap), Just(Spray::Reps), Just(Spray::Mixed)
-        ]
+        ],
+        sleek in any::<bool>()
     ) {
-        let mut bed = Bed::new(config(nscc, credits, spray));
+        let mut bed = Bed::new(Config { sleek: sleek && nscc, ..config(nscc, credits, spray) });
         let bytes: u64 = messages.iter().sum();
         let wire: u64 = messages.iter().map(|&bytes| bytes + 64 * bytes.div_ceil(1_000)).sum();
         messages.iter().for_each(|&bytes| bed.sender.write(&bed.config, bytes));
@@ -376,4 +378,117 @@ fn requests_are_one_a_round_trip_until_one_is_answered() {
     assert!(bed.data.is_empty());
     (0..4).for_each(|_| bed.pass());
     assert_eq!(fields(&bed.data[0]).psn(), 2);
+}
+
+/// A sender whose 17 packets are out, with SLEEK and a timeout that is far away.
+fn sleek() -> (Bed, Vec<Outgoing>) {
+    let rto = Span::from_ms(20);
+    let mut bed = Bed::new(Config {
+        sleek: true,
+        rto,
+        ack_after: 1,
+        ..config(true, false, Spray::Oblivious)
+    });
+    bed.sender.write(&bed.config, 40_000);
+    bed.pass();
+    let data = std::mem::take(&mut bed.data);
+    assert_eq!(data.len(), 17);
+    // No round trip is under the network's, 10 us.
+    (0..10).for_each(|_| bed.pass());
+    (bed, data)
+}
+
+/// Passes on all answers.
+fn hear(bed: &mut Bed) {
+    bed.pass();
+    for out in std::mem::take(&mut bed.answers) {
+        bed.answer(&out);
+    }
+}
+
+#[test]
+fn a_lost_packet_is_found_by_those_that_came_after_it() {
+    let (mut bed, data) = sleek();
+    // The window is the greatest, 18,750 bytes, and the threshold as well: 18 packets of 1,000 bytes.
+    for out in &data[1..] {
+        bed.deliver(out, false, false, 0);
+        hear(&mut bed);
+    }
+    bed.pass();
+    let more = std::mem::take(&mut bed.data);
+    assert!(more.len() > 2 && !more.iter().map(fields).any(|of| of.again()), "{more:?}");
+    (0..12).for_each(|_| bed.pass());
+    for (out, early) in more.iter().zip([17, 18]) {
+        assert!(!bed.data.iter().map(fields).any(|of| of.again()), "{early}");
+        bed.deliver(out, false, false, 0);
+        assert_eq!(bed.receiver.early(), early);
+        hear(&mut bed);
+        bed.pass();
+    }
+    let again = bed.data.iter().map(fields).filter(|of| of.again()).map(|of| of.psn());
+    assert_eq!(again.collect::<Vec<_>>(), [0]);
+}
+
+#[test]
+fn a_probe_finds_lost_packets_that_too_few_followed() {
+    let (mut bed, data) = sleek();
+    bed.deliver(&data[0], false, false, 0);
+    hear(&mut bed);
+    bed.data.clear();
+    // New data is left: three round trips of 10 us after the last answer a probe goes, in the data's class.
+    let begin = bed.now;
+    let probe = loop {
+        bed.pass();
+        if let Some(at) = bed.data.iter().position(|out| fields(out).kind() == RdmaKind::Request) {
+            break bed.data.swap_remove(at);
+        }
+        assert!(bed.now < begin + Span::from_us(40), "no probe");
+    };
+    assert!(bed.now >= begin + Span::from_us(28) && probe.class.is_none());
+    bed.data.clear();
+    bed.deliver(&probe, false, false, 0);
+    bed.pass();
+    let answer = bed.answers.remove(0);
+    // Nothing came early. The probe was quick, so all that is out is lost.
+    assert_eq!(fields(&answer).early(), 0);
+    bed.answer(&answer);
+    bed.pass();
+    let again: Vec<_> = bed.data.iter().map(fields).filter(|of| of.again()).collect();
+    assert_eq!(again[0].psn(), 1);
+    assert!(again.len() > 10, "{}", again.len());
+    // Nothing new leaves before all of it has come.
+    assert!(bed.data.iter().map(fields).all(|of| of.again() || of.kind() == RdmaKind::Request));
+}
+
+#[test]
+fn a_slow_probe_says_nothing() {
+    let (mut bed, data) = sleek();
+    bed.deliver(&data[0], false, false, 0);
+    hear(&mut bed);
+    bed.data.clear();
+    while !bed.data.iter().any(|out| fields(out).kind() == RdmaKind::Request) {
+        bed.pass();
+    }
+    let of = bed.data.iter().position(|out| fields(out).kind() == RdmaKind::Request).expect("one");
+    let probe = bed.data.swap_remove(of);
+    bed.data.clear();
+    bed.deliver(&probe, false, false, 0);
+    // A round trip and the target, 7.5 us, are over.
+    (0..20).for_each(|_| bed.pass());
+    let answer = bed.answers.remove(0);
+    bed.answer(&answer);
+    bed.pass();
+    assert!(bed.data.iter().map(fields).all(|of| !of.again()));
+}
+
+#[test]
+fn a_probe_that_waits_for_its_card_is_due_once() {
+    let (mut bed, data) = sleek();
+    bed.deliver(&data[0], false, false, 0);
+    hear(&mut bed);
+    let due = bed.sender.next_timeout().expect("a probe");
+    bed.sender.on_timeout(&bed.config, due);
+    // The card asks for nothing yet. The next timer is another: else a host would be woken without end.
+    assert!(bed.sender.next_timeout().is_none_or(|next| next > due));
+    assert!(bed.sender.has_more(&bed.config));
 }

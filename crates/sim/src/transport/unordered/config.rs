@@ -43,6 +43,8 @@ pub struct Config {
     pub(super) rtt: Span,
     pub(super) target: Option<Span>,
     pub(super) trimming: bool,
+    /// Packets that were lost without a trim are found by what came after them and by probes.
+    pub(super) sleek: bool,
 }
 
 impl Config {
@@ -83,6 +85,7 @@ impl Config {
             rtt,
             target: roce.target_delay,
             trimming: trims.is_some(),
+            sleek: roce.sleek && about.nscc,
         }
     }
 

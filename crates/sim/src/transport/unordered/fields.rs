@@ -119,6 +119,14 @@ impl Fields {
         self.with(1, bytes)
     }
 
+    /// Of a SACK: packets that came before others which are missing.
+    pub(super) fn early(&self) -> u64 {
+        self.word(1)
+    }
+    pub(super) fn with_early(self, packets: u64) -> Fields {
+        self.with(1, packets)
+    }
+
     /// Of SACKs and NACKs: bytes that the receiver has got in all, counted on the wire.
     pub(super) fn received(&self) -> u64 {
         self.word(2)

@@ -18,6 +18,7 @@ mod config;
 mod fields;
 mod receiver;
 mod sender;
+mod sleek;
 mod spray;
 
 pub use config::Config;

@@ -38,6 +38,11 @@ impl Receiver {
         self.expected
     }
 
+    /// Packets that came before others which are missing.
+    pub(super) fn early(&self) -> u64 {
+        self.kept_psns.iter().map(|(start, end)| end - start).sum()
+    }
+
     /// Bytes on the wire that came, each packet once.
     #[cfg(test)]
     pub(super) fn wire_bytes(&self) -> u64 {
@@ -133,6 +138,7 @@ impl Receiver {
             }
         }
         let sack = sack.with_received(self.wire_bytes).with_again(data.again());
+        let sack = sack.with_early(self.early());
         sack.with_bitmap((from as u32, bits))
     }
 

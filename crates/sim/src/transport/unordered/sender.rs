@@ -3,6 +3,7 @@
 use super::Config;
 use super::config::in_units;
 use super::fields::Fields;
+use super::sleek::{Heard, Sleek};
 use super::spray::{Met, Spray};
 use crate::packet::rdma::{Rdma, RdmaKind};
 use crate::transport::roce::Messages;
@@ -57,6 +58,7 @@ pub struct Sender {
     fruitless: u32,
     answered: bool,
     spray: Spray,
+    sleek: Sleek,
     /// When the last new data was acknowledged, and how many timeouts came since.
     progress: Time,
     retries: u32,
@@ -116,6 +118,7 @@ impl Sender {
             fruitless: 0,
             answered: true,
             spray: Spray::new(config.spray, config.entropies, key),
+            sleek: Sleek::default(),
             progress: now,
             retries: 0,
             failed: false,
@@ -190,9 +193,13 @@ impl Sender {
         self.nscc.as_ref().map_or(self.most, |nscc| nscc.window() as u64)
     }
 
-    /// Whether a packet of so many bytes may leave, as far as window and credit go.
-    fn may_send(&self, config: &Config, wire: u64) -> bool {
-        let fits = |nscc: &Nscc| self.in_flight + wire as i64 <= nscc.window() as i64;
+    /// Whether a packet of so many bytes may leave, as far as window and credit go. `again`: it was sent before.
+    fn may_send(&self, config: &Config, wire: u64, again: bool) -> bool {
+        let recovers = self.sleek.recovers();
+        if recovers && !again {
+            return false;
+        }
+        let fits = |nscc: &Nscc| recovers || self.in_flight + wire as i64 <= nscc.window() as i64;
         self.nscc.as_ref().is_none_or(fits) && (!config.credits || self.credit > 0)
     }
 
@@ -209,7 +216,7 @@ impl Sender {
             }
             None => return None,
         };
-        self.may_send(config, wire).then_some((psn, wire))
+        self.may_send(config, wire, psn.is_some()).then_some((psn, wire))
     }
 
     /// Whether it has a packet for the card now.
@@ -225,9 +232,15 @@ impl Sender {
         if std::mem::take(&mut self.requests) {
             let nth = self.requested.map_or(0, |(nth, _)| nth.wrapping_add(1));
             (self.requested, self.answered) = (Some((nth, now)), false);
+            let probes = std::mem::take(&mut self.sleek.probes);
+            if probes {
+                self.sleek.probe = Some(nth);
+            }
             let request = Fields::new(RdmaKind::Request, self.acked, nth, self.spray.next());
             let request = request.with_credit(self.wanted(config));
-            return Some(config.packet(request, config.control_bytes, config.class));
+            // A probe meets the queues of the data.
+            let class = config.class.filter(|_| !probes);
+            return Some(config.packet(request, config.control_bytes, class));
         }
         let (psn, wire) = self.due(config)?;
         let again = psn.is_some();
@@ -427,6 +440,31 @@ impl Sender {
             nscc.acked(&NsccAck { now, newly, marked, rtt, request, in_flight });
             self.counters.mark_cuts += u32::from(marked && nscc.window() < before);
         }
+        if config.sleek {
+            self.infer(config, sack, rtt, now);
+        }
+    }
+
+    /// Takes packets for lost that a SACK shows to be so.
+    fn infer(&mut self, config: &Config, sack: Fields, rtt: Option<Span>, now: Time) {
+        let Some(nscc) = &self.nscc else { return };
+        let probed = sack.requested() && self.sleek.probe == Some(sack.psn());
+        let heard = Heard {
+            first: self.first,
+            end: self.first.wrapping_add(self.packets.len() as u32),
+            early: sack.early(),
+            probed: rtt.filter(|_| probed),
+            backlog: self.unsent() > 0,
+            resends: !self.resend.is_empty(),
+            mss: config.mtu,
+        };
+        let lost = self.sleek.heard(heard, nscc, now);
+        let count = lost.end.wrapping_sub(lost.start);
+        for psn in (0..count).map(|nth| lost.start.wrapping_add(nth)) {
+            if self.packet(psn).is_some_and(|packet| packet.state == State::Out) {
+                self.lose(config, psn);
+            }
+        }
     }
 
     fn on_nack(&mut self, config: &Config, nack: Fields, now: Time) {
@@ -484,7 +522,7 @@ impl Sender {
 
     pub(crate) fn next_timeout(&self) -> Option<Time> {
         let oldest = self.departures.front().map(|&(at, _)| at + self.rto);
-        let asks = self.request_at.min(self.ask_at);
+        let asks = self.request_at.min(self.ask_at).min(self.sleek.probe_at);
         let due = oldest.unwrap_or(Time::NEVER).min(asks).min(self.held_until);
         (due != Time::NEVER && !self.failed).then_some(due)
     }
@@ -492,6 +530,10 @@ impl Sender {
     pub(crate) fn on_timeout(&mut self, config: &Config, now: Time) {
         if self.ask_at <= now {
             self.ask_if_blocked(config, now);
+        }
+        if self.sleek.probe_at <= now {
+            // The card may be busy: the time is over in any case.
+            (self.sleek.probe_at, self.sleek.probes, self.requests) = (Time::NEVER, true, true);
         }
         let waited = !self.resend.is_empty();
         let mut late = 0;
