@@ -22,6 +22,7 @@ THEORY = {
 """The command that draws each."""
 BY_PAGES = {
     "coexistence.md": {"bbr.png": "coexistence-bbr.png", "l4s.png": "coexistence-l4s.png"},
+    "trimming.md": {"incast.png": "trimming-incast.png"},
     "prototyping.md": {"waiting.png": "prototyping-tcn.png"},
     "plots.md": {
         f"{kind}.png": f"plots/{kind}.png"
