@@ -107,6 +107,14 @@ overload = true
 ROUNDS = INCAST.replace("100KB", "20KB").replace("8ms", "10ms") + "flows_each = 20\n"
 
 
+COLLECTIVE = """
+[[traffic]]
+kind = "collective"
+operation = "all-reduce"
+bytes = "4MB"
+"""
+
+
 @pytest.mark.parametrize(
     ("traffic", "sets"),
     [
@@ -124,11 +132,22 @@ ROUNDS = INCAST.replace("100KB", "20KB").replace("8ms", "10ms") + "flows_each = 
         # Chance evens out over hosts, and models are given back.
         (FLOWS, ("transport.kind=hpcc", "load=0.9", "flows=10000")),
         (FLOWS, ("topology.hosts=257", "transport.kind=bbr", "flows=10000")),
+        # Timers of ended flows are taken back, and records are sorted without a copy.
+        (FLOWS, ("topology.hosts=257", "flows=100000")),
+        (FLOWS, ("topology.hosts=257", "transport.kind=bbr", "flows=50000")),
+        # Ports and hosts weigh more than few flows, and tables of hosts are not at their peaks.
+        (FLOWS, ("topology.hosts=2049", "flows=1000")),
+        (FLOWS, ("topology.hosts=2049", "flows=10000")),
+        (FLOWS, ("topology.hosts=2049", "flows=1000", "measure.queues=all")),
+        (FLOWS, ("measure.capture=['switch:0', 'switch:1', 'host2']",)),
+        (COLLECTIVE, ("traffic.operation=all-reduce",)),
+        (COLLECTIVE, ("traffic.operation=all-to-all",)),
     ],
 )
-def test_forecasts_are_about_a_tenth_above(traffic: str, sets: tuple[str, ...]) -> None:
+def test_forecasts_are_at_most_a_tenth_above(traffic: str, sets: tuple[str, ...]) -> None:
     run = connections.taken(traffic, *sets)
-    assert 0.97 <= connections.ratio(run) <= 1.13, run
+    # The kernel counts pages in batches: half a megabyte of some fifty.
+    assert 0.99 <= connections.ratio(run) <= 1.11, run
 
 
 @pytest.mark.parametrize("kind", ["dctcp", "cubic"])

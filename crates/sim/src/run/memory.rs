@@ -20,11 +20,8 @@ use switchbed_units::Span;
 /// events, tables without rows.
 const RUN_BYTES: u64 = 3_300_000;
 /// A flow's record, its row, and its part in the percentiles.
-const FLOW_BYTES: u64 = 112;
-const TCP_FLOW_BYTES: u64 = 128;
-/// Tables of flows that have grown leave holes, until they are large enough to be moved as pages.
-const FLOW_HOLES_BYTES: u64 = 26;
-const FLOW_HOLES: f64 = 100_000.0;
+const FLOW_BYTES: u64 = 108;
+const TCP_FLOW_BYTES: u64 = 112;
 /// A flow that never ends, more than another.
 const ENDLESS_BYTES: u64 = 180;
 /// A flow that the network knows of before it starts.
@@ -34,25 +31,27 @@ const STARTS: f64 = 4_096.0;
 /// A connection with both its halves, its flow under way, and word of it from host to host: TCP's (some controls
 /// remember more), one without TCP, a queue pair's and what INT adds to that.
 const TCP_BYTES: u64 = 2_190;
-const DATAGRAM_BYTES: u64 = 1_460;
-const PAIR_BYTES: u64 = 1_995;
-const INT_PAIR_BYTES: u64 = 2_110;
+const DATAGRAM_BYTES: u64 = 1_480;
+const PAIR_BYTES: u64 = 1_700;
+const INT_PAIR_BYTES: u64 = 1_840;
 /// Delivery rates and the model of a control that steers by one, more than another TCP connection.
 const MODEL_BYTES: u64 = 1_520;
 /// Part of the flows that come one after another which have their models at the fullest moment: others' handshakes are
 /// under way.
 const MODELLED: f64 = 0.65;
 /// A queue pair whose packets may arrive in any order, more than another; and its packets' states, once it has sent some.
-const SPRAY_BYTES: u64 = 300;
+const SPRAY_BYTES: u64 = 390;
 const SPRAYED_BYTES: u64 = 1_100;
-/// A TCP connection whose first window waits in its card, more than another.
+/// A TCP connection whose first window waits in its card, and a queue pair that waits for its turn there, more than
+/// another.
 const WAITING_BYTES: u64 = 380;
+const TURN_BYTES: u64 = 200;
 /// State of losses in both halves of a TCP connection: the sender's repair (120 bytes), the receiver's data beyond a
 /// hole (96), room for four ranges in each (64), and the allocator's share.
 const LOSING_BYTES: u64 = 385;
 /// A collective's message with its operations, and what its ideal time goes by; and programs as such.
 const MESSAGE_BYTES: u64 = 520;
-const PROGRAMS_BYTES: u64 = 1_600_000;
+const PROGRAMS_BYTES: u64 = 400_000;
 /// A message of a schedule beside the schedule's own tables: its flow's record, its part in the percentiles, and the
 /// state of its two operations. The table of flows takes the memory that the schedule and these give back.
 const SCHEDULED_BYTES: u64 = 112;
@@ -61,7 +60,7 @@ const OPERATION_BYTES: u64 = 16;
 /// An operation of the rank that has most, while that is read; messages take this memory later.
 const READ_BYTES: u64 = 80;
 /// Tables of operations that are read leave holes, until they are large enough to be given back as pages.
-const HOLES_BYTES: u64 = 27;
+const HOLES_BYTES: u64 = 14;
 const HOLES: f64 = 400_000.0;
 /// Records of flows of so many messages are too large for these holes: so many of so many bytes stay, where many ranks
 /// have left them, and else one.
@@ -81,11 +80,18 @@ const SERIES_BYTES: u64 = 110;
 const GOODPUT_BYTES: u64 = 110;
 /// A probe and its row.
 const PROBE_BYTES: u64 = 60;
-/// A port with its link, and a queue of it, before the first packet.
-const PORT_BYTES: u64 = 1_550;
-const QUEUE_BYTES: u64 = 50;
-/// A queue whose lengths are measured: most are short.
-const MEASURED_BYTES: u64 = 500;
+/// A host, a port with its link and its row, and a queue of a switch's port, before the first packet.
+const HOST_BYTES: u64 = 840;
+const PORT_BYTES: u64 = 2_030;
+/// First connections of a host, more than others: its tables begin with places for several.
+const FIRST_BYTES: u64 = 400;
+const QUEUE_BYTES: u64 = 60;
+/// A port whose queues are measured, each of these with its row, and one that has held packets: most are short.
+const MEASURED_PORT_BYTES: u64 = 360;
+const MEASURED_BYTES: u64 = 90;
+const LENGTHS_BYTES: u64 = 1_200;
+/// Packets after which a queue has had most of its lengths.
+const LENGTHS: f64 = 18.0;
 /// A place of a scheme that hashes flows to queues of its own, and a queue that a flow has made there.
 const PLACE_BYTES: u64 = 8;
 const FLOW_QUEUE_BYTES: u64 = 270;
@@ -97,7 +103,7 @@ const PACKET_BYTES: u64 = 150;
 const MOVED_BYTES: u64 = 75;
 const MOVED: f64 = 8_192.0;
 /// A captured packet, as it is noted and as its file has it.
-const CAPTURED_BYTES: u64 = 400;
+const CAPTURED_BYTES: u64 = 240;
 /// The shortest packet that a line is full of: an ACK with its share of the data it is for.
 const SHORT_BYTES: f64 = 500.0;
 
@@ -153,7 +159,6 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
     let ways = measure.capture.iter().map(|name| 1 + u32::from(is_host(name)));
     let captured = (lasts * line).min(measure.capture_packets as f64);
     let sum = |f: fn(&Expected) -> f64| sources.iter().map(f).sum::<f64>();
-    let port = PORT_BYTES + QUEUE_BYTES * u64::from(switch.queues);
     let flows = sum(|source| source.flows);
     let tcp = |entry: usize| protocols.of_entry(entry as u32).find_map(Protocol::tcp);
     let tcps: Vec<Option<&Transport>> = (0..sources.len()).map(tcp).collect();
@@ -184,13 +189,31 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
     let models: f64 = models.sum();
     let losing = sources.iter().zip(&tcps).filter(|(_, tcp)| tcp.is_some());
     let losing = losing.map(|(source, _)| source.losing).sum();
-    let windows = sources.iter().zip(&tcps).filter(|(_, tcp)| tcp.is_some());
+    let together = |carries: fn(&Protocol) -> bool| {
+        let of = |(entry, _): &(usize, &Expected)| protocols.of_entry(*entry as u32).any(carries);
+        sources.iter().enumerate().filter(of).map(|(_, of)| of.together).sum::<f64>()
+    };
+    let (windows, turns) =
+        (together(|of| of.tcp().is_some()), together(|of| of.queue_pairs().is_some()));
+    // Queues of a port that hold packets, and the port as a whole.
+    let classes = (0..switch.queues)
+        .filter(|&class| class == 0 || traffic.iter().any(|entry| entry.has_class(class)));
+    // Packets at a port on average: at least one of each flow there and one back.
+    let packets_a_port = flows * 2.0 * hops(scenario) / ports;
+    let lengths = (classes.count() as f64 + 1.0) * (packets_a_port / LENGTHS).min(1.0);
+    let alone = sources.iter().filter(|of| of.messages == 0.0).map(own).sum::<f64>();
     let parts = [
         ("runs", 1.0, RUN_BYTES),
         // Flows that start together are under way at once, and wait for no start.
-        ("starts", (flows - sum(|source| source.together)).clamp(0.0, STARTS), START_BYTES),
-        ("ports", topology.ports() as f64, port),
+        // Programs start their own.
+        ("starts", (alone - sum(|source| source.together)).clamp(0.0, STARTS), START_BYTES),
+        ("hosts", topology.hosts().into(), HOST_BYTES),
+        ("hosts with flows", flows.min(topology.hosts().into()), FIRST_BYTES),
+        ("ports", topology.ports() as f64, PORT_BYTES),
+        ("queues", ports * queues, QUEUE_BYTES),
+        ("measured ports", measured, MEASURED_PORT_BYTES),
         ("measured queues", measured * (queues + 1.0), MEASURED_BYTES),
+        ("queues with lengths", measured * lengths, LENGTHS_BYTES),
     ];
     let places = places(scenario);
     let parts = parts.into_iter().chain([
@@ -198,7 +221,6 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
         // Data and ACKs of a flow, at each of the switches of its way.
         ("flow queues", (ports * places).min(flows * 2.0 * hops(scenario)), FLOW_QUEUE_BYTES),
         ("smoothed arrivals", parties(scenario, flows, lasts), PARTY_BYTES),
-        ("holes of flows", sources.iter().map(own).sum::<f64>().min(FLOW_HOLES), FLOW_HOLES_BYTES),
     ]);
     // A line for each size of flow: TCP's take more.
     let parts = parts.chain(flows_of.into_iter().map(|(each, count)| ("flows", count, each)));
@@ -233,7 +255,8 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
         ("operations of a rank that is read", (longest - later).max(0.0), READ_BYTES),
         ("holes of schedules", operations.min(HOLES), HOLES_BYTES),
         ("holes that records leave", left, PAGES_BYTES),
-        ("windows in cards", windows.map(|(source, _)| source.together).sum(), WAITING_BYTES),
+        ("windows in cards", windows, WAITING_BYTES),
+        ("queue pairs in cards", turns, TURN_BYTES),
         ("connections that lose packets", losing, LOSING_BYTES),
         ("packets", packets, PACKET_BYTES),
         // Above this the allocator moves pages, and leaves no hole.

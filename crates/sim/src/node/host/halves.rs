@@ -207,6 +207,10 @@ impl<T> Table<T> {
         // The first thousand in one piece, found without a second step; the rest in pieces that
         // never move.
         if self.halves.len() < CHUNK {
+            if self.halves.len() == self.halves.capacity() {
+                // By a quarter: doubled, many hosts' tables would be a third empty on average.
+                self.halves.reserve_exact((self.halves.len() / 4).max(2));
+            }
             self.halves.push(half);
             return conn;
         }

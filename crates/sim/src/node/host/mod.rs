@@ -335,7 +335,27 @@ impl Host {
     }
 
     fn wake(&mut self, at: Time, timer: Timer) {
+        if self.timers.is_full() {
+            self.sweep_timers();
+        }
         self.timers.push(at, timer);
+    }
+
+    /// Drops timers of connections that have ended or have set another.
+    #[cold]
+    fn sweep_timers(&mut self) {
+        let Host { senders, receivers, timers, .. } = self;
+        timers.sweep(|at, timer| match *timer {
+            Timer::Sender { conn, flow } => {
+                let half = &senders[conn];
+                half.open && half.flow == flow && half.armed == at
+            }
+            Timer::Receiver { conn, flow } => {
+                let half = &receivers[conn];
+                half.open && half.flow == flow && half.armed == at
+            }
+            _ => true,
+        });
     }
 
     /// Changes the rate of one of its lines from now on.
@@ -602,7 +622,7 @@ impl Host {
         if until < half.armed {
             half.armed = until;
             let timer = Timer::Sender { conn, flow: half.flow };
-            self.timers.push(until, timer);
+            self.wake(until, timer);
         }
     }
 
@@ -645,7 +665,7 @@ impl Host {
         {
             half.armed = due;
             let timer = Timer::Sender { conn, flow: half.flow };
-            self.timers.push(due, timer);
+            self.wake(due, timer);
         }
     }
 
@@ -674,7 +694,7 @@ impl Host {
         {
             half.armed = due;
             let timer = Timer::Receiver { conn, flow: half.flow };
-            self.timers.push(due, timer);
+            self.wake(due, timer);
         }
         if waits {
             self.hold_answer(conn, cx, now);

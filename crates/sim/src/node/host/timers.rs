@@ -33,7 +33,8 @@ pub(super) enum Timer {
     Calculated { part: u32, number: u32 },
 }
 
-/// A host's timers. None is taken back: one that comes too early does nothing.
+/// A host's timers. One that is replaced or whose connection has ended stays until it fires, which does nothing, or
+/// until the table is full.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct Timers {
@@ -58,10 +59,49 @@ impl Timers {
         self.heap.push(Reverse((at, timer)));
     }
 
+    /// Whether one more would make the table grow.
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
+        self.heap.len() == self.heap.capacity()
+    }
+
+    /// Drops those that nobody waits for, and makes room for others.
+    #[cold]
+    pub(super) fn sweep(&mut self, awaited: impl Fn(Time, &Timer) -> bool) {
+        self.heap.retain(|Reverse((at, timer))| awaited(*at, timer));
+        self.next = self.heap.peek().map_or(Time::NEVER, |&Reverse((at, _))| at);
+        // A third of the places is free after each sweep, so that a timer's share of them is constant.
+        let room = (self.heap.len() / 2).max(4);
+        self.heap.reserve_exact(room);
+    }
+
     /// Takes the earliest out.
     pub(super) fn pop(&mut self) -> Option<(Time, Timer)> {
         let Reverse(first) = self.heap.pop()?;
         self.next = self.heap.peek().map_or(Time::NEVER, |&Reverse((at, _))| at);
         Some(first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_table_drops_what_nobody_waits_for() {
+        let mut timers = Timers::new();
+        for ps in 0..1_000 {
+            if timers.is_full() {
+                timers.sweep(|at, _| at.as_ps() % 100 == 7);
+            }
+            timers.push(Time::from_ps(ps), Timer::Card);
+        }
+        assert!(timers.heap.capacity() <= 32, "{}", timers.heap.capacity());
+        timers.sweep(|at, _| at.as_ps() % 100 == 7);
+        assert_eq!(timers.next(), Time::from_ps(7));
+        let rest: Vec<u64> =
+            std::iter::from_fn(|| timers.pop()).map(|(at, _)| at.as_ps()).collect();
+        assert_eq!(rest, [7, 107, 207, 307, 407, 507, 607, 707, 807, 907]);
+        assert_eq!(timers.next(), Time::NEVER);
     }
 }
