@@ -18,7 +18,7 @@ import shutil
 import socket
 import time
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +52,7 @@ class Store:
         self._me = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
         """No other process's or store's, wherever the directory is shared."""
         self._drafts = path / ".drafts" / self._me
+        self._begun = False
         sign = _sign(path)
         if sign is None:
             if not create:
@@ -78,6 +79,18 @@ class Store:
             self._replace(self.path / SIGN, {"format": FORMAT})
         finally:
             self.end()
+        self._begun = True
+
+    def abandon(self) -> None:
+        """Removes a store that was begun here, if it holds nothing."""
+        if not self._begun:
+            return
+        # A folder that another process has filled meanwhile is not removed.
+        with suppress(OSError):
+            for folder in FOLDERS:
+                (self.path / folder).rmdir()
+            (self.path / SIGN).unlink()
+            self.path.rmdir()
 
     def run(self, key: str) -> Path:
         """Where the run is, or will be."""

@@ -150,13 +150,17 @@ def run(
 ) -> Advice:
     """Tune for the command and the API. `tell` is given the price before the race goes on, `note`
     a line after each look. `device` is the switch that the scenario was imported from."""
-    held = target.of(asked.target)
-    kept = Field(plans, store, name, engine, quiet)
-    with kept:
-        try:
-            return _Tuning(kept, scenario, asked, held, (tell, note), device).advice()
-        finally:
-            kept.close()
+    try:
+        held = target.of(asked.target)
+        kept = Field(plans, store, name, engine, quiet)
+        with kept:
+            try:
+                return _Tuning(kept, scenario, asked, held, (tell, note), device).advice()
+            finally:
+                kept.close()
+    except Mistake:
+        store.abandon()
+        raise
 
 
 class _Tuning:

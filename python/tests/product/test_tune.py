@@ -106,6 +106,9 @@ def test_what_cannot_be_tuned_is_refused_in_one_line(
     done = switchbed("tune", single, *base, *options, code=2)
     assert said in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1 or done.stderr.startswith("pilot")
+    # What is refused before the first run leaves no store.
+    stores = [sign.parent for sign in single.parent.glob("*/store.json")]
+    assert all(any((store / "runs").iterdir()) for store in stores)
 
 
 def test_what_a_switch_lacks_is_compared_with_what_it_has(
