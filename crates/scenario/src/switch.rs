@@ -249,6 +249,12 @@ fn pfc(
             return Err(inner.refuse(key, why));
         }
     }
+    let twice = |nth: &usize| pfc.priorities[..*nth].contains(&pfc.priorities[*nth]);
+    if let Some(nth) = (0..pfc.priorities.len()).find(twice) {
+        // Each listing would pause, count and reserve headroom anew.
+        let why = format!("class {} is named twice", pfc.priorities[nth]);
+        return Err(inner.refuse(Pfc::KEY.priorities, why));
+    }
     match pfc.priorities.iter().find(|&&class| u16::from(class) >= queues) {
         _ if pfc.priorities.is_empty() => {
             return Err(

@@ -4,7 +4,7 @@
 //! is that of every policy, chip and scheme.
 
 use crate::build;
-use crate::build::{Inputs, Nothing};
+use crate::build::{AllHeadroom, Inputs, Nothing};
 use crate::protocols::Protocols;
 use crate::topology::graph::{Cable, Graph};
 use crate::traffic::Traffic;
@@ -118,7 +118,16 @@ fn refuses(
         let links: Vec<Input> = inputs.iter().map(input).collect();
         let shortest = scenario.shortest();
         let inputs = Inputs { links: &links, longest: mtu, shortest };
-        let memory = switch.lossless_memory(ports, inputs).ok()?;
+        let memory = match switch.lossless_memory(ports, inputs) {
+            Ok(memory) => memory,
+            Err(AllHeadroom { headroom, memory }) => {
+                let why = format!(
+                    "its groups need {headroom} of headroom, and a switch has {memory} of memory: give it \
+                     more (switch.pool), or the groups less (headroom, headroom_pool)"
+                );
+                return Some(("switch.pfc", why));
+            }
+        };
         let mut port = build::port(switch, scheme, ports, cables[0].rate, mtu, &Nothing, 0);
         let mut memory = memory.behind(port.needs().memory);
         let (mut arena, mut out) = (Arena::new(), Outcome::default());
