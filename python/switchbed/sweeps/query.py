@@ -90,7 +90,7 @@ def _select(sql: str) -> None:
     for statement in duckdb.extract_statements(sql):
         if statement.type != duckdb.StatementType.SELECT:
             kind = statement.type.name.lower()
-            raise Mistake(f"query: is a {kind} statement; ask with select, which changes nothing")
+            raise Mistake(f"query: is {kind.upper()}; ask with select, which changes nothing")
 
 
 def _there(connection: "duckdb.DuckDBPyConnection", sql: str, error: Exception) -> str:
