@@ -6,7 +6,7 @@
 
 use crate::Scenario;
 use crate::cautions;
-use crate::cautions::headroom::{self, Headroom};
+use crate::cautions::lossless::{self, Headroom};
 use crate::cautions::offered::{self, OfferedLink, Repetition};
 use crate::lists;
 use crate::place::{places, set};
@@ -50,7 +50,7 @@ impl Plan {
 
     /// Describes the headroom of its lossless groups.
     pub fn headroom(&self) -> Headroom {
-        headroom::described(&self.scenario)
+        lossless::described(&self.scenario)
     }
 
     /// The busiest links that its traffic offers a load to.

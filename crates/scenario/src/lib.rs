@@ -49,7 +49,7 @@ mod trimming;
 mod unread;
 
 pub use catalog::{Asked, chips, headroom, policies, schemes, size_tables};
-pub use cautions::headroom::{Headroom, HeadroomOfLinks, HeadroomOfSwitches};
+pub use cautions::lossless::{Headroom, HeadroomOfLinks, HeadroomOfSwitches};
 pub use cautions::offered::{CarryingLink, OfferedLink, Repetition};
 pub use delay::{Delays, HostDelay};
 pub use deploy::Deploy;

@@ -1,7 +1,7 @@
 //! Warnings about a scenario before it runs, a file each.
 
-pub mod headroom;
 mod idle;
+pub mod lossless;
 pub mod offered;
 mod slowed;
 mod thresholds;
@@ -26,12 +26,12 @@ pub fn of_a_run(scenario: &Scenario) -> Vec<String> {
 /// Warnings of both, with the one of marks.
 fn said(scenario: &Scenario, graph: &Graph, marking: Option<String>) -> Vec<String> {
     let mut said: Vec<String> =
-        headroom::too_small(scenario, graph).into_iter().chain(marking).collect();
-    said.extend(headroom::possible(scenario, graph));
+        lossless::too_small(scenario, graph).into_iter().chain(marking).collect();
+    said.extend(lossless::possible(scenario, graph));
     said.extend(idle::unused(scenario));
     said.extend(thresholds::under_a_packet(scenario, graph));
     said.extend(idle::unseen(scenario, graph));
-    said.extend(headroom::many(scenario));
+    said.extend(lossless::many(scenario));
     said.extend(slowed::overloaded(scenario, graph));
     if let Topology::File(file) = &scenario.topology {
         said.extend(file.unread());

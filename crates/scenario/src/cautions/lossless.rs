@@ -1,11 +1,7 @@
-//! Whether lossless groups have the headroom that their links need, and whether a switch's pool has it for all at
-//! once (docs/pfc.md).
-//!
-//! How much of a line pause frames take.
-//!
-//! Whether lossless classes can deadlock (docs/pfc.md): circles of ports whose queues wait for each
-//! other. A route that comes in by one port and leaves by another makes the first wait for the second
-//! (Dally and Seitz, IEEE Transactions on Computers C-36, 1987).
+//! Lossless classes (docs/pfc.md): whether groups have the headroom that their links need, and a switch's pool has it
+//! for all at once; how much of a line pause frames take; whether classes can deadlock, by circles of ports whose
+//! queues wait for each other. A route that comes in by one port and leaves by another makes the first wait for the
+//! second (Dally and Seitz, IEEE Transactions on Computers C-36, 1987).
 
 use crate::Scenario;
 use crate::build::Inputs;
