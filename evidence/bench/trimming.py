@@ -1,4 +1,4 @@
-"""Trim, pause or drop: five ways with what memory refuses, over incasts, web search and
+"""Trim, pause or drop: six ways with what memory refuses, over incasts, web search and
 collectives, two chips and two rates. Writes results.json, from which `page` makes
 docs/trimming.md's tables.
 
@@ -28,6 +28,7 @@ WAYS: Mapping[str, Mapping[str, Any]] = {
     "trim, `rccc`": {"kind": "rccc", "trim": True},
     "trim, `nscc`": {"kind": "nscc", "trim": True},
     "drop, `nscc`": {"kind": "nscc"},
+    "drop, `nscc`, sleek": {"kind": "nscc", "sleek": True},
     "drop, `dctcp`": {"kind": "dctcp"},
     "pause, `dcqcn`": {"kind": "dcqcn", "pause": True},
 }
@@ -59,6 +60,8 @@ def scenario(way: Mapping[str, Any], chip: str, gbps: int, name: str) -> dict[st
         found["switch"]["alpha"] = 0.125
     if way.get("trim"):
         found["switch"]["trimming"] = {"dscp": 1}
+    if way.get("sleek"):
+        found["roce"]["sleek"] = True
     if way["kind"] == "dctcp":
         found["transport"]["mss"] = "4096B"
     kind, _, number = name.partition(" ")
@@ -204,11 +207,11 @@ def draw(found: Mapping[str, Any], file: Path) -> None:
     """The picture: incasts' times by senders, a panel for each chip and rate."""
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, 4, figsize=(11, 3), layout="constrained", sharey=True)
-    colours = ("#0072B2", "#56B4E9", "#D55E00", "#E69F00", "#009E73")
+    figure, axes = plt.subplots(1, 4, figsize=(11, 3.3), layout="constrained", sharey=True)
+    colours = ("#0072B2", "#56B4E9", "#D55E00", "#CC79A7", "#E69F00", "#009E73")
     panels = [(chip, gbps) for chip in CHIPS for gbps in RATES]
     for (chip, gbps), panel in zip(panels, axes, strict=True):
-        for (way, colour), marker in zip(zip(WAYS, colours, strict=True), "os^Dv", strict=True):
+        for (way, colour), marker in zip(zip(WAYS, colours, strict=True), "os^<Dv", strict=True):
             of = [
                 next(
                     c["time"][0]
@@ -230,7 +233,8 @@ def draw(found: Mapping[str, Any], file: Path) -> None:
         panel.set_xlabel("senders")
         panel.grid(visible=True, alpha=0.3)
     axes[0].set_ylabel("time over what the line needs")
-    axes[-1].legend(fontsize=7)
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(WAYS), fontsize=8)
     figure.savefig(file, dpi=150)
     plt.close(figure)
 

@@ -237,7 +237,7 @@ REFUSED: dict[str, tuple[str, tuple[str, ...], str]] = {
     "pfc": ("pfc-incast", (), "switch.pfc: "),
     "pauses by a setting": (
         "star-dctcp",
-        ("switch.pool=300KB", "switch.pfc.priorities=[0]"),
+        ("switch.pool=3MB", "switch.buffer=3MB", "switch.pfc.priorities=[0]"),
         "switch.pfc: ",
     ),
     "timely": ("star-dctcp", ("transport.kind=timely",), "transport.kind is 'timely'"),

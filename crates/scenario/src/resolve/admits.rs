@@ -122,7 +122,7 @@ fn refuses(
             Ok(memory) => memory,
             Err(AllHeadroom { headroom, memory }) => {
                 let why = format!(
-                    "its groups need {headroom} of headroom, and a switch has {memory} of memory: give it \
+                    "needs {headroom} of headroom for its groups, and a switch has {memory} of memory: give it \
                      more (switch.pool), or the groups less (headroom, headroom_pool)"
                 );
                 return Some(("switch.pfc", why));
