@@ -1,11 +1,11 @@
 """Places of a paper that a set-up quotes: a section and the first three words of a sentence in it.
 
-`places.json` of a paper's folder has every section of the paper and, for each, digests of its
-sentences' first three words, so that a quoted place can be checked without the paper's text.
+`places.json` has every section of each paper and, for each, digests of its sentences' first three
+words, so that a quoted place can be checked without the paper's text.
 
     python -m switchbed_papers.reproduce.places TEXT FOLDER
 
-makes the file again from a paper's text.
+makes a paper's part of it again from the paper's text.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-FILE = "places.json"
+FILE = Path(__file__).parents[1] / "places.json"
 ROMAN = re.compile(r"^(VIII|VII|VI|IV|V|III|II|I)\. [A-Z]")
 LETTER = re.compile(r"^([A-D])\. [A-Z]")
 NUMBER = re.compile(r"^(\d)\) [A-Z]")
@@ -47,8 +47,14 @@ def parse(text: str) -> Place | None:
 
 def read(folder: Path) -> dict[str, frozenset[str]]:
     """Sections of a paper, and of each the digests of its sentences."""
-    found = json.loads((folder / FILE).read_text(encoding="utf-8"))
+    found = _all()[folder.name]
     return {section: frozenset(digests.split()) for section, digests in found.items()}
+
+
+def _all() -> dict[str, dict[str, str]]:
+    """Digests of every section's sentences, by spaces, of each paper by its folder's name."""
+    found: dict[str, dict[str, str]] = json.loads(FILE.read_text(encoding="utf-8"))
+    return found
 
 
 def exists(place: Place, known: dict[str, frozenset[str]]) -> bool:
@@ -82,7 +88,7 @@ def sections(text: str) -> dict[str, str]:
 
 
 def digests(text: str) -> dict[str, str]:
-    """The content of `places.json`: of each section the digests of its sentences, by spaces."""
+    """A paper's part of `places.json`: of each section the digests of its sentences, by spaces."""
     found = {}
     for name, words in sections(text).items():
         ends = [match.start() for match in START.finditer(words)]
@@ -93,8 +99,8 @@ def digests(text: str) -> dict[str, str]:
 def main() -> None:
     """Run the command line."""
     text, folder = map(Path, sys.argv[1:])
-    found = digests(text.read_text(encoding="utf-8"))
-    (folder / FILE).write_text(json.dumps(found, indent=0) + "\n", encoding="utf-8")
+    found = {**_all(), folder.name: digests(text.read_text(encoding="utf-8"))}
+    FILE.write_text(json.dumps(dict(sorted(found.items())), indent=0) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
