@@ -19,10 +19,9 @@ from switchbed import _native
 from switchbed._native import Mistake
 from switchbed.sonic import schema
 from switchbed.sonic.draft import Choices
-from switchbed.sonic.exporting import export
+from switchbed.sonic.exporting import export, weights, worst
 from switchbed.sonic.importing import Imported, load
 from switchbed.sonic.tidy import Tables, folded, meant, tidy
-from switchbed.sonic.weights import weights, worst
 
 CONFIGS = configs()
 FABRIC = """
