@@ -4,9 +4,11 @@ red: `probability` goes as 32 bits, p·2^32, beside `Plog` (tc/q_red.c, tc/tc_re
 takes (2^32 - 1) >> Plog for each byte of the ramp, and of any other a whole number for each byte
 (include/net/red.h, red_set_parms). dualpi2: gains are cut off to 256ths of a single-precision
 number (iproute2 6.16, tc/q_dualpi2.c, parse_alpha_beta), and then to units of the probability
-(net/sched/sch_dualpi2.c, dualpi2_scale_alpha_beta). Times are in `times`.
+(net/sched/sch_dualpi2.c, dualpi2_scale_alpha_beta). red's weight is 2^-n of a burst (tc/tc_red.c):
+the least n by which a burst of packets from an empty queue stays under `min`. Times are in `times`.
 """
 
+import math
 import struct
 
 SCALE = 2**32
@@ -16,6 +18,9 @@ PARTS = 256
 """`dualpi2` has its gains in so many parts of one."""
 GAIN_MOST = 2**31 - 1
 """In such parts: the kernel refuses more, and less than one."""
+PACKET = 1500
+WEIGHT_MOST = 32
+TICK_NS = 64
 
 
 def plog(low: int, high: int, chance: float) -> int | None:
@@ -59,3 +64,45 @@ def gain_parts(gain: float) -> int:
 def gain_on_device(parts: int) -> float:
     """The gain that a device has which is given so many 256ths."""
     return (parts * (SCALE - 1) // 4 // 10**9) * 4 * 10**9 / (SCALE - 1) / PARTS
+
+
+def exponent(low: int, burst: int) -> int | None:
+    """n, or `None` where `tc` refuses the burst as too small."""
+    over = burst + 1 - low / PACKET
+    if over < 1:
+        # Below 1 the burst is over before the average could reach `min`.
+        return None
+    for n in range(1, WEIGHT_MOST):
+        weight = 0.5**n
+        if over <= (1 - (1 - weight) ** burst) / weight:
+            return n
+    return None
+
+
+def damps(n: int, rate: int) -> bool:
+    """Whether `tc` finds the table by which the average of this weight falls while a line of `rate`
+    bits a second is idle (tc_red_eval_idle_damping): its steps are 2^31 ticks at most."""
+    ticks = round(PACKET * 8 / rate * 10**9 / TICK_NS)
+    longest = 31 * max(ticks, 1) / -math.log1p(-(0.5**n))
+    return longest < 512 * 2.0**31
+
+
+def burst(low: int, wanted: int) -> int | None:
+    """The least burst whose exponent is that, or next above it; `None`: `tc` takes none, as of a
+    `min` under a packet."""
+    # From here on the exponent never falls as the burst grows.
+    least = max(1, math.ceil(low / PACKET))
+
+    def reaches(count: int) -> bool:
+        found = exponent(low, count)
+        return found is None or found >= wanted
+
+    most = least
+    while not reaches(most):
+        most *= 2
+    # The least that reaches it: `before` never does.
+    before = least - 1
+    while most - before > 1:
+        middle = (most + before) // 2
+        before, most = (before, middle) if reaches(middle) else (middle, most)
+    return None if exponent(low, most) is None else most

@@ -13,13 +13,16 @@ from switchbed.tc import times
 from switchbed.tc.encoding import (
     CERTAIN,
     GAIN_MOST,
+    PACKET,
     PARTS,
+    burst,
     chance_on_device,
+    damps,
+    exponent,
     gain_on_device,
     gain_parts,
     weight_fits,
 )
-from switchbed.tc.ewma import PACKET, burst, damps, exponent
 
 BANDS = 16
 BANDWIDTH_MOST = 34 * 10**9

@@ -23,7 +23,7 @@ from switchbed.sonic.draft import Choices
 from switchbed.sonic.finding import Findings
 from switchbed.sonic.importing import Imported, load
 from switchbed.tc import encoding, exporting, importing, shown, times
-from switchbed.tc.ewma import damps
+from switchbed.tc.encoding import damps
 
 SHARED = Path(__file__).resolve().parents[4] / "shared" / "sonic" / "devices"
 DEVICE_PORT = {

@@ -18,7 +18,7 @@ from switchbed import quantity
 from switchbed._native import Mistake
 from switchbed.sonic.finding import Findings
 from switchbed.tc import exporting, importing
-from switchbed.tc.ewma import burst, exponent
+from switchbed.tc.encoding import burst, exponent
 
 PORT = FABRIC.replace(
     'policy = "dynamic"\npool = "12MB"\nbuffer = "12MB"\nalpha = 1\n',
