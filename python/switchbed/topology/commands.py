@@ -11,6 +11,7 @@ from switchbed import completion, extended, options, quantity
 from switchbed._native import Mistake
 from switchbed.terminal import say
 from switchbed.topology import forms, network
+from switchbed.topology.network import Network
 
 PATH = click.Path(path_type=Path)
 FILE = click.argument("file", type=PATH, metavar="FILE|@NAME", shell_complete=completion.scenarios)
@@ -45,7 +46,7 @@ def show(
     """Say what a network comes to: hosts, ports, bisection, oversubscription, diameter, ideal RTT.
 
     FILE is a topology's file, or a scenario (.toml, @NAME)."""
-    from switchbed.topology import drawing, printing
+    from switchbed.topology import drawing
 
     if picture is not None and picture.suffix != ".svg":
         raise Mistake(f"--out {picture}: only .svg is drawn")
@@ -55,7 +56,7 @@ def show(
     if json_to is not None:
         options.write_json({"name": found.name, **found.measures}, json_to)
     else:
-        printing.show(found)
+        _print(found)
 
 
 @topology.command()
@@ -187,3 +188,40 @@ def dual_tor(pairs: int, hosts: int, spines: int, out: Path | None, **links: Any
 def dual_plane(pairs: int, hosts: int, spines: int, out: Path | None, **links: Any) -> None:
     """Hosts with a link to each of two planes, whose ToRs and spines have no links between them."""
     _write(network.dual(pairs, hosts, spines, *_both(**links), planes=True), out)
+
+
+def _print(network: Network) -> None:
+    """Counts, tiers, bisection, diameter, ideal round trip."""
+    found = network.measures
+    say(
+        f"{network.name}: {found['hosts']:,} hosts, {found['switches']:,} switches with "
+        f"{found['switch_ports']:,} ports, {found['links']:,} links"
+    )
+    width = max(len("tier"), *(len(tier["name"]) for tier in found["tiers"]))
+    say(f"  {'tier':{width}} {'switches':>8} {'ports':>6} {'down':>10} {'up':>10} oversubscribed")
+    for tier in found["tiers"]:
+        up = quantity.gbps(tier["up_bps"]) if tier["up_bps"] else "-"
+        over = "-" if tier["oversubscription"] is None else _ratio(tier["oversubscription"])
+        say(
+            f"  {tier['name']:{width}} {tier['switches']:>8,} {tier['ports']:>6,} "
+            f"{quantity.gbps(tier['down_bps']):>10} {up:>10} {over}"
+        )
+    half = _ratio(found["oversubscription"]) if found["bisection_bps"] else "none"
+    say(f"  bisection   {quantity.gbps(found['bisection_bps'])} (oversubscribed {half})")
+    if found["diameter_links"] is None:
+        say("  diameter    none: some hosts cannot reach others")
+        return
+    say(f"  diameter    {found['diameter_links']} links, {_us(found['propagation_ps'])} one way")
+    say(
+        f"  ideal RTT   {_us(found['rtt_ps'])} between the hosts farthest apart: "
+        f"{found['packet_bytes']:,} B there, {found['ack_bytes']} B back"
+    )
+
+
+def _ratio(value: float) -> str:
+    """3 is 3:1."""
+    return f"{value:.4g}:1"
+
+
+def _us(ps: int) -> str:
+    return quantity.us(ps / 1e12)
