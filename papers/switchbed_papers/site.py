@@ -11,7 +11,7 @@ from pathlib import Path
 
 import switchbed
 from switchbed import _native, library
-from switchbed_papers import pictures, shares
+from switchbed_papers import pictures
 from switchbed_papers.fabrics import linux_page, synthesis
 from switchbed_papers.fabrics import page as fabrics_page
 from switchbed_papers.fabrics.cells import CELLS, CONDITIONS, FOLDER, LINUX, LOADS
@@ -97,9 +97,9 @@ def draw(site: Path) -> None:
         file = library.shipped(scenario)
         queues = functools.partial(pictures.draw, name)
         _one(site / f"{name}.png", queues, file, *sets, _native.__build__)
-    for name, scenario in shares.PICTURES.items():
+    for name, scenario in pictures.RATES.items():
         file = library.shipped(scenario)
-        rates = functools.partial(shares.over_time, file)
+        rates = functools.partial(pictures.over_time, file)
         _one(site / f"{name}.png", rates, file, _native.__build__)
 
 

@@ -9,7 +9,7 @@ import pytest
 from drawn import Drawing, drawing, points
 
 from switchbed import library
-from switchbed_papers import pictures, shares, site
+from switchbed_papers import pictures, site
 from switchbed_papers.demo import SCENARIO, demo
 
 __all__ = ["drawing"]
@@ -77,7 +77,7 @@ def test_a_panel_shows_the_queues_of_a_run(name: str, tmp_path: Path, drawing: D
         assert float(seen[2]) == pytest.approx(100 * of_port["utilisation"].item(), abs=0.05)
 
 
-@pytest.mark.parametrize("name", [*pictures.PICTURES, *shares.PICTURES])
+@pytest.mark.parametrize("name", [*pictures.PICTURES, *pictures.RATES])
 def test_each_is_shown_on_a_page(name: str) -> None:
     pages = (ROOT / "docs").rglob("*.md")
     shown = {(page.parent / link).resolve() for page in pages for link in links(page)}
@@ -129,7 +129,7 @@ def short(tmp_path: Path) -> Path:
 
 
 def test_rates_come_with_their_fair_shares(short: Path) -> None:
-    runs = shares.runs(short)
+    runs = pictures.runs(short)
     assert [run.label for run in runs] == ["qcn", "af-qcn"]
     for run in runs:
         assert len(run.rates) == 20 * 4
@@ -143,7 +143,7 @@ def test_rates_come_with_their_fair_shares(short: Path) -> None:
 def test_rates_and_queues_are_drawn_over_time(
     short: Path, tmp_path: Path, drawing: Drawing
 ) -> None:
-    shares.over_time(short, tmp_path / "time.png")
+    pictures.over_time(short, tmp_path / "time.png")
     title = tomllib.loads(short.read_text())["title"]
     assert drawing.figure.get_suptitle() == title
     rows = [drawing.figure.axes[:2], drawing.figure.axes[2:]]
