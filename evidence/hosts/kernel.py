@@ -15,11 +15,17 @@ from typing import Any
 
 from evidence.hosts import ends, packets
 from evidence.hosts.patterns import MTU_BYTES, REQUEST_BYTES, RTT_S, Pattern
-from evidence.hosts.probe import Sample, probe
 from switchbed import _native, toml
+from switchbed._native import Mistake
 from switchbed.live import control, netns, system
 from switchbed.live import hosts as lab_hosts
 
+TRACING = Path("/sys/kernel/tracing")
+PROBED = re.compile(
+    r"\s(?P<at>\d+\.\d+): tcp_probe: .*src=(?P<src>[\d.]+):\d+ .*snd_cwnd=(?P<cwnd>\d+) "
+    r"ssthresh=(?P<ssthresh>\d+)"
+)
+"""The trace point `tcp:tcp_probe`, hit at each packet that an established connection receives."""
 NAME = "hosts"
 MSS = MTU_BYTES - 52
 """Time stamps are on."""
@@ -58,6 +64,18 @@ class Run:
 
     trace: packets.Trace
     counters: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A packet that has come in, before it is looked at."""
+
+    at: float
+    """Of the monotonic clock."""
+    source: str
+    """The address of the socket's own end."""
+    cwnd: int
+    ssthresh: int
 
 
 def run(pattern: Pattern, *settings: str) -> packets.Trace:
@@ -288,3 +306,35 @@ def version() -> str:
     """The kernel's: 6.18 of 6.18.44-something."""
     hit = re.match(r"\d+\.\d+", os.uname().release)
     return hit.group() if hit else os.uname().release
+
+
+class Probe:
+    """Samples of all connections of the machine."""
+
+    def __init__(self, instance: Path) -> None:
+        self._instance = instance
+
+    def samples(self) -> list[Sample]:
+        """What there was so far, in order."""
+        lines = (self._instance / "trace").read_text().splitlines()
+        return [
+            Sample(float(hit["at"]), hit["src"], int(hit["cwnd"]), int(hit["ssthresh"]))
+            for hit in map(PROBED.search, lines)
+            if hit
+        ]
+
+
+@contextmanager
+def probe(name: str) -> Iterator[Probe]:
+    """Samples from now on, in a buffer of our own."""
+    instance = TRACING / "instances" / name
+    if not instance.parent.exists():
+        raise Mistake(f"no trace points: mount -t tracefs nodev {TRACING}, as root")
+    instance.mkdir()
+    try:
+        (instance / "trace_clock").write_text("mono")
+        (instance / "events/tcp/tcp_probe/enable").write_text("1")
+        yield Probe(instance)
+    finally:
+        (instance / "events/tcp/tcp_probe/enable").write_text("0")
+        instance.rmdir()

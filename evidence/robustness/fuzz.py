@@ -13,24 +13,29 @@ kept in results/fuzz; one that breaks something too, and its path is told.
 
 import argparse
 import contextlib
+import io
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from evidence.kept import Kept
-from evidence.robustness import corpus
 from switchbed import _native
 
 ROOT = Path(__file__).resolve().parents[2]
 GROWN = ROOT / "results" / "fuzz"
 BUILD = ROOT / "target" / "fuzz"
+ARCHIVES = ROOT / "fuzz" / "corpus"
+"""Inputs that fuzzing begins with: `TARGET.tar.xz` has those of a target. Equal inputs make equal
+bytes: files are sorted by name, without times or owners."""
+UNPACKED = ROOT / "target" / "fuzz" / "corpus"
 RESULTS = Kept(Path(__file__).parent, "fuzz")
 
 TARGETS = {
@@ -192,7 +197,7 @@ def run(programs: Path, target: str, seconds: int) -> tuple[int, float]:
     something."""
     grown, first = GROWN / target, GROWN / "seeds"
     grown.mkdir(parents=True, exist_ok=True)
-    folders = [grown, corpus.unpack(target)]
+    folders = [grown, unpack(target)]
     if target == "scenario":
         first.mkdir(exist_ok=True)
         for name, text in seeds().items():
@@ -243,7 +248,7 @@ def minimise(programs: Path, target: str) -> None:
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True)
     GROWN.joinpath(target).mkdir(exist_ok=True)
-    sources = [fresh, corpus.unpack(target), GROWN / target]
+    sources = [fresh, unpack(target), GROWN / target]
     limit = f"-max_len={TARGETS[target][1]}"
     subprocess.run(
         [str(programs / target), "-merge=1", "-use_counters=0", limit, *map(str, sources)],
@@ -252,7 +257,7 @@ def minimise(programs: Path, target: str) -> None:
         capture_output=True,
         check=True,
     )
-    corpus.pack(target, fresh)
+    pack(target, fresh)
     shutil.rmtree(fresh)
 
 
@@ -320,6 +325,46 @@ def main() -> int:
         write(ledger)
         print(f"{target}: {executions:,} executed, {spent:.0f} s of a core", flush=True)
     return 0
+
+
+def archive(target: str) -> Path:
+    """The target's archive."""
+    return ARCHIVES / f"{target}.tar.xz"
+
+
+def inputs(target: str) -> dict[str, bytes]:
+    """The target's inputs by name."""
+    found = {}
+    with tarfile.open(archive(target)) as packed:
+        for member in packed:
+            content = packed.extractfile(member)
+            if content is None or "/" in member.name:
+                raise ValueError(f"{archive(target)}: {member.name}: must be a file at the top")
+            found[member.name] = content.read()
+    return found
+
+
+def unpack(target: str) -> Path:
+    """The folder with the target's inputs, and nothing else, for libFuzzer to read."""
+    folder = UNPACKED / target
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    if archive(target).exists():
+        for name, content in inputs(target).items():
+            (folder / name).write_bytes(content)
+    return folder
+
+
+def pack(target: str, folder: Path) -> None:
+    """The files of the folder become the target's archive."""
+    part = archive(target).with_suffix(".partial")
+    with tarfile.open(part, "w:xz", format=tarfile.USTAR_FORMAT) as packed:
+        for file in sorted(folder.iterdir()):
+            content = file.read_bytes()
+            member = tarfile.TarInfo(file.name)
+            member.size = len(content)
+            packed.addfile(member, io.BytesIO(content))
+    part.replace(archive(target))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evidence.robustness import corpus, fuzz, mutants
+from evidence.robustness import fuzz, mutants
 from switchbed import _native
 
 
@@ -22,14 +22,14 @@ def test_every_target_has_a_goal_and_a_small_corpus() -> None:
     manifest = tomllib.loads((fuzz.ROOT / "fuzz" / "Cargo.toml").read_text())
     assert {program["name"] for program in manifest["bin"]} == set(fuzz.TARGETS)
     for target, (_, longest, _) in fuzz.TARGETS.items():
-        sizes = [len(content) for content in corpus.read(target).values()]
+        sizes = [len(content) for content in fuzz.inputs(target).values()]
         assert 10 < len(sizes) < 1_000, target
         assert max(sizes) <= longest, target
 
 
 def test_the_corpus_of_files_has_live_switches_that_pass() -> None:
     passed = 0
-    for content in corpus.read("scenario").values():
+    for content in fuzz.inputs("scenario").values():
         text, _, override = content.decode(errors="replace").partition("\0")
         if "[[port]]" in text:
             with contextlib.suppress(ValueError):
@@ -41,19 +41,19 @@ def test_the_corpus_of_files_has_live_switches_that_pass() -> None:
 def test_a_corpus_is_packed_and_unpacked_as_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = corpus.unpack("card")
+    folder = fuzz.unpack("card")
     (folder / "left over").write_bytes(b"of another run")
-    folder = corpus.unpack("card")
-    committed = corpus.read("card")
+    folder = fuzz.unpack("card")
+    committed = fuzz.inputs("card")
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == committed
-    monkeypatch.setattr(corpus, "ARCHIVES", tmp_path)
-    corpus.pack("card", folder)
-    first = corpus.archive("card").read_bytes()
+    monkeypatch.setattr(fuzz, "ARCHIVES", tmp_path)
+    fuzz.pack("card", folder)
+    first = fuzz.archive("card").read_bytes()
     for file in folder.iterdir():
         os.utime(file, (1, 1))
-    corpus.pack("card", folder)
-    assert corpus.archive("card").read_bytes() == first
-    assert corpus.read("card") == committed
+    fuzz.pack("card", folder)
+    assert fuzz.archive("card").read_bytes() == first
+    assert fuzz.inputs("card") == committed
     assert [file.name for file in tmp_path.iterdir()] == ["card.tar.xz"]
 
 
@@ -72,7 +72,7 @@ def test_minimising_packs_the_corpus_and_what_it_has_grown_by(
     (tmp_path / "card").chmod(0o755)
     for name in ("ARCHIVES", "UNPACKED"):
         (tmp_path / name).mkdir()
-        monkeypatch.setattr(corpus, name, tmp_path / name)
+        monkeypatch.setattr(fuzz, name, tmp_path / name)
     monkeypatch.setattr(fuzz, "GROWN", tmp_path / "grown")
     for number in range(2):
         grown = tmp_path / "grown" / "card"
@@ -80,7 +80,7 @@ def test_minimising_packs_the_corpus_and_what_it_has_grown_by(
         (grown / f"{number}").write_bytes(b"%d" % number)
         fuzz.minimise(tmp_path, "card")
         (grown / f"{number}").unlink()
-    assert corpus.read("card") == {"0": b"0", "1": b"1"}
+    assert fuzz.inputs("card") == {"0": b"0", "1": b"1"}
     assert [file.name for file in (tmp_path / "ARCHIVES").iterdir()] == ["card.tar.xz"]
 
 
