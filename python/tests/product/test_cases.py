@@ -2,7 +2,6 @@
 or measured."""
 
 import json
-import shutil
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -16,8 +15,6 @@ import switchbed as sb
 from switchbed.sonic.tidy import meant, tidy
 from switchbed.sweeps.stopping import figure
 
-CONFIGURATIONS = Path(__file__).parent / "cases"
-"""Those of switches; what is shorter is below."""
 Summary = dict[str, Any]
 
 CASES = {
@@ -175,6 +172,143 @@ capture = ["host0"]
 """,
     "flows.csv": "start_s,src,dst,packets\n0,0,1,100\n",
     "hundred-pkts.csv": "start_s,src,dst,size_bytes\n0,0,1,144800\n",
+    "d01-port-with-alias.json": """\
+{
+ "PORT": {
+  "Ethernet0": {
+   "lanes": "1", "speed": "100000", "alias": "etp1", "index": "1", "admin_status": "up",
+   "mtu": "9100", "fec": "rs"
+  },
+  "Ethernet4": {
+   "lanes": "2", "speed": "100000", "alias": "etp1", "index": "1", "admin_status": "up",
+   "mtu": "9100", "fec": "rs"
+  }
+ },
+ "SCHEDULER": {
+  "scheduler.0": {"type": "DWRR", "weight": "14"}, "scheduler.1": {"type": "DWRR", "weight": "15"}
+ },
+ "WRED_PROFILE": {
+  "AZURE_LOSSLESS": {
+   "wred_green_enable": "true", "ecn": "ecn_all", "green_drop_probability": "5",
+   "green_min_threshold": "1048576", "green_max_threshold": "2097152"
+  }
+ },
+ "BUFFER_POOL": {
+  "ingress_lossless_pool": {
+   "type": "ingress", "mode": "dynamic", "size": "32689152", "xoff": "2058240"
+  },
+  "egress_lossless_pool": {"type": "egress", "mode": "static", "size": "32340992"}
+ },
+ "BUFFER_PROFILE": {
+  "ingress_lossy_profile": {"pool": "ingress_lossless_pool", "size": "0", "dynamic_th": "3"},
+  "pg_lossless_100000_40m_profile": {
+   "pool": "ingress_lossless_pool", "size": "4608", "xon": "4608", "xoff": "160000",
+   "dynamic_th": "0", "xon_offset": "4608"
+  },
+  "egress_lossless_profile": {
+   "pool": "egress_lossless_pool", "size": "0", "static_th": "32340992"
+  },
+  "egress_lossy_profile": {"pool": "egress_lossless_pool", "size": "1792", "dynamic_th": "3"}
+ },
+ "QUEUE": {
+  "Ethernet0|0": {"scheduler": "scheduler.0"}, "Ethernet0|1": {"scheduler": "scheduler.0"},
+  "Ethernet0|2": {"scheduler": "scheduler.0"},
+  "Ethernet0|3": {"scheduler": "scheduler.1", "wred_profile": "AZURE_LOSSLESS"},
+  "Ethernet0|4": {"scheduler": "scheduler.1", "wred_profile": "AZURE_LOSSLESS"},
+  "Ethernet0|5": {"scheduler": "scheduler.0"}, "Ethernet0|6": {"scheduler": "scheduler.0"},
+  "Ethernet4|0": {"scheduler": "scheduler.0"}, "Ethernet4|1": {"scheduler": "scheduler.0"},
+  "Ethernet4|2": {"scheduler": "scheduler.0"},
+  "Ethernet4|3": {"scheduler": "scheduler.1", "wred_profile": "AZURE_LOSSLESS"},
+  "Ethernet4|4": {"scheduler": "scheduler.1", "wred_profile": "AZURE_LOSSLESS"},
+  "Ethernet4|5": {"scheduler": "scheduler.0"}, "Ethernet4|6": {"scheduler": "scheduler.0"}
+ },
+ "BUFFER_QUEUE": {
+  "Ethernet0|0-2": {"profile": "egress_lossy_profile"},
+  "Ethernet0|3-4": {"profile": "egress_lossless_profile"},
+  "Ethernet0|5-6": {"profile": "egress_lossy_profile"},
+  "Ethernet4|0-2": {"profile": "egress_lossy_profile"},
+  "Ethernet4|3-4": {"profile": "egress_lossless_profile"},
+  "Ethernet4|5-6": {"profile": "egress_lossy_profile"}
+ },
+ "BUFFER_PG": {
+  "Ethernet0|0": {"profile": "ingress_lossy_profile"},
+  "Ethernet0|3-4": {"profile": "pg_lossless_100000_40m_profile"},
+  "Ethernet4|0": {"profile": "ingress_lossy_profile"},
+  "Ethernet4|3-4": {"profile": "pg_lossless_100000_40m_profile"}
+ },
+ "PORT_QOS_MAP": {
+  "Ethernet0": {"pfc_enable": "3,4"}, "Ethernet4": {"pfc_enable": "3,4"}
+ },
+ "CABLE_LENGTH": {
+  "AZURE": {"Ethernet0": "40m", "Ethernet4": "40m"}
+ }
+}
+""",
+    "d02-five-wred-profiles.json": """\
+{
+ "DEVICE_METADATA": {
+  "localhost": {"platform": "x86_64-nvidia_sn5600-r0", "hwsku": "Example", "type": "LeafRouter"}
+ },
+ "PORT": {
+  "Ethernet0": {"lanes": "1", "speed": "100000"}, "Ethernet4": {"lanes": "2", "speed": "100000"},
+  "Ethernet512": {"lanes": "3", "speed": "10000"}
+ },
+ "SCHEDULER": {
+  "s": {"type": "DWRR", "weight": "20"}
+ },
+ "WRED_PROFILE": {
+  "LOSSY_Q1": {
+   "wred_green_enable": "false", "ecn": "ecn_all", "green_drop_probability": "5",
+   "green_min_threshold": "166912", "green_max_threshold": "239616"
+  },
+  "LOSSY_Q2": {
+   "wred_green_enable": "false", "ecn": "ecn_all", "green_drop_probability": "5",
+   "green_min_threshold": "166912", "green_max_threshold": "239616"
+  },
+  "LOSSY_Q3": {
+   "wred_green_enable": "false", "ecn": "ecn_all", "green_drop_probability": "5",
+   "green_min_threshold": "166912", "green_max_threshold": "239616"
+  },
+  "LOSSY_Q4": {
+   "wred_green_enable": "false", "ecn": "ecn_all", "green_drop_probability": "5",
+   "green_min_threshold": "158220288", "green_max_threshold": "158220288"
+  },
+  "LOSSY_Q5": {
+   "wred_green_enable": "false", "ecn": "ecn_all", "green_drop_probability": "5",
+   "green_min_threshold": "158220288", "green_max_threshold": "158220288"
+  }
+ },
+ "BUFFER_POOL": {
+  "egress_lossy_pool": {"type": "egress", "mode": "dynamic", "size": "142703616"}
+ },
+ "BUFFER_PROFILE": {
+  "q_lossy": {"pool": "egress_lossy_pool", "size": "0", "dynamic_th": "0"}
+ },
+ "QUEUE": {
+  "Ethernet0|0": {"scheduler": "s"}, "Ethernet0|1": {"scheduler": "s", "wred_profile": "LOSSY_Q1"},
+  "Ethernet0|2": {"scheduler": "s", "wred_profile": "LOSSY_Q2"},
+  "Ethernet0|3": {"scheduler": "s", "wred_profile": "LOSSY_Q3"},
+  "Ethernet0|4": {"scheduler": "s", "wred_profile": "LOSSY_Q4"},
+  "Ethernet0|5": {"scheduler": "s", "wred_profile": "LOSSY_Q5"}, "Ethernet0|6": {"scheduler": "s"},
+  "Ethernet4|0": {"scheduler": "s"}, "Ethernet4|1": {"scheduler": "s", "wred_profile": "LOSSY_Q1"},
+  "Ethernet4|2": {"scheduler": "s", "wred_profile": "LOSSY_Q2"},
+  "Ethernet4|3": {"scheduler": "s", "wred_profile": "LOSSY_Q3"},
+  "Ethernet4|4": {"scheduler": "s", "wred_profile": "LOSSY_Q4"},
+  "Ethernet4|5": {"scheduler": "s", "wred_profile": "LOSSY_Q5"}, "Ethernet4|6": {"scheduler": "s"},
+  "Ethernet512|0": {"scheduler": "s"},
+  "Ethernet512|1": {"scheduler": "s", "wred_profile": "LOSSY_Q1"},
+  "Ethernet512|2": {"scheduler": "s", "wred_profile": "LOSSY_Q2"},
+  "Ethernet512|3": {"scheduler": "s", "wred_profile": "LOSSY_Q3"},
+  "Ethernet512|4": {"scheduler": "s", "wred_profile": "LOSSY_Q4"},
+  "Ethernet512|5": {"scheduler": "s", "wred_profile": "LOSSY_Q5"},
+  "Ethernet512|6": {"scheduler": "s"}
+ },
+ "BUFFER_QUEUE": {
+  "Ethernet0|0-6": {"profile": "q_lossy"}, "Ethernet4|0-6": {"profile": "q_lossy"},
+  "Ethernet512|0-6": {"profile": "q_lossy"}
+ }
+}
+""",
     "i04-tc-red-probability.json": """\
 [
   {"kind": "red", "handle": "10:", "root": true, "refcnt": 3, "options": {
@@ -210,6 +344,35 @@ to = 40
 transport = { kind = "cubic", ecn = false }
 [run]
 until = "2s"
+""",
+    "i09b-weight0.json": """\
+{
+ "PORT": {
+  "Ethernet0": {"lanes": "1", "speed": "100000"}, "Ethernet4": {"lanes": "2", "speed": "100000"}
+ },
+ "SCHEDULER": {
+  "scheduler.0": {"type": "DWRR", "weight": "0"}, "scheduler.1": {"type": "DWRR", "weight": "15"}
+ },
+ "WRED_PROFILE": {
+  "AZURE_LOSSLESS": {
+   "wred_green_enable": "true", "ecn": "ecn_all", "green_drop_probability": "5",
+   "green_min_threshold": "250000", "green_max_threshold": "1048576"
+  }
+ },
+ "BUFFER_POOL": {
+  "egress_lossy_pool": {"type": "egress", "mode": "dynamic", "size": "9243812"}
+ },
+ "BUFFER_PROFILE": {
+  "egress_lossy_profile": {"pool": "egress_lossy_pool", "size": "1518", "dynamic_th": "3"}
+ },
+ "QUEUE": {
+  "Ethernet0,Ethernet4|0-1": {"scheduler": "scheduler.0"},
+  "Ethernet0,Ethernet4|3-4": {"scheduler": "scheduler.1", "wred_profile": "AZURE_LOSSLESS"}
+ },
+ "BUFFER_QUEUE": {
+  "Ethernet0,Ethernet4|0-4": {"profile": "egress_lossy_profile"}
+ }
+}
 """,
     "i13-tc-ets-priomap.json": """\
 [
@@ -372,6 +535,36 @@ warmup = "30ms"
 until = "60ms"
 seed = 3
 """,
+    "sonic-ect.json": """\
+{
+ "PORT": {
+  "Ethernet0": {"lanes": "1", "speed": "10000"}, "Ethernet4": {"lanes": "2", "speed": "10000"}
+ },
+ "SCHEDULER": {
+  "scheduler.0": {"type": "DWRR", "weight": "14"}, "scheduler.1": {"type": "DWRR", "weight": "15"}
+ },
+ "WRED_PROFILE": {
+  "AZURE": {
+   "wred_green_enable": "true", "ecn": "ecn_all", "green_drop_probability": "5",
+   "green_min_threshold": "1669120", "green_max_threshold": "2826240",
+   "green_ect_min_threshold": "100000", "green_ect_max_threshold": "200000"
+  }
+ },
+ "BUFFER_POOL": {
+  "egress_lossy_pool": {"type": "egress", "mode": "dynamic", "size": "12000000"}
+ },
+ "BUFFER_PROFILE": {
+  "egress_lossy_profile": {"pool": "egress_lossy_pool", "size": "0", "dynamic_th": "1"}
+ },
+ "QUEUE": {
+  "Ethernet0,Ethernet4|0": {"scheduler": "scheduler.0", "wred_profile": "AZURE"},
+  "Ethernet0,Ethernet4|1": {"scheduler": "scheduler.1", "wred_profile": "AZURE"}
+ },
+ "BUFFER_QUEUE": {
+  "Ethernet0,Ethernet4|0-1": {"profile": "egress_lossy_profile"}
+ }
+}
+""",
     "timely-delta.toml": """\
 title = "two TIMELY senders of 4 MB to one at 100 Gbps"
 [topology]
@@ -419,7 +612,7 @@ CASES |= {
 
 def sonic(schedulers: dict[str, dict[str, str]], **profile: str) -> str:
     """The configuration of sonic-ect.json with other schedulers and another WRED profile."""
-    config = json.loads((CONFIGURATIONS / "sonic-ect.json").read_text())
+    config = json.loads(CASES["sonic-ect.json"])
     config["SCHEDULER"] |= schedulers
     config["WRED_PROFILE"]["AZURE"] = {
         "wred_green_enable": "true",
@@ -466,7 +659,6 @@ CASES |= {
 @pytest.fixture
 def cases(tmp_path: Path) -> Path:
     """The program's folder with all cases in it."""
-    shutil.copytree(CONFIGURATIONS, tmp_path, dirs_exist_ok=True)
     for name, text in CASES.items():
         (tmp_path / name).write_text(text)
     return tmp_path
@@ -697,5 +889,3 @@ def test_each_case_is_tried() -> None:
     text = Path(__file__).read_text()
     for name in CASES:
         assert name.endswith(".csv") or name in named or text.count(f'"{name}"') > 1, name
-    for file in CONFIGURATIONS.iterdir():
-        assert file.name in named or f'"{file.name}"' in text, file
