@@ -10,7 +10,7 @@ from drawn import Drawing, drawing, points
 
 from switchbed import _native
 from switchbed._native import Mistake
-from switchbed_papers.live import command, figures, page, picture, results, table
+from switchbed_papers.live import command, figures, page, picture, results
 from switchbed_papers.live.figures import Figure, Metric
 
 __all__ = ["drawing"]
@@ -77,21 +77,21 @@ def run_of(a: float, b: float | None) -> list[dict[str, Any]]:
     ],
 )
 def test_metrics_are_at_the_papers_speed(metric: Metric, value: float, unit: str) -> None:
-    found = table.value(figure_of(metric), metric, run_of(4000.0, 3000.0), "simulated")
+    found = results.value(figure_of(metric), metric, run_of(4000.0, 3000.0), "simulated")
     assert found == pytest.approx(value)
-    assert table.unit(metric) == unit
+    assert results.unit(metric) == unit
 
 
 def test_a_line_is_the_median_between_the_extremes_of_what_was_measured() -> None:
     metric = Metric("m", "", "rtt.mean_us", {"scheme": "b"})
     runs = [run_of(1.0, b) for b in (5000.0, None, 3000.0, 4000.0)]
-    assert table.value(figure_of(metric), metric, runs[1], "simulated") is None
-    spread = table._spread(
-        [table.value(figure_of(metric), metric, run, "simulated") for run in runs]
+    assert results.value(figure_of(metric), metric, runs[1], "simulated") is None
+    spread = results._spread(
+        [results.value(figure_of(metric), metric, run, "simulated") for run in runs]
     )
-    assert spread == table.Spread(400.0, 300.0, 500.0)
-    assert table.text(spread, "µs") == "400 (300 to 500)"
-    assert table.text(None, "µs") == "–"
+    assert spread == results.Spread(400.0, 300.0, 500.0)
+    assert results.text(spread, "µs") == "400 (300 to 500)"
+    assert results.text(None, "µs") == "–"
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_the_page_is_of_the_committed_results() -> None:
 
 
 def test_ends_that_print_alike_are_left_out() -> None:
-    assert table.text(table.Spread(973.2, 972.9, 973.4), "Mbps") == "973"
+    assert results.text(results.Spread(973.2, 972.9, 973.4), "Mbps") == "973"
 
 
 @pytest.mark.parametrize("draw", figures.DRAWN)
@@ -135,9 +135,9 @@ def test_both_sides_are_drawn_by_the_functions_of_the_papers_figures(
 ) -> None:
     figure = Figure("a", "A", Path("a.toml"), 0.1, draw, ("one", "two"), ())
     values: list[Any] = [[5, 4, 7], [8, 8, 8]] if draw == "goodput" else [1.0, 2.0, 4.0]
-    drawn = {side: {"x": values, "y": values} for side in table.SIDES}
+    drawn = {side: {"x": values, "y": values} for side in results.SIDES}
     picture.draw(figure, ["per-queue", "mq-ecn"], drawn, tmp_path / "a.png")
-    assert [axes.get_title() for axes in drawing.figure.axes] == [*table.SIDES]
+    assert [axes.get_title() for axes in drawing.figure.axes] == [*results.SIDES]
     for axes in drawing.figure.axes:
         if draw == "goodput":
             heights = [bar.get_height() for bars in axes.containers[1::2] for bar in bars]

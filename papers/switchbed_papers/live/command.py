@@ -13,8 +13,7 @@ from switchbed.live import lab
 from switchbed_papers.live import figures, page, picture, results
 from switchbed_papers.live.figures import Figure
 from switchbed_papers.live.page import Part
-from switchbed_papers.live.results import Result
-from switchbed_papers.live.table import Found, lines
+from switchbed_papers.live.results import Found, Result, lines
 
 DONE = "runs.json"
 """Written last: a folder with it is complete."""

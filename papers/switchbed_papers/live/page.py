@@ -9,8 +9,7 @@ from pathlib import Path
 from textwrap import fill
 
 from switchbed_papers.live.figures import Figure, load
-from switchbed_papers.live.results import Result, read
-from switchbed_papers.live.table import Line, text
+from switchbed_papers.live.results import Line, Result, read, text
 
 REPORT = "report.html"
 TITLE = "The papers' testbeds, simulated and live"

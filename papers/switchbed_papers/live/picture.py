@@ -8,15 +8,11 @@ from typing import TYPE_CHECKING, Any
 from switchbed.live.scale import seconds, size_bytes
 from switchbed.plots import style
 from switchbed_papers.live.figures import Figure
-from switchbed_papers.live.table import SIDES, Found
+from switchbed_papers.live.results import SIDES, Drawn, Found
 from switchbed_papers.reproduce.figures import bars, cumulative
 
 if TYPE_CHECKING:
     import polars as pl
-
-Drawn = dict[str, dict[str, list[Any]]]
-"""Values to draw for each side, by legend entry. Either the 101 percentiles of all runs' times in
-milliseconds, or for each combination the median, least and greatest goodput in Mbps."""
 
 
 def measured(
