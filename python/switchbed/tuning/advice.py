@@ -5,11 +5,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from switchbed import stats
-from switchbed.tuning.figures import named
 from switchbed.tuning.fragment import Fragment
 from switchbed.tuning.grid import Point
 from switchbed.tuning.guards import Verdict
-from switchbed.tuning.objective import Guard
+from switchbed.tuning.objective import Guard, named
 
 ADVISED, AS_GOOD, UNTOLD, GONE, WORSE, BREAKS, REFUSED = (
     "advised",

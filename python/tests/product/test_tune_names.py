@@ -10,9 +10,8 @@ from conftest import Program
 import switchbed as sb
 from switchbed.tuning import advice, tune
 from switchbed.tuning.advice import Entry
-from switchbed.tuning.figures import NAMES, named
 from switchbed.tuning.guards import Verdict
-from switchbed.tuning.objective import Guard, Objective
+from switchbed.tuning.objective import NAMES, Guard, Objective, named
 
 QUEUES = """
 topology = { kind = "star", hosts = 5, rate = "10Gbps", delay = "5us" }
