@@ -157,7 +157,7 @@ bench-sizes: release ## Measure the cost by hosts, flows, queues and schemes (ha
 	$(BIN)/python -m evidence.bench.schemes
 
 bench-roce: release ## Measure RoCE beside TCP on 320 hosts (REPEATS=n, default five)
-	$(BIN)/python -m evidence.bench.roce_cost $(REPEATS)
+	$(BIN)/python -m evidence.bench.roce --cost $(REPEATS)
 
 bench-live: setup ## Measure the live switch beside the kernel's bridge, as root (REPEATS=n, default five)
 	$(BIN)/python -m evidence.bench.live $(REPEATS)

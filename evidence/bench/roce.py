@@ -2,9 +2,14 @@
 results.json, from which the tables and pictures of docs/roce.md are made.
 
     python -m evidence.bench.roce [--seeds N] [FABRIC…]    these anew, the others as they were
+    python -m evidence.bench.roce --cost [REPEATS]         (5)
+
+`--cost` prints instead how much a packet-hop of RoCE costs beside one of TCP, on HPCC's fabric: the
+least of interleaved repeats, as ratios to DCTCP on the same switches.
 """
 
 import argparse
+import time
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +27,8 @@ from switchbed.series.distribution import sized
 RESULTS = Kept(Path(__file__).parent, "roce")
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 KINDS = ("dcqcn", "timely", "hpcc", "swift")
+TCP = "dctcp"
+WITH_TCP = (TCP, *KINDS)
 LOADS = (0.3, 0.5, 0.7)
 DRAWN = 0.5
 """The load of the pictures."""
@@ -88,12 +95,39 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("fabrics", nargs="*", default=list(FABRICS))
+    parser.add_argument("--cost", type=int, nargs="?", const=5, metavar="REPEATS")
     asked = parser.parse_args()
+    if asked.cost is not None:
+        _cost(asked.cost)
+        return
     found = read()
     for name in asked.fabrics:
         found[name] = _run(FABRICS[name], asked.seeds)
         RESULTS.write(found)
         print(name, "done", flush=True)
+
+
+def _cost(repeats: int) -> None:
+    """Prints a line a control."""
+    least: dict[str, float] = {}
+    for _ in range(repeats):
+        for kind in WITH_TCP:
+            least[kind] = min(least.get(kind, float("inf")), _ns_a_hop(kind))
+    for kind in WITH_TCP:
+        print(f"{kind:8} {least[kind]:6.0f} ns a packet-hop, {least[kind] / least[TCP]:.2f}")
+
+
+def _ns_a_hop(kind: str) -> float:
+    tree = tomllib.loads((SCENARIOS / "roce-fabric.toml").read_text())
+    del tree["compare"]
+    tree["transport"]["kind"] = kind
+    tree["traffic"][0]["flows"] = 600
+    tree["run"]["until"] = "1ms"
+    scenario = sb.Scenario(tree)
+    start = time.process_time()
+    run = scenario.run()
+    took = time.process_time() - start
+    return took * 1e9 / float(run.summary()["packet_hops"])
 
 
 def read() -> Found:
