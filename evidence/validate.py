@@ -50,7 +50,7 @@ STEPS = (
     Step(
         "reproducible",
         "two builds of the wheel from nothing, the same bytes",
-        _python("evidence.robustness.reproducible"),
+        _python("evidence.robustness.wheels", "--twice"),
     ),
     Step("notebook", "the tour", _python("pytest", "--nbmake", "docs/tour.ipynb")),
     Step(
@@ -102,8 +102,14 @@ STEPS = (
         "a minute of each fuzz target",
         _python("evidence.robustness.fuzz", "--minutes", "1"),
     ),
-    Step("broken", "claims of schemes broken on purpose", _python("evidence.robustness.broken")),
-    Step("seeds", "cheap experiments on other seeds", _python("evidence.robustness.other_seeds")),
+    Step(
+        "broken",
+        "claims of schemes broken on purpose",
+        _python("evidence.robustness.claims", "broken"),
+    ),
+    Step(
+        "seeds", "cheap experiments on other seeds", _python("evidence.robustness.claims", "seeds")
+    ),
     Step(
         "offered", "AQMs beside Linux and ns-3, packet by packet", _python("evidence.peers.offered")
     ),
@@ -130,8 +136,8 @@ STEPS = (
     Step("damage", "damaged results", _python("evidence.robustness.damage")),
     Step("disk", "full disks", _python("evidence.robustness.full_disk", "5")),
     Step("wheels", "the release away from the tree", _python("evidence.robustness.wheels")),
-    Step("kills", "killed sweeps", _python("evidence.robustness.sweep_kills", "40")),
-    Step("writers", "sweeps by two processes", _python("evidence.robustness.two_writers")),
+    Step("kills", "killed sweeps", _python("evidence.robustness.sweeps", "40")),
+    Step("writers", "sweeps by two processes", _python("evidence.robustness.sweeps", "--writers")),
     Step("labs", "killed labs", _python("evidence.robustness.kill_labs"), as_root=True),
 )
 

@@ -4,13 +4,17 @@ there, away from the source tree. Under the first of them a scheme of a user's o
 and swept by its name. Prints what it all takes, and how long.
 
     python -m evidence.robustness.wheels [--quick]
+    python -m evidence.robustness.wheels --twice [--quick]
 
-`--quick` builds without link-time optimisation and profile, for a look at the rest. The profile
+`--twice` builds the wheel twice instead, from nothing and each in a folder of its own, and compares
+the bytes; times in it are that of the last commit (SOURCE_DATE_EPOCH). `--quick` builds without
+link-time optimisation and profile, for a look at the rest. The profile
 needs LLVM's profdata, whose path `make wheels` gives in LLVM_PROFDATA; without it the wheel has
 none.
 """
 
 import argparse
+import hashlib
 import os
 import resource
 import shutil
@@ -72,10 +76,19 @@ of plotly.js in reports."""
 
 
 def main() -> None:
-    """Builds, installs, runs and prints."""
+    """Tries the release, or compares two builds."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
+    parser.add_argument("--twice", action="store_true")
+    asked = parser.parse_args()
+    if asked.twice:
+        compare("dev" if asked.quick else "release")
+    else:
+        release(asked.quick)
+
+
+def release(quick: bool) -> None:
+    """Builds, installs, runs and prints."""
     with tempfile.TemporaryDirectory(prefix="switchbed-wheels-") as name:
         place = Path(name)
         sdist = built(place, "sdist", "--out", str(place / "sdist"))
@@ -292,6 +305,45 @@ def switchbed(
         clean["PATH"] = f"{path}{os.pathsep}{clean['PATH']}"
     program = [str(here / "venv/bin/switchbed"), *words]
     return subprocess.run(program, check=False, cwd=here, env=clean, capture_output=True, text=True)
+
+
+def compare(profile: str) -> None:
+    """Builds twice, compares and prints."""
+    with tempfile.TemporaryDirectory(prefix="switchbed-twice-") as name:
+        first, second = (alone(Path(name, nth), profile) for nth in ("first", "second"))
+        different = differing(first, second)
+        print(f"{first.name}: {hashlib.sha256(first.read_bytes()).hexdigest()}")
+    sys.exit(f"two builds differ: {', '.join(different)}" if different else 0)
+
+
+def alone(place: Path, profile: str) -> Path:
+    """Return a wheel for which nothing was compiled before."""
+    maturin = Path(sys.executable).with_name("maturin")
+    words = [str(maturin), "build", "--locked", "--profile", profile, "--compatibility", "linux"]
+    environment = {"CARGO_TARGET_DIR": str(place / "target"), "SOURCE_DATE_EPOCH": epoch()}
+    subprocess.run(
+        [*words, "--out", str(place)], cwd=ROOT, env=os.environ | environment, check=True
+    )
+    (wheel,) = place.glob("*.whl")
+    return wheel
+
+
+def epoch() -> str:
+    """Return when the last commit was made, in seconds since 1970."""
+    words = ["git", "log", "-1", "--format=%ct"]
+    done = subprocess.run(words, cwd=ROOT, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def differing(first: Path, second: Path) -> list[str]:
+    """Names of the files that differ between two wheels; of the wheels, if only these do."""
+    if first.read_bytes() == second.read_bytes():
+        return []
+    with zipfile.ZipFile(first) as one, zipfile.ZipFile(second) as other:
+        files = sorted({*one.namelist(), *other.namelist()})
+        both = set(one.namelist()) & set(other.namelist())
+        found = [name for name in files if name not in both or one.read(name) != other.read(name)]
+    return found or [first.name]
 
 
 if __name__ == "__main__":

@@ -1,9 +1,12 @@
-"""Kills a sweep, again and again, and lets it go on: in the end its store must be the same as that
-of a sweep left in peace, at no time may a query fail, and no run may ever be in it twice. Half of
-the kills come just before one of its writes, renames and removals, the others at any time.
-`make validate` runs it.
+"""Sweeps that are killed or race for one store: in the end the store must be the same as that of a
+sweep left in peace, and no run may ever be in it twice. `make validate` runs both.
 
-    python -m evidence.robustness.sweep_kills [KILLS [SEED]]    so many kills (200)
+    python -m evidence.robustness.sweeps [KILLS [SEED]]                 so many kills (200)
+    python -m evidence.robustness.sweeps --writers [ROUNDS [WRITERS]]   so many (20, 2)
+
+A sweep is killed again and again and goes on; at no time may a query fail. Half of the kills come
+just before one of its writes, renames and removals, the others at any time. Of several processes
+that sweep into one store at a time none may fail.
 """
 
 import multiprocessing
@@ -19,6 +22,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from evidence.kept import Kept
 from evidence.robustness.damage import SCENARIO
 from evidence.robustness.in_process import contents, switchbed
 from switchbed.sweeps.query import query
@@ -32,6 +36,7 @@ seed = [1, 2]
 FORKED = multiprocessing.get_context("forkserver")
 FORKED.set_forkserver_preload(["polars", "switchbed.cli", "switchbed.sweeps.command"])
 """Each sweep is a process of its own, of one that has imported what takes long."""
+ROUNDS, WRITERS = 20, 2
 STEPS = {"os.rename", "os.mkdir", "os.remove", "os.rmdir", "open"}
 """What Python tells of before it does it; Polars opens files without a word."""
 
@@ -103,7 +108,7 @@ def once(store: Path) -> None:
         assert (found["n"] == found["runs"]).all(), f"{table}: something is there twice"
 
 
-def main(words: list[str]) -> int:
+def kill(words: list[str]) -> int:
     """Kills, and compares each store with the one that was left in peace."""
     kills, seed = (int(word) for word in (*words, *("200", "1")[len(words) :]))
     draw = random.Random(seed)
@@ -141,6 +146,50 @@ def main(words: list[str]) -> int:
     told_of = ", ".join(f"{n} before {event}" for event, n in sorted(before.items()))
     print(f"{kills} kills of sweeps ({told_of}): {stores} stores identical, nothing in them twice")
     return 0
+
+
+def writer(words: list[str]) -> None:
+    """A sweep, in a process of its own."""
+    done = switchbed(*words)
+    sys.stderr.write(done.err if done.code else "")
+    sys.exit(done.code)
+
+
+def race(folder: Path, store: Path, writers: int) -> None:
+    """The same sweep by all of them, begun together."""
+    words = arguments(folder, store)
+    processes = [FORKED.Process(target=writer, args=(words,)) for _ in range(writers)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+        assert process.exitcode == 0, f"a writer ended with {process.exitcode}"
+
+
+def write_together(words: list[str]) -> int:
+    """Races, and compares each store with that of a sweep alone."""
+    rounds = int(words[0]) if words else ROUNDS
+    writers = int(words[1]) if words[1:] else WRITERS
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        (folder / "all.toml").write_text(SCENARIO + COMPARE)
+        race(folder, folder / "whole", 1)
+        wanted = contents(folder / "whole")
+        for number in range(rounds):
+            path = folder / f"store-{number}"
+            race(folder, path, writers)
+            once(path)
+            assert contents(path) == wanted, "the store is another one"
+            assert not list((path / ".drafts").iterdir()), "drafts are left"
+    print(f"{rounds} sweeps by {writers} processes at a time: all stores identical, nothing twice")
+    if (rounds, writers) == (ROUNDS, WRITERS):
+        Kept(Path(__file__).parent, "writers").write_dated({"rounds": rounds, "writers": writers})
+    return 0
+
+
+def main(words: list[str]) -> int:
+    """Kills, or writes together."""
+    return write_together(words[1:]) if words[:1] == ["--writers"] else kill(words)
 
 
 if __name__ == "__main__":
