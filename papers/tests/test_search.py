@@ -67,7 +67,7 @@ def test_points_that_pull_apart_are_shown() -> None:
 def test_a_search_is_kept_and_one_of_another_grid_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    paper = replace(EECN, folder=tmp_path)
+    paper = replace(EECN, folder=tmp_path / "eecn")
     one = searched("fig6", fig6=[50, 98.6, 1, 1, 1, 1, 1, 1])
     more = {"eecn.fig6.without": 1.0, "eecn.fig6.range": None, "eecn.fig6.more": None}
     full = tuple(Tried(each.at, {**each.claims, **more}) for each in one.points)
@@ -76,9 +76,10 @@ def test_a_search_is_kept_and_one_of_another_grid_is_not_read(
     assert search.read(paper).searched == kept.searched
     assert search.read(paper).kept == kept.choice.point
     text = json.loads((tmp_path / "search.json").read_text())
-    assert text["joint"] == kept.choice.point
+    ours = text["eecn"]
+    assert ours["joint"] == kept.choice.point
     # A claim that came after is named and not counted; one that is gone is left out.
-    for point in text["experiments"]["fig6"]["points"]:
+    for point in ours["experiments"]["fig6"]["points"]:
         del point[1]["eecn.fig6.more"]
         point[1]["eecn.fig6.gone"] = 1.0
     (tmp_path / "search.json").write_text(json.dumps(text))
@@ -86,14 +87,14 @@ def test_a_search_is_kept_and_one_of_another_grid_is_not_read(
     assert "eecn.fig6.more" in found.later
     assert not {"eecn.fig6.more", "eecn.fig6.gone"} & {*found.claims}
     # The chosen point stays, whatever has more claims now; a new search chooses anew.
-    text["joint"] |= {"acks": "1", "flows_seen": "20"}
+    ours["joint"] |= {"acks": "1", "flows_seen": "20"}
     (tmp_path / "search.json").write_text(json.dumps(text))
     found = search.read(paper)
     assert found.choice.point["flows_seen"] == "20"
     assert found.choice.more > 0
     assert replace(found, kept=None).choice.more == 0
     # A grid that changed is to be searched again.
-    text["experiments"]["fig6"]["points"].pop()
+    ours["experiments"]["fig6"]["points"].pop()
     (tmp_path / "search.json").write_text(json.dumps(text))
     assert not search.read(paper).searched
 
@@ -101,7 +102,9 @@ def test_a_search_is_kept_and_one_of_another_grid_is_not_read(
 def test_a_search_is_kept_in_the_source_tree_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = Search(replace(EECN, folder=tmp_path), {"fig6": searched("fig6", fig6=[98.6] * 8)})
+    found = Search(
+        replace(EECN, folder=tmp_path / "eecn"), {"fig6": searched("fig6", fig6=[98.6] * 8)}
+    )
     with monkeypatch.context() as patched:
         patched.setattr(tree, "PROJECT", tmp_path / "pyproject.toml")
         search.keep(found)

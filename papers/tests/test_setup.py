@@ -237,18 +237,20 @@ def read(folder: Path, text: str = GOOD) -> Setup:
 
 
 def test_a_set_up_is_read(tmp_path: Path) -> None:
-    found = read(tmp_path)
+    folder = tmp_path / "paper"
+    folder.mkdir()
+    found = read(folder)
     (one,) = found.settings
     assert (one.by, one.note, str(one.place)) == ("implied", "Reno", "II ‹It is so›")
     assert found.joint == found.literal == {"acks": "2"}
-    (tmp_path / "search.json").write_text('{"joint": {"acks": "1"}}')
-    assert read(tmp_path).joint == {"acks": "1"}
-    (tmp_path / "search.json").write_text('{"joint": {"acks": "3"}}')
+    (tmp_path / "search.json").write_text('{"paper": {"joint": {"acks": "1"}}}')
+    assert read(folder).joint == {"acks": "1"}
+    (tmp_path / "search.json").write_text('{"paper": {"joint": {"acks": "3"}}}')
     with pytest.raises(Mistake, match=r"search\.json: no '3' in the grid: 1, 2"):
-        read(tmp_path)
-    (tmp_path / "search.json").write_text('{"joint": {"rtt": "3"}}')
+        read(folder)
+    (tmp_path / "search.json").write_text('{"paper": {"joint": {"rtt": "3"}}}')
     with pytest.raises(Mistake, match="run the search again"):
-        read(tmp_path)
+        read(folder)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """The joint search: a paper's experiments at reduced scale over the whole grid of its open
 settings. The point at which most claims come out together is the paper's joint set-up.
 
-`search.json` of a paper's folder keeps what every point gave of every claim, and the point chosen.
+`search.json` keeps of each paper what every point gave of every claim, and the point chosen.
 A claim comes out at a point if its estimate is within its tolerance: two or three seeds leave
 intervals too wide for verdicts, which follow from runs at full scale (`verdict.py`). Tables show
 which claims come out together, and on which open settings they depend.
@@ -25,7 +25,7 @@ from switchbed_papers.reproduce import measures
 from switchbed_papers.reproduce.claims import Claim, Experiment, Paper
 from switchbed_papers.reproduce.experiment import Job
 from switchbed_papers.reproduce.rows import NotRun, Rows
-from switchbed_papers.reproduce.setup import CHOSEN, JOINT, Open, Point
+from switchbed_papers.reproduce.setup import CHOSEN, JOINT, Open, Point, searches
 
 
 @dataclass(frozen=True)
@@ -265,10 +265,9 @@ def _estimate(paper: Paper, claim: Claim, rows: Rows) -> float:
 def read(paper: Paper) -> Search:
     """Committed results of a paper's search. Experiments whose grid has changed since are left out,
     and so are claims that are gone or have moved to another experiment."""
-    file = paper.folder / CHOSEN
-    if not file.exists():
+    kept = searches(paper.folder).get(paper.folder.name)
+    if kept is None:
         return Search(paper, {})
-    kept = json.loads(file.read_text(encoding="utf-8"))
     found = {}
     for name, of in kept["experiments"].items():
         experiment = paper.experiments.get(name)
@@ -291,29 +290,45 @@ def read(paper: Paper) -> Search:
 
 
 def write(search: Search) -> None:
-    """Keeps a search in the paper's folder: a line a point."""
+    """Keeps a search beside those of other papers."""
+    folder = search.paper.folder
+    of = {
+        name: {
+            "seeds": one.seeds,
+            "core_s": one.core_s,
+            "build": one.build,
+            "points": [[point.at, _rounded(point.claims)] for point in one.points],
+        }
+        for name, one in sorted(search.searched.items())
+    }
+    kept = {**searches(folder), folder.name: {"joint": search.choice.point, "experiments": of}}
+    text = ",\n".join(f"{_line(name)}: {_text(each)}" for name, each in sorted(kept.items()))
+    file = folder.with_name(CHOSEN)
+    part = file.with_name(f"{CHOSEN}.part")
+    part.write_text(f"{{\n{text}\n}}\n", encoding="utf-8")
+    part.replace(file)
 
-    def line(value: Any) -> str:
-        return json.dumps(value, ensure_ascii=False)
 
+def _text(kept: Mapping[str, Any]) -> str:
+    """A paper's search: a line a point."""
     parts = []
-    for name in sorted(search.searched):
-        of = search.searched[name]
-        head = line({"seeds": of.seeds, "core_s": of.core_s, "build": of.build})[:-1]
-        points = ",\n".join(f"   {line([one.at, _rounded(one.claims)])}" for one in of.points)
-        parts.append(f'  {line(name)}: {head}, "points": [\n{points}\n  ]}}')
-    joint = line(search.choice.point)
-    text = f'{{\n "joint": {joint},\n "experiments": {{\n' + ",\n".join(parts) + "\n }\n}\n"
-    part = search.paper.folder / f"{CHOSEN}.part"
-    part.write_text(text, encoding="utf-8")
-    part.replace(search.paper.folder / CHOSEN)
+    for name, of in kept["experiments"].items():
+        head = _line({key: value for key, value in of.items() if key != "points"})[:-1]
+        points = ",\n".join(f"   {_line(point)}" for point in of["points"])
+        parts.append(f'  {_line(name)}: {head}, "points": [\n{points}\n  ]}}')
+    experiments = ",\n".join(parts)
+    return f'{{\n "joint": {_line(kept["joint"])},\n "experiments": {{\n{experiments}\n }}\n}}'
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def keep(search: Search) -> None:
     """Keeps a search in the source tree and says where; an installed package stays as it is."""
     if tree.PROJECT.is_file():
         write(search)
-        say(f"written to {search.paper.folder / CHOSEN}", err=True)
+        say(f"written to {search.paper.folder.with_name(CHOSEN)}", err=True)
     else:
         say("not kept: only the source tree has the committed results", err=True)
 

@@ -38,7 +38,7 @@ SECTIONS = ("host", "transport")
 PROFILE = "host.profile"
 JOINT, LITERAL = "joint", "literal"
 CHOSEN = "search.json"
-"""File of the joint search's results, and of the point that it chose (`search.py`)."""
+"""File of the papers' joint searches, and of the points that they chose (`search.py`)."""
 MOST_OPEN = 6
 GOLDEN = (math.sqrt(5) - 1) / 2
 """Multiples of it spread evenly over 0 to 1."""
@@ -47,6 +47,15 @@ Class = Literal["printed", "implied", "default", "assumed"]
 PLACELESS = ("default", "assumed")
 Point = Mapping[str, str]
 """Of each open setting the name of one value of its grid."""
+
+
+def searches(folder: Path) -> dict[str, Any]:
+    """Searches beside a paper's folder, by the name of each paper's."""
+    file = folder.with_name(CHOSEN)
+    if not file.exists():
+        return {}
+    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return found
 
 
 @dataclass(frozen=True)
@@ -340,15 +349,16 @@ class _Reader:
         )
 
     def _chosen(self, opened: Mapping[str, Any]) -> dict[str, str]:
-        file = self.file.parent / CHOSEN
-        if not file.exists():
+        folder = self.file.parent
+        kept = searches(folder).get(folder.name)
+        if kept is None:
             return {}
-        found: dict[str, str] = json.loads(file.read_text(encoding="utf-8"))["joint"]
+        found: dict[str, str] = kept["joint"]
         # A search over other settings says nothing of today's.
         if found.keys() != opened.keys():
             raise Mistake(
-                f"{file}: joint: chose {', '.join(found)}, but {self.file.name} leaves "
-                f"{', '.join(opened)} open; run the search again"
+                f"{folder.with_name(CHOSEN)}: {folder.name}.joint: chose {', '.join(found)}, but "
+                f"{self.file.name} leaves {', '.join(opened)} open; run the search again"
             )
         return found
 
