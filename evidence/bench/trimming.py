@@ -136,8 +136,7 @@ def _over(key: str, values: list[float]) -> list[float | None]:
 TEXT = """\
 Incasts of 8 to 256 senders with 500 KB each; web search at 0.6 beside incasts of 32 senders;
 collectives of 16 MB on 32 ranks in random places of a leaf-spine. Two chips, two rates, {seeds}
-seeds; 95 % intervals where they are wider than 2 % ({version}; `python -m evidence.bench.trimming`
-runs it in some minutes).
+seeds; 95 % intervals where they are wider than 2 % ({version}).
 
 ![Incasts: time over what the line needs, by senders](trimming-grid.png)
 
