@@ -1,5 +1,5 @@
 //! Golden traces: packet sequences worked out by hand from the papers, as tables in
-//! `golden/*.txt` with the arithmetic beside them, a file a scheme. Each row is one operation; its
+//! `golden/*.txt` with the arithmetic beside them, a file a family. Each row is one operation; its
 //! outcome and the state after it must come out as written. A new table is a new test case.
 //!
 //! A table opens with its name and its setting, a word and its values a line:

@@ -339,11 +339,6 @@ impl Network {
         self.engine.events()
     }
 
-    /// See [`Engine::bound`].
-    pub(crate) fn bound(&self) -> f64 {
-        self.engine.bound()
-    }
-
     /// When the last flow ended.
     pub(crate) fn last_end(&self) -> Time {
         self.worlds().map(Fabric::last_end).max().unwrap_or(Time::ZERO)

@@ -621,11 +621,6 @@ impl Simulation {
     pub fn events(&self) -> u64 {
         self.network.events() + self.others
     }
-    /// How many times as fast as many threads as there are shards can be at most, by how evenly
-    /// each window's work was divided among these. Known of runs on one thread.
-    pub fn bound(&self) -> f64 {
-        self.network.bound()
-    }
     /// Flows started, ended, and expected in all.
     pub fn flows(&self) -> (u64, u64, u64) {
         (self.started, self.ended, self.total)

@@ -24,8 +24,6 @@ pub(crate) struct Engine<W: World> {
     /// With fewer events a phase for each of them one thread does the work of all.
     worthwhile: u64,
     phases: Phases,
-    /// The events of each phase's busiest shard, summed.
-    busiest: u64,
     /// Events a phase, as the last call had them.
     a_phase: u64,
     /// From the first call on that they are worthwhile for.
@@ -82,7 +80,6 @@ impl<W: World> Engine<W> {
             threads: threads.clamp(1, count),
             worthwhile,
             phases,
-            busiest: 0,
             a_phase: 0,
             teams: None,
         }
@@ -91,12 +88,6 @@ impl<W: World> Engine<W> {
     /// Returns the number of events handled so far.
     pub(crate) fn events(&self) -> u64 {
         self.shards.iter().map(|shard| shard.events).sum()
-    }
-
-    /// How many times as fast as one thread as many threads as there are shards can be at most,
-    /// where a phase lasts as long as its busiest shard. Known of runs on one thread.
-    pub(crate) fn bound(&self) -> f64 {
-        self.events() as f64 / self.busiest.max(1) as f64
     }
 
     /// Whether nothing is to come.
@@ -154,9 +145,7 @@ impl<W: World> Engine<W> {
             before = match &mut self.shards[..] {
                 // Apart, since a small phase costs less than the loops over shards.
                 [shard] => {
-                    let before = shard.events;
                     shard.run(phase, end);
-                    self.busiest += shard.events - before;
                     sum(shard, phase + 1)
                 }
                 _ => self.run_each(phase, end),
@@ -168,13 +157,7 @@ impl<W: World> Engine<W> {
     /// Runs a phase of each of several shards.
     #[inline(never)]
     fn run_each(&mut self, phase: u64, end: Time) -> Sum {
-        let mut busiest = 0;
-        for shard in &mut self.shards {
-            let before = shard.events;
-            shard.run(phase, end);
-            busiest = busiest.max(shard.events - before);
-        }
-        self.busiest += busiest;
+        self.shards.iter_mut().for_each(|shard| shard.run(phase, end));
         self.exchange();
         let sums = self.shards.iter().map(|shard| sum(shard, phase + 1));
         sums.fold(Sum::NONE, Sum::and)
