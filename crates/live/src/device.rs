@@ -9,7 +9,6 @@ mod recorder;
 mod segments;
 
 #[cfg(target_os = "linux")]
-mod outgoing;
 #[cfg(target_os = "linux")]
 mod overruns;
 #[cfg(target_os = "linux")]

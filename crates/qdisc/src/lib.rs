@@ -58,7 +58,6 @@ pub mod hooks;
 pub mod memory;
 pub mod port;
 pub mod reaction;
-pub mod rules;
 pub mod schedulers;
 pub mod scheme;
 pub mod schemes;

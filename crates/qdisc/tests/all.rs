@@ -3,7 +3,6 @@
 mod closed_forms;
 mod codel;
 mod conformance;
-mod dynamic;
 mod e_ecn;
 mod fairness;
 mod fq_codel;
@@ -14,6 +13,5 @@ mod pausing;
 mod promises;
 mod qcn;
 mod shared_memory;
-mod tcn;
 mod trimming;
 mod wfq;

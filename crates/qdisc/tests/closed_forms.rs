@@ -1,13 +1,14 @@
 //! MQ-ECN on a port whose queues are always backlogged, against its closed form: a round
 //! serves every queue its quantum, so T_round = Σ quantum / C, and eq. 5 gives each queue
-//! its part of the standard threshold, K·quantum_i / Σ quantum.
+//! its part of the standard threshold, K·quantum_i / Σ quantum. TCN on such a port marks the packets whose
+//! wait, counted in packets of the line, is over T.
 
 use switchbed_qdisc::classifier::ByClass;
 use switchbed_qdisc::hooks::{Nobody, Scheduler};
 use switchbed_qdisc::memory::Shared;
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
 use switchbed_qdisc::schedulers::{Dwrr, Wrr};
-use switchbed_qdisc::schemes::{MarkAt, MqEcn, Rounds};
+use switchbed_qdisc::schemes::{MarkAt, MqEcn, Rounds, Tcn};
 use switchbed_qdisc::{
     Arena, Ecn, Note, Packet, Port, PortState, Qdisc, QueueId, QueueSet, Seats, SwitchMemory,
 };
@@ -198,4 +199,49 @@ fn an_idle_port_forgets_the_round_by_whole_t_idle() {
         let after = before * 0.75 * 0.75 * 0.75 * 0.75 * 0.75;
         assert!((bed.round_time_ps() - after).abs() < 2.0);
     }
+}
+
+/// TCN with T = 78 us on a line of 10 Gbps, where a packet of 1500 bytes takes 1.2 us: a hundred packets at once, by turns to so many queues: which of each queue are marked.
+fn marked_by_tcn(queues: u8) -> Vec<Vec<usize>> {
+    let tcn = Tcn { threshold: Span::from_us(78) };
+    let quanta = vec![Bytes::new(1500); queues.into()];
+    let scheduler = Dwrr::new(queues.into());
+    let seats = Seats::new(ByClass, Shared { limit: Bytes::MAX }, tcn, scheduler, Nobody);
+    let mut port = Port::new(PortState::new(Rate::from_gbps(10), &quanta), seats);
+    let (mut arena, mut memory) = (Arena::new(), SwitchMemory::new(Bytes::MAX));
+    let (mut out, mut now) = (Outcome::default(), Time::ZERO);
+    for nth in 0..100 {
+        let class = nth % queues;
+        let packet = Packet { len_bytes: 1500, class, ecn: Ecn::Ect0, ..Packet::default() };
+        let slot = arena.alloc(packet);
+        let (arena, memory, out) = (&mut arena, &mut memory, &mut out);
+        port.enqueue(slot, &mut Cx { now, arena, memory, rng: &mut NoRandom, out });
+    }
+    let (mut sent, mut marks) = (vec![0; queues.into()], vec![Vec::new(); queues.into()]);
+    loop {
+        let (arena, memory, out) = (&mut arena, &mut memory, &mut out);
+        let mut cx = Cx { now, arena, memory, rng: &mut NoRandom, out };
+        let Dequeued::Sent { queue, until, marked, .. } = port.dequeue(&mut cx) else {
+            return marks;
+        };
+        let queue = usize::from(queue);
+        if marked {
+            marks[queue].push(sent[queue]);
+        }
+        sent[queue] += 1;
+        now = until;
+    }
+}
+
+/// Packet i leaves at 1.2·i us: 65 after 78.0, which is not longer, 66 after 79.2.
+#[test]
+fn tcn_marks_one_queue_as_a_step_at_t_does() {
+    assert_eq!(marked_by_tcn(1), [(66..100).collect::<Vec<_>>()]);
+}
+
+/// Packet j of either leaves at 2.4·j us or 1.2 later: 32 after 76.8 and 78.0, 33 after 79.2. Neither
+/// queue holds the 65 packets that a step of each queue would want.
+#[test]
+fn tcn_marks_two_queues_by_the_wait_and_not_by_their_lengths() {
+    assert_eq!(marked_by_tcn(2), vec![(33..50).collect::<Vec<_>>(); 2]);
 }

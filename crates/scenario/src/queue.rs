@@ -9,8 +9,8 @@ use switchbed_config::param::{Field, Param, ParamKind, SectionSpec, count};
 use switchbed_config::section::Section;
 use switchbed_config::tree::{At, Data, Node, Table};
 use switchbed_qdisc::MAX_QUEUES;
-use switchbed_qdisc::rules::QueueRules;
 use switchbed_qdisc::schemes::definition::Scope;
+use switchbed_qdisc::switch::QueueRules;
 use switchbed_qdisc::switch::{BufferPolicy, Switch, Unmarkable};
 use switchbed_units::Bytes;
 

@@ -10,7 +10,6 @@
 #![deny(unreachable_pub)]
 
 pub mod build;
-mod checksum;
 pub mod cnm;
 pub mod frame;
 pub mod mark;

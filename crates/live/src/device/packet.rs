@@ -4,20 +4,20 @@
 //! Frames are read from a ring ([`Ring`]) and written many at a time (`sendmmsg`). The kernel takes the outer
 //! VLAN tag off a frame before it hands it over, and tells of it beside the frame: it is put back.
 
-use super::outgoing::Outgoing;
 use super::overruns::Overruns;
 use super::ring::{Ring, Taken, behind, put, tag};
-use super::segments::{Incoming, LONGEST_WHOLE};
+use super::segments::{Incoming, LONGEST_WHOLE, Leaving};
 use super::{Condition, Device, Received};
 use nix::errno::Errno;
 use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::{
-    AddressFamily, ControlMessageOwned, LinkAddr, MsgFlags, SockFlag, SockProtocol, SockType,
-    SockaddrStorage, bind, getsockname, getsockopt, recvmsg, setsockopt, socket, sockopt,
+    AddressFamily, ControlMessageOwned, LinkAddr, MsgFlags, MultiHeaders, SockFlag, SockProtocol,
+    SockType, SockaddrStorage, bind, getsockname, getsockopt, recvmsg, sendmmsg, setsockopt,
+    socket, sockopt,
 };
 // The macros name each other and the library by these names.
 use nix::{cmsg_space, getsockopt_impl, libc, setsockopt_impl, sockopt_impl};
-use std::io::{self, IoSliceMut};
+use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use switchbed_units::{Span, Time};
 use switchbed_wire::offload::{Contradiction, Header};
@@ -241,6 +241,83 @@ impl Device for PacketSocket {
     }
     fn due(&self) -> Time {
         if self.incoming.waits() || self.ring.waits() { Time::ZERO } else { Time::NEVER }
+    }
+}
+
+/// Frames that are written at a time.
+const BATCH: usize = 64;
+
+/// Frames on their way out, which were not written yet.
+struct Outgoing {
+    leaving: Leaving,
+    /// The socket takes an offload header before each frame.
+    headers: bool,
+    /// Frames that were written.
+    written: u64,
+    /// Frames that were lost by an error, since they were asked for.
+    failed: u64,
+}
+
+impl Outgoing {
+    /// Makes an empty list, for a socket that takes offload headers or not.
+    fn new(headers: bool) -> Outgoing {
+        Outgoing { leaving: Leaving::new(headers), headers, written: 0, failed: 0 }
+    }
+
+    /// Adds a packet.
+    fn push(&mut self, socket: &OwnedFd, packet: &[u8]) {
+        self.leaving.push(packet);
+        // One more may still grow.
+        if self.leaving.len() > BATCH {
+            self.write(socket, BATCH);
+        }
+    }
+
+    /// Writes what waits. Returns the frames lost by an error since the last call.
+    fn flush(&mut self, socket: &OwnedFd) -> u64 {
+        while self.leaving.len() > 0 {
+            self.write(socket, self.leaving.len().min(BATCH));
+        }
+        std::mem::take(&mut self.failed)
+    }
+
+    /// Frames that were written so far.
+    fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Writes the first frames.
+    fn write(&mut self, socket: &OwnedFd, count: usize) {
+        let mut headers = [[0; Header::BYTES]; BATCH];
+        let beside = if self.headers { Header::BYTES } else { 0 };
+        let frames = headers.iter_mut().zip(self.leaving.frames()).take(count);
+        let parts: Vec<[IoSlice<'_>; 2]> = frames
+            .map(|(header, frame)| {
+                *header = frame.finish().write();
+                [IoSlice::new(&header[..beside]), IoSlice::new(frame.bytes())]
+            })
+            .collect();
+        let mut done = 0;
+        while done < count {
+            let rest = &parts[done..];
+            let mut messages = MultiHeaders::<LinkAddr>::preallocate(rest.len(), None);
+            let (to, flags) = ([None::<LinkAddr>; BATCH], MsgFlags::MSG_DONTWAIT);
+            // The kernel stops at the first frame that it cannot send, and says why if that is the first.
+            match sendmmsg(socket.as_raw_fd(), &mut messages, rest, to, [], flags) {
+                Ok(sent) => {
+                    let sent = sent.count();
+                    self.written += sent as u64;
+                    done += sent;
+                }
+                Err(_) => {
+                    self.failed += 1;
+                    done += 1;
+                }
+            }
+        }
+        for _ in 0..count {
+            self.leaving.pop();
+        }
     }
 }
 

@@ -13,7 +13,7 @@
 
 use super::dynamic::dynamic_threshold;
 use super::fab::Young;
-use super::lengths::Lengths;
+use super::of_switch::Lengths;
 use super::of_switch::{At, Policy};
 use crate::hooks::Admission;
 use crate::port::packet::{Packet, QueueId};

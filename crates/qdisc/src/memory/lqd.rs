@@ -3,7 +3,7 @@
 //! port's it is, loses the packet at its tail. Of queues that are as long the arrival's own counts as the
 //! longest where it asks for space, so that it is refused, and then the one with the lowest number.
 
-use super::lengths::Lengths;
+use super::of_switch::Lengths;
 use super::of_switch::{At, Policy, QueueOf};
 use crate::hooks::{Admission, End, Expulsion};
 use crate::port::packet::{Packet, QueueId};

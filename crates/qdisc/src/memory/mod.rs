@@ -8,7 +8,6 @@ pub mod chip;
 mod crosspoint;
 mod dynamic;
 mod fab;
-mod lengths;
 mod lossless;
 mod lqd;
 mod occamy;

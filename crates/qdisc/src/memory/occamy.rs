@@ -8,7 +8,7 @@
 //! ports together unless it is given. Losses that are due are made up for as the next packet arrives.
 
 use super::dynamic::dynamic_threshold;
-use super::lengths::Lengths;
+use super::of_switch::Lengths;
 use super::of_switch::{At, Policy, QueueOf};
 use crate::hooks::{Admission, End, Expulsion};
 use crate::port::packet::{Packet, QueueId};

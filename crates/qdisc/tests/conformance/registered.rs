@@ -4,11 +4,11 @@
 
 use super::cases::{Case, Limits, QUANTA};
 use switchbed_config::param::{Param, ParamKind, Value, Values};
-use switchbed_qdisc::rules::QueueRules;
 use switchbed_qdisc::schemes::SCHEMES;
 use switchbed_qdisc::schemes::by_queue::{self, ByQueue};
 use switchbed_qdisc::schemes::definition::{Choice, Layout, SchemeInfo};
 use switchbed_qdisc::schemes::site::{Built, Site};
+use switchbed_qdisc::switch::QueueRules;
 use switchbed_qdisc::switch::{
     BufferPolicy, Classify, Discipline, POLICIES, Sharing, StrictOrder, Switch, Unmarkable,
 };

@@ -11,7 +11,7 @@ use crate::traffic::Traffic;
 use crate::{Scenario, SchemeChoice, Switch, Transport};
 use switchbed_qdisc::memory::pfc::Input;
 use switchbed_qdisc::port::view::DropReason;
-use switchbed_qdisc::rules::QueueRules;
+use switchbed_qdisc::switch::QueueRules;
 use switchbed_qdisc::{Arena, Cx, Ecn, Enqueued, Outcome, Packet};
 use switchbed_units::random::Stream;
 use switchbed_units::{Bytes, Time};
