@@ -8,7 +8,6 @@ mod live;
 mod mistakes;
 mod mistakes_of_hosts;
 mod mistakes_of_switches;
-mod mistakes_of_traffic;
 mod python;
 mod robust;
 mod topologies;

@@ -42,7 +42,6 @@ mod pauses;
 mod ports;
 mod ranks;
 mod records;
-mod rerouting;
 mod routing;
 mod run;
 pub mod simulation;

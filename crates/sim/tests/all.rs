@@ -13,7 +13,6 @@ mod interference;
 mod marking;
 mod monitors;
 mod offload;
-mod paths;
 mod probes;
 mod qcn;
 mod requests;

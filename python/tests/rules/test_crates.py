@@ -15,7 +15,6 @@ ORDER = (
     "packet",
     "topology",
     "ranks",
-    "rerouting",
     "ports",
     "table",
     "timeline",

@@ -1,6 +1,5 @@
-//! Monitors: what a run looks at more closely where a scenario asks for it, in `[measure]`, which has
-//! their keys. Each is a
-//! file: what it sees and its tables; and its line here.
+//! Monitors: what a run looks at more closely where a scenario asks for it, in `[measure]`, which has their keys. Each
+//! is a file, what it sees and its tables, and its line here.
 
 use super::observer::{Asked, Observer, Site};
 use switchbed_scenario::measure::{

@@ -8,8 +8,8 @@ pub use rdma::Rdma;
 pub use segment::{Flags, MAX_SACKS, SackBlock, Segment};
 
 use crate::ids::{ConnId, Maybe};
-use switchbed_qdisc::FlowId;
 use switchbed_qdisc::hooks::Feedback;
+use switchbed_qdisc::{Ecn, FlowId};
 
 /// Content of a packet for its host, in a cache line.
 #[derive(Clone, Copy, Debug)]
@@ -125,4 +125,19 @@ pub fn flow_id(row: u64, requests: bool) -> FlowId {
 /// The number of the flow that opened a connection; `None`: it is called for something else.
 pub fn row_of(flow: FlowId) -> Option<u64> {
     (flow < PAUSES).then_some(u64::from(flow.0 >> 1))
+}
+
+/// A packet that a half wants sent, on its way to the card.
+#[derive(Clone, Copy, Debug)]
+pub struct Outgoing {
+    /// Content of the packet.
+    pub body: Body,
+    /// Length on the wire in bytes.
+    pub len_bytes: u32,
+    /// Whether it may be marked.
+    pub ecn: Ecn,
+    /// Service class, where it differs from the connection's.
+    pub class: Option<u8>,
+    /// Change of its connection's ECMP key, where packets are sprayed; 0: none.
+    pub entropy: u32,
 }

@@ -8,7 +8,6 @@ pub(crate) mod results;
 mod stalled;
 pub(crate) mod summary;
 pub(crate) mod transports;
-mod trims;
 mod warnings;
 pub(crate) mod watchdog;
 

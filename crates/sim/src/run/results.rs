@@ -12,12 +12,13 @@ use crate::ports;
 use crate::records::Records;
 use crate::run::impossible::Impossible;
 use crate::run::summary::{PauseCounts, Summary};
-use crate::run::trims::{self, TrimCounts};
 use crate::run::{impossible, transports as of_transports};
 use crate::simulation::{PortReport, Simulation};
 use crate::table::{Names, Table, Values};
 use crate::transport::Wait;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use switchbed_qdisc::port::trim::Trims;
 use switchbed_qdisc::port::view::DropReason;
 use switchbed_scenario::Scenario;
 use switchbed_scenario::protocols::Protocols;
@@ -94,7 +95,7 @@ impl Results {
             let several = !transports.is_empty();
             tables.extend(several.then(|| ("transports", of_transports::table(&transports))));
             tables.extend(simulation.pauses().map(|table| ("pauses", table)));
-            tables.extend(summary_trims.then(|| ("trims", trims::table(&reports))));
+            tables.extend(summary_trims.then(|| ("trims", trims(&reports))));
             tables.extend((!jobs.is_empty()).then(|| ("jobs", jobs::table(&jobs))));
             tables.extend(simulation.take_operations().map(|table| ("operations", table)));
             tables.extend(paused.iter().flat_map(|paused| simulation.pause_tables(paused)));
@@ -581,6 +582,66 @@ fn probe_table(simulation: &Simulation) -> Table {
             "s",
             "round-trip time; null: lost, or still on its way",
             f64s(&|probe| probe.rtt.map_or(f64::NAN, Span::as_secs_f64)),
+        ),
+    ])
+}
+
+/// Sums of trimmed packets over all ports since the warm-up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrimCounts {
+    /// Packets that were cut because the memory refused them, those that were then dropped among them.
+    pub trim_packets: u64,
+    /// Cut packets that left the port that had cut them.
+    pub tx_trim_packets: u64,
+    /// Cut packets that were dropped there: their queue refused or lost them.
+    pub dropped_trim_packets: u64,
+    /// Bytes that were cut off packets which were then queued.
+    pub cut_bytes: u64,
+}
+
+impl TrimCounts {
+    /// Sums over a run's ports; `None` where none trims.
+    pub(crate) fn of(reports: &[PortReport]) -> Option<TrimCounts> {
+        let trims = || reports.iter().filter(|report| !report.trims.is_empty());
+        trims().next()?;
+        let sum = trims().fold(Trims::NONE, |sum, report| sum.with(&report.counters.trims));
+        Some(TrimCounts {
+            trim_packets: sum.trimmed,
+            tx_trim_packets: sum.sent,
+            dropped_trim_packets: sum.dropped,
+            cut_bytes: trims().map(|report| report.counters.cut_bytes).sum(),
+        })
+    }
+}
+
+/// The table `trims`: queues with trimmed packets.
+fn trims(reports: &[PortReport]) -> Table {
+    let queues = |report: &'_ PortReport| report.trims.clone().into_iter().enumerate();
+    let rows: Vec<(&PortReport, usize, Trims)> = reports
+        .iter()
+        .flat_map(|report| queues(report).map(move |(queue, trims)| (report, queue, trims)))
+        .filter(|(_, _, trims)| *trims != Trims::NONE)
+        .collect();
+    let mut ports = Names::with_capacity(rows.len());
+    rows.iter().for_each(|(report, ..)| ports.push(&report.info.name));
+    let counts =
+        |count: fn(&Trims) -> u64| Values::U64(rows.iter().map(|row| count(&row.2)).collect());
+    let numbers = rows.iter().map(|row| row.1 as u32).collect();
+    Table::new([
+        ("port", "", "switch and port number, or host", Values::Names(ports)),
+        ("queue", "", "queue number", Values::U32(numbers)),
+        (
+            "trim_packets",
+            "",
+            "packets of this queue that were cut because the memory refused them",
+            counts(|trims| trims.trimmed),
+        ),
+        ("tx_trim_packets", "", "cut packets that left by this queue", counts(|trims| trims.sent)),
+        (
+            "dropped_trim_packets",
+            "",
+            "cut packets that were dropped: of this queue where no other admitted them, or in it",
+            counts(|trims| trims.dropped),
         ),
     ])
 }

@@ -6,15 +6,14 @@
 
 mod counters;
 pub mod datagram;
-mod outgoing;
 mod ranges;
 pub mod roce;
 pub mod tcp;
 pub mod unordered;
 
+pub use crate::packet::Outgoing;
 pub(crate) use counters::Tally;
 pub use counters::{Counters, Wait, Waits};
-pub use outgoing::Outgoing;
 
 use crate::packet::{Body, Flags};
 use switchbed_congestion::Model;

@@ -19,7 +19,6 @@ mod programs;
 mod roce;
 mod routing;
 mod scenarios;
-mod small_queues;
 mod stacks;
 mod timers;
 mod topologies;
