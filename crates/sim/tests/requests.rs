@@ -3,7 +3,7 @@
 
 use crate::common::*;
 use switchbed_scenario::event::{Change, Event};
-use switchbed_scenario::topology::rates::HostRates;
+use switchbed_scenario::topology::HostRates;
 use switchbed_scenario::traffic::program::Program;
 use switchbed_scenario::traffic::{Flows, Hosts};
 use switchbed_scenario::*;

@@ -3,7 +3,7 @@
 use crate::common::{Arrivals, arrive, arrive_together, listed};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use switchbed_scenario::topology::rates::HostRates;
+use switchbed_scenario::topology::HostRates;
 use switchbed_scenario::traffic::program::Program;
 use switchbed_scenario::traffic::{ConnectionUse, FlowStart, Flows, Hosts, list};
 use switchbed_scenario::{Connections, LongLived, OneHost, Service, Sizes, Traffic, sizes};

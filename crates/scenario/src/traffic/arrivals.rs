@@ -17,7 +17,7 @@ use super::{
     Around, ConnectionUse, Connections, Deal, Demand, Expected, FlowStart, Hosts, Offered,
 };
 use super::{Service, Site, Sizes, SizesByService, TableOffered};
-use crate::topology::rates::HostRates;
+use crate::topology::HostRates;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 use switchbed_config::param::Unfit;

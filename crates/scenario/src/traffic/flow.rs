@@ -2,7 +2,7 @@
 
 use super::keys::{Connections, OneHost};
 use super::offered::Offered;
-use crate::topology::rates::HostRates;
+use crate::topology::HostRates;
 use std::fmt;
 use std::sync::Arc;
 use switchbed_units::ids::HostId;

@@ -4,7 +4,7 @@ use super::flow::{Begun, Drawn, Wrong};
 use super::keys::{check_classes, check_flows_each};
 use super::{Around, Carried, ConnectionUse, Demand, Expected, FlowStart, HostSet, Hosts};
 use super::{OneHost, Receivers, Site, Sizes, Source};
-use crate::topology::rates::HostRates;
+use crate::topology::HostRates;
 use switchbed_config::param::Unfit;
 use switchbed_qdisc::{Random, params};
 use switchbed_units::ids::HostId;

@@ -3,12 +3,11 @@
 //! Headers, ACKs, requests and retransmissions come on top; flow lists, probes and flows that never end
 //! offer no known load.
 
-use super::demand::Demand;
 use super::program::Schedule;
-use super::source::Source;
+use super::source::{Demand, Source};
+use crate::topology::HostRates;
 use crate::topology::graph::{Cable, Graph, Node};
 use crate::topology::links;
-use crate::topology::rates::HostRates;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 use switchbed_units::Rate;

@@ -339,7 +339,7 @@ pub fn write(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::rates::HostRates;
+    use crate::topology::HostRates;
     use proptest::prelude::*;
     use std::io::Write;
     use switchbed_units::quantity::MAX_TIME;

@@ -107,7 +107,7 @@ fn flows(entry: &LongLived, hosts: Hosts) -> Result<Vec<FlowStart>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::rates::HostRates;
+    use crate::topology::HostRates;
     use switchbed_units::{Bytes, Rate};
 
     const HOSTS: Hosts = Hosts {

@@ -6,7 +6,7 @@ use super::keys::{check_classes, check_times};
 use super::{
     Around, ConnectionUse, Demand, Expected, FlowStart, HostSet, Hosts, OneHost, Site, Source,
 };
-use crate::topology::rates::HostRates;
+use crate::topology::HostRates;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use switchbed_config::param::Unfit;

@@ -3,7 +3,7 @@
 use super::arrivals::{Arrivals, Clock, Load};
 use super::flow::{Begun, Wrong};
 use super::{Around, Carried, Demand, Expected, HostSet, Hosts, Service, Site, Sizes, Source};
-use crate::topology::rates::HostRates;
+use crate::topology::HostRates;
 use switchbed_config::param::Unfit;
 use switchbed_config::params;
 

@@ -6,7 +6,6 @@
 //! without a receive and operations that wait for each other are found before the run, which needs no matching.
 //! Only a rank that receives from any source, or with any tag, matches messages as they arrive.
 
-mod column;
 mod draft;
 mod messages;
 mod operations;

@@ -7,7 +7,7 @@ use super::program::Program;
 use super::{
     Around, Connections, Deal, Demand, Expected, HostSet, Hosts, Service, Site, Sizes, Source,
 };
-use crate::topology::rates::HostRates;
+use crate::topology::HostRates;
 use switchbed_config::param::Unfit;
 use switchbed_config::params;
 use switchbed_units::Bytes;

@@ -11,7 +11,7 @@ mod table;
 
 use super::graph::{Cable, Graph, SwitchGroup};
 use super::map::Map;
-use super::rates::HostRates;
+use super::shape::HostRates;
 use super::shape::Shape;
 use crate::file::FILE;
 use described::{Described, Link, Wrong};

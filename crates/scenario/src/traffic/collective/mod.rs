@@ -3,7 +3,6 @@
 mod algorithms;
 mod keys;
 mod matrix;
-mod tree;
 
 use super::flow::{Begun, Wrong};
 use super::program::Program;

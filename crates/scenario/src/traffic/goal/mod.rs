@@ -1,7 +1,6 @@
 //! Schedules of operations from a file in GOAL, as text or in LogGOPSim's binary form.
 
 mod binary;
-mod labels;
 mod text;
 
 use super::flow::{Begun, Wrong};

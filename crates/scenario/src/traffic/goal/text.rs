@@ -9,8 +9,8 @@
 //! }
 //! ```
 
-use super::labels::Labels;
 use crate::traffic::program::{ANY, Draft, Envelope, Pattern, Step};
+use std::hash::{BuildHasher, RandomState};
 use std::io::{BufRead, ErrorKind};
 use switchbed_config::text::shown;
 use switchbed_units::{Bytes, Span};
@@ -452,6 +452,69 @@ fn read_options(lexer: &mut Lexer, may: &[&str]) -> Result<Options, Wrong> {
     }
 }
 
+/// Labels of a rank's operations by number, in the order in which they are met, with these operations. In little
+/// memory: schedules have millions.
+#[derive(Default)]
+struct Labels {
+    /// All labels, one behind the other, and the end of each.
+    text: String,
+    ends: Vec<usize>,
+    /// The operation of each; `None`: others wait for it, and it has not been met yet.
+    steps: Vec<Option<Step>>,
+    /// Numbers of labels by hash, in the first free place from there on; at least half are free.
+    places: Vec<u32>,
+    hash: RandomState,
+}
+
+/// A place without a label.
+const FREE: u32 = u32::MAX;
+
+impl Labels {
+    /// The number of a label, which it gets now if it is new.
+    fn number(&mut self, label: &str) -> u32 {
+        if self.places.len() < 2 * (self.ends.len() + 1) {
+            self.grow();
+        }
+        let place = self.place(label);
+        if self.places[place] == FREE {
+            self.places[place] = self.ends.len() as u32;
+            self.text.push_str(label);
+            self.ends.push(self.text.len());
+            self.steps.push(None);
+        }
+        self.places[place]
+    }
+
+    /// A label's text.
+    fn text(&self, number: u32) -> &str {
+        let nth = number as usize;
+        let begin = nth.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.text[begin..self.ends[nth]]
+    }
+
+    /// The operation of a label, if it has been met.
+    fn step(&self, number: u32) -> Option<Step> {
+        self.steps[number as usize]
+    }
+
+    /// The place of a label, or the free one where it belongs.
+    fn place(&self, label: &str) -> usize {
+        let mut place = self.hash.hash_one(label) as usize % self.places.len();
+        while self.places[place] != FREE && self.text(self.places[place]) != label {
+            place = (place + 1) % self.places.len();
+        }
+        place
+    }
+
+    fn grow(&mut self) {
+        self.places = vec![FREE; (3 * self.places.len()).max(16)];
+        for number in 0..self.ends.len() as u32 {
+            let place = self.place(self.text(number));
+            self.places[place] = number;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -644,5 +707,17 @@ mod tests {
             let _ = program(&format!("num_ranks 2\nrank 0 {{\n{lines}{any}"));
             let _ = program(&format!("{lines}{any}"));
         }
+    }
+
+    #[test]
+    fn labels_keep_their_numbers() {
+        let mut labels = Labels::default();
+        let names: Vec<String> = (0..5_000).map(|nth| format!("l{}", nth * 7)).collect();
+        let first: Vec<u32> = names.iter().map(|name| labels.number(name)).collect();
+        assert_eq!(first, (0..5_000).collect::<Vec<_>>());
+        let again: Vec<u32> = names.iter().map(|name| labels.number(name)).collect();
+        assert_eq!(again, first);
+        assert!(names.iter().zip(first).all(|(name, number)| labels.text(number) == name));
+        assert_eq!((labels.number(""), labels.step(17)), (5_000, None));
     }
 }
