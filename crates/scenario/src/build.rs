@@ -1,7 +1,5 @@
-//! A scheme and a switch, made into a port.
-//!
-//! Seats that a caller brings along: a scheme that is not compiled in. Nothing here knows
-//! what stands behind them.
+//! A scheme and a switch, made into a port. Seats of a scheme that is not compiled in are brought along by the caller;
+//! nothing here knows what stands behind them.
 
 use crate::SchemeChoice;
 pub use switchbed_qdisc::memory::{AllHeadroom, Inputs};

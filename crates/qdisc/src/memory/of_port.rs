@@ -1,7 +1,5 @@
-//! The buffer that `[switch]` gives a port. The common kinds are told apart by a branch, which is cheaper than a call
-//! through a table for each hook.
-//!
-//! Limits of queues: the most that a queue may hold, whatever its buffer has left.
+//! The buffer that `[switch]` gives a port, and the most that each queue may hold, whatever is left there. The common
+//! kinds are told apart by a branch, which is cheaper than a call through a table for each hook.
 
 use super::{Shared, Static, room};
 use crate::hooks::{Admission, Buffer};

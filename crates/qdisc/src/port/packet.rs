@@ -1,6 +1,4 @@
-//! A packet as a queueing discipline sees it.
-//!
-//! Packets by their number among those that a line carries: what it loses or marks on purpose.
+//! A packet as a queueing discipline sees it, and packets by their number on a line: what it loses or marks on purpose.
 
 use std::hash::Hasher;
 

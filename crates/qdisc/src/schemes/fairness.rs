@@ -1,7 +1,5 @@
 //! Parts of the schemes that share a link approximately fairly: who is entitled to how much
-//! ([`Share`], [`water_level`]) and who sends how much ([`Arrivals`]).
-//!
-//! How much each flow or class sends, smoothed over intervals.
+//! ([`Share`], [`water_level`]) and who sends how much, smoothed over intervals ([`Arrivals`]).
 //!
 //! M_i ← (1 − β)·M_i + β·M_i-new at the end of each interval (AF-QCN, equation 5), and the set
 //! of active ones, A = {i : M_i > threshold}. Nothing is done for a party in an interval in

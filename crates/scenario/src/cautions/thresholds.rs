@@ -1,7 +1,5 @@
-//! Thresholds under one packet: a packet that waits for a single other one is over them, so that a line is
-//! not filled.
-//!
-//! Whether lossless classes are marked before they are paused (docs/pfc.md).
+//! Thresholds that work otherwise than meant. Under one packet, a packet that waits for a single other one is over them,
+//! and a line is not filled. Too high, lossless classes are paused before they are marked (docs/pfc.md).
 
 use crate::build::Inputs;
 use crate::event::{Change, LinkChange};

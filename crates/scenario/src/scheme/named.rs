@@ -1,7 +1,5 @@
-//! Classes that scenario files name as they name a scheme.
-//!
-//! Schemes by the names that they have elsewhere: ours under other names, and the field's that are
-//! not among ours.
+//! Names of schemes besides the registry's: classes that scenario files name as they name a scheme, ours under other
+//! names, and the field's that are not among ours.
 
 use super::find;
 use std::sync::RwLock;

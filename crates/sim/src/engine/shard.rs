@@ -1,6 +1,4 @@
-//! A sequential engine over some of the nodes.
-//!
-//! Agenda of a shard: its coming events, and the visits of its nodes.
+//! A sequential engine over some of the nodes, and its agenda: coming events, and the visits of its nodes.
 
 use super::calendar::Calendar;
 use super::phases::{Beat, Phases, Wakes};

@@ -1,6 +1,5 @@
-//! Printed means and percentiles that are mostly a wait for a timer or for pauses.
-//!
-//! The timers that flows waited for, and connections that gave up.
+//! Timers and pauses behind results: means and percentiles that are mostly a wait for one, the timers that flows waited
+//! for, and connections that gave up.
 
 use crate::flow::FlowRecord;
 use crate::records::Records;

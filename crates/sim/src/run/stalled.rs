@@ -1,6 +1,5 @@
-//! A run that stopped since nothing was delivered any more, or whose flows gave up, and what refused.
-//!
-//! Warnings about deadlocks of lossless classes in a run (docs/pfc.md).
+//! Warnings about a run that stopped: nothing was delivered any more, or flows gave up, and what refused; or lossless
+//! classes were in a deadlock (docs/pfc.md).
 
 use crate::deadlock::Deadlock;
 use crate::deployed::Deployed;

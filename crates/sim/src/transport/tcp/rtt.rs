@@ -1,7 +1,5 @@
-//! The round-trip estimate and the retransmission timeout (RFC 6298).
-//!
-//! Which timer runs where there is more than the retransmission timer: as in Linux there is one
-//! clock for all of them.
+//! The round-trip estimate and the retransmission timeout (RFC 6298), and which timer runs where there are others: as in
+//! Linux there is one clock for all of them.
 
 use super::Config;
 use super::extras::Timer;
