@@ -109,7 +109,13 @@ def show_chip(name: str, json_to: str | None) -> None:
     help="Number of ports, one for each speed. Default: the chip's, or 1.",
 )
 @click.option("--pool", metavar="SIZE", help="Headroom of all groups. Default: the chip's.")
-@click.option("--rule", type=click.Choice(["ieee", "nvidia"]), default="ieee", show_default=True)
+@click.option(
+    "--rule",
+    type=click.Choice(["ieee", "nvidia", "measured"]),
+    default="ieee",
+    show_default=True,
+    help="measured: what the table of --lookup has.",
+)
 @click.option(
     "--lookup", type=PATH, metavar="FILE", help="A switch's pg_profile_lookup.ini, to stand beside."
 )
@@ -136,6 +142,8 @@ def headroom(
     chip = rooms.chip_named(name)
     if rule == "nvidia" and chip is None:
         raise Mistake("--rule nvidia: counts in a chip's cells: name one by --asic")
+    if rule == "measured" and lookup is None:
+        raise Mistake("--rule measured: takes a switch's own sums: name its table by --lookup")
     rates = []
     for speed in speeds:
         bps = measured("--speed", speed, quantity.rate) or 0
@@ -164,7 +172,8 @@ def headroom(
     lengths = [rooms.metres(text) for text in cables or ("40m",)]
     kinds = _kinds(rates, lengths, ports, int(chip["ports"]) if chip is not None else 1)
     links = [(replace(link, bps=bps, metres=each), count) for bps, each, count in kinds]
-    needs = [rooms.need(rule, each, chip) for each, _ in links]
+    table = rooms.lookup(lookup) if lookup else []
+    needs = [rooms.need(rule, each, chip, table) for each, _ in links]
     found = [
         rooms.described(each, need, memory, classes, count)
         for (each, count), need in zip(links, needs, strict=True)
@@ -176,7 +185,7 @@ def headroom(
         mixed = rooms.together(groups, memory, classes)
     # A cell of one byte rounds nothing.
     cell = int(chip["cell_bytes"]) if chip is not None else 1
-    rows = [rooms.compared(row, link, cell) for row in rooms.lookup(lookup)] if lookup else []
+    rows = [rooms.compared(row, link, cell) for row in table]
     if json_to is not None:
         told = {"links": found, "lookup": rows}
         options.write_json(told | ({"together": mixed} if mixed else {}), json_to)

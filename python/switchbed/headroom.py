@@ -23,8 +23,9 @@ TERMS = {
     "pipeline": "from the threshold to the pause frame",
     "response": "until the peer responds",
     "under_way": "the packet that the peer has begun by then",
+    "shipped": "by the switch's own table",
 }
-RULES = ("ieee", "nvidia")
+RULES = ("ieee", "nvidia", "measured")
 LIGHT = 198e6
 """Metres a second on the cable, as sonic-swss has it (cfgmgr/buffer_headroom_mellanox.lua)."""
 MAC_AND_PHY = 0.8 * 1024
@@ -121,10 +122,24 @@ def _in_kib(terms: Mapping[str, float]) -> Need:
     return Need(whole, math.ceil(sum(terms.values()) / 1024) * 1024)
 
 
-def need(rule: str, link: Link, chip: Mapping[str, Any] | None) -> Need:
-    """By a rule's name."""
+def need(rule: str, link: Link, chip: Mapping[str, Any] | None, rows: Sequence["Row"] = ()) -> Need:
+    """By a rule's name. `rows`: the switch's own table, for `measured`."""
     cell = int(chip["cell_bytes"]) if chip is not None else 1
+    if rule == "measured":
+        return _measured(link, rows)
     return ieee(link, cell) if rule == RULES[0] else nvidia(link, cell)
+
+
+def _measured(link: Link, rows: Sequence["Row"]) -> Need:
+    """The table's row of a link's speed and cable."""
+    for row in rows:
+        if (row.mbps * 10**6, row.metres) == (link.bps, link.metres):
+            return Need({"shipped": row.xoff}, row.xoff)
+    cables = [_length(row.metres) for row in rows if row.mbps * 10**6 == link.bps]
+    raise Mistake(
+        f"--rule measured: --lookup has no row of {quantity.gbps(link.bps)} and "
+        f"{_length(link.metres)}; its cables of that speed: {', '.join(cables) or 'none'}"
+    )
 
 
 @dataclass(frozen=True)

@@ -123,6 +123,21 @@ def test_a_table_is_explained_row_by_row(tmp_path: Path) -> None:
             headroom.lookup(table)
 
 
+def test_a_switchs_own_table_is_a_rule(switchbed: Program, tmp_path: Path) -> None:
+    (tmp_path / "lookup.ini").write_text(
+        "100000 5m 1248 2288 60000 0 2288\n100000 40m 1248 2288 99264 0 2288\n"
+    )
+    words = ("headroom", "--asic", "tomahawk", "--speed", "100Gbps", "--rule", "measured")
+    shown = switchbed(*words, "--lookup", "lookup.ini").stdout
+    assert "by the switch's own table                            99,264 B" in shown
+    # Of 4,194,112 bytes in four partitions: 10 groups each.
+    assert "holds 40 groups at once" in shown
+    done = switchbed(*words, code=2)
+    assert "--rule measured: takes a switch's own sums: name its table by --lookup" in done.stderr
+    done = switchbed(*words, "--lookup", "lookup.ini", "--cable", "300m", code=2)
+    assert "has no row of 100Gbps and 300 m; its cables of that speed: 5 m, 40 m" in done.stderr
+
+
 def test_the_command(switchbed: Program) -> None:
     done = switchbed(
         *("headroom", "--asic", "tomahawk", "--speed", "100Gbps", "--cable", "40m"),
