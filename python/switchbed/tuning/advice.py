@@ -206,8 +206,11 @@ class Advice:
             return self._untold(own, _reach(self.left))
         good = [e.point for e in self.entries if e.verdict in (ADVISED, AS_GOOD)]
         if self.advised == own:
+            # Settings that break a guard may well be better.
+            kept = " that keeps the guards" * any(e.verdict == BREAKS for e in self.entries)
             return (
-                f"Keep {own.label}: no other setting is better by more than {100 * self.delta:g} %."
+                f"Keep {own.label}: no other setting{kept} is better by more than "
+                f"{100 * self.delta:g} %."
             )
         if own in good:
             return (

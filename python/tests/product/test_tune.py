@@ -262,7 +262,12 @@ def test_the_round_trip_is_measured_on_the_empty_network() -> None:
 
 
 def said(
-    advised: bool, own: str, left: list[str], lead: str = "20 KB", over: tuple[str, ...] = ()
+    advised: bool,
+    own: str,
+    left: list[str],
+    lead: str = "20 KB",
+    over: tuple[str, ...] = (),
+    lost: str = "worse",
 ) -> str:
     """The sentence where of three points these are left, and some are over a guard, not surely."""
     points = {
@@ -274,7 +279,7 @@ def said(
     entries = [
         Entry(
             p,
-            "worse" if name not in left else "as good",
+            lost if name not in left else "as good",
             guards={"drops=0": Verdict(1.0, 0.5 if name in over else -1.0, surely=False)},
         )
         for name, p in points.items()
@@ -298,7 +303,10 @@ def said(
 
 def test_the_sentence_names_a_winner_only_where_the_seeds_show_one() -> None:
     all_three = ["10 KB", "20 KB", "40 KB"]
-    assert said(True, "20 KB", ["20 KB"]).startswith("Keep 20 KB")
+    assert said(True, "20 KB", ["20 KB"]).startswith("Keep 20 KB: no other setting is better")
+    # One that breaks a guard may be better.
+    broken = said(True, "20 KB", ["20 KB"], lost="breaks")
+    assert broken.startswith("Keep 20 KB: no other setting that keeps the guards is better")
     assert said(True, "40 KB", ["20 KB"]) == "Take 20 KB; yours, 40 KB, is worse."
     assert "is as good as any within 5 %" in said(True, "40 KB", all_three)
     told = said(False, "40 KB", all_three)
