@@ -38,8 +38,12 @@ pub(crate) fn places(root: &Table, key: &str) -> Result<Vec<Vec<String>>, String
             let has_load =
                 |node: &Node| kind(node).is_some_and(|kind| with(key).any(|with| with == kind));
             let loaded = sources.iter().enumerate().filter(|(_, node)| has_load(node));
+            // Incast beside other flows keeps its load: it is a small part of what links carry.
+            let (rounds, flows): (Vec<_>, Vec<_>) =
+                loaded.partition(|(_, node)| kind(node).as_deref() == Some("incast"));
+            let chosen = if flows.is_empty() { rounds } else { flows };
             let found: Vec<_> =
-                loaded.map(|(i, _)| path(&["traffic", &i.to_string(), key])).collect();
+                chosen.iter().map(|(i, _)| path(&["traffic", &i.to_string(), key])).collect();
             return match found.is_empty() {
                 true => Err(format!(
                     "stands for the {key} of traffic of kind {}, and there is none",

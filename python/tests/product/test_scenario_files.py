@@ -142,3 +142,26 @@ def test_a_resolved_scenario_resolves_to_itself(name: str, tmp_path: Path) -> No
     again = sb.Scenario(first.resolved)
     assert again.resolved == first.resolved
     assert again.run().flows.equals(first.run().flows)
+
+
+def test_load_leaves_incast_beside_other_flows() -> None:
+    text = """topology = { kind = "star", hosts = 4, rate = "10Gbps", delay = "1us" }
+switch.buffer = "1MB"
+scheme.name = "none"
+transport.kind = "reno"
+[[traffic]]
+kind = "incast"
+to = "all"
+sizes = "64KB"
+rounds = 5
+load = 0.1
+"""
+    flows = '[[traffic]]\nkind = "poisson"\nload = 0.3\nflows = 10\nsizes = "20KB"\n'
+
+    def loads(text: str) -> list[float]:
+        traffic = sb.Scenario(tomllib.loads(text)).with_({"load": 0.5}).resolved["traffic"]
+        return [each["load"] for each in traffic]
+
+    assert loads(text + flows) == [0.1, 0.5]
+    # Without other flows it is the incast's.
+    assert loads(text) == [0.5]
