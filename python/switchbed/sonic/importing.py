@@ -7,7 +7,7 @@ from typing import Any
 
 from switchbed import foreign, quantity, toml
 from switchbed._native import Mistake
-from switchbed.sonic import marking, schema, unread
+from switchbed.sonic import marking, schema, traffic, unread
 from switchbed.sonic.device import Device
 from switchbed.sonic.finding import Findings
 from switchbed.sonic.marking import Marking
@@ -120,7 +120,13 @@ class _Import:
                 "[scheme]",
                 *_lines(_scheme(usual)),
                 "",
-                *self._traffic(ports, marks, usual, "nscc" if cut else "dctcp"),
+                "[transport]",
+                f'kind = "{"nscc" if cut else "dctcp"}"',
+                "",
+                *self._traffic(ports, marks, usual, memory),
+                "[measure]",
+                'queues = "off"',
+                "",
             ]
         )
         return Imported(text, device, self.said, files)
@@ -428,7 +434,7 @@ class _Import:
         return ["[topology]", 'kind = "file"', f"path = {toml.value('path', name)}"]
 
     def _traffic(
-        self, ports: Sequence[str], marks: Mapping[int, Marking], usual: Marking, transport: str
+        self, ports: Sequence[str], marks: Mapping[int, Marking], usual: Marking, memory: Memory
     ) -> list[str]:
         """Flows among the ports of the most common speed, in the first class that marks."""
         marked = next((i for i, mark in marks.items() if mark == usual), 0)
@@ -437,30 +443,20 @@ class _Import:
         mbps = max(speeds, key=lambda each: (speeds[each], each))
         hosts = [i for i, port in enumerate(ports) if self._mbps(port) == mbps]
         among = [f"{a}-{b}" if a != b else str(a) for a, b in runs(hosts)]
-        lines = ["[[traffic]]", 'kind = "poisson"', "load = 0.5", "flows = 1000"]
-        if len(speeds) > 1:
-            if len(hosts) > 1:
-                senders, to = among, among
-            else:
-                # No two ports are alike: from a slow one, which cannot overload a fast one.
-                slow = min(range(len(ports)), key=lambda i: self._mbps(ports[i]))
-                senders, to = [str(slow)], among
-            lines += [f"from = {toml.value('from', senders)}", f"to = {toml.value('to', to)}"]
-        if marked:
-            # A share of 1 for the class, and none for those before it.
-            shares = [0] * marked + [1]
-            lines += ['service = "random"', f"shares = {toml.value('shares', shares)}"]
-        return [
-            "[transport]",
-            f'kind = "{transport}"',
-            "",
-            *lines,
-            'sizes = "web-search"',
-            "",
-            "[measure]",
-            'queues = "off"',
-            "",
-        ]
+        parts = int((memory.chip or {}).get("partitions") or 1)
+        shared = memory.lossless.get(marked, memory.limit) or 0
+        found = traffic.beginning(
+            among if len(speeds) > 1 else [], len(hosts), mbps * 10**6, shared // parts, marked
+        )
+        if len(speeds) > 1 and len(hosts) == 1:
+            # No two ports are alike: from a slow one, which cannot overload a fast one.
+            slow = min(range(len(ports)), key=lambda i: self._mbps(ports[i]))
+            found[0]["from"] = [str(slow)]
+        if len(found) == 1:
+            self.said.left_out(
+                "traffic", f"{len(hosts)} ports of one speed: no incast, for which three are needed"
+            )
+        return [line for each in found for line in ("[[traffic]]", *_lines(each), "")]
 
 
 def _usual(marks: Mapping[int, Marking]) -> Marking:

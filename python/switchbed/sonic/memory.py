@@ -44,6 +44,7 @@ class Memory:
     """The most bytes that thresholds may be at."""
     lossless: dict[int, int] = field(default_factory=dict)
     """The same of lossless queues."""
+    chip: Mapping[str, Any] | None = None
 
 
 def chip_of(reading: Reading) -> Mapping[str, Any] | None:
@@ -77,7 +78,7 @@ class Buffers:
 
     def memory(self, device: Device) -> Memory:
         """Write all of it; `device` records the fields that the scenario says."""
-        found = Memory()
+        found = Memory(chip=self.chip)
         if self.chip is not None:
             found.switch["asic"] = self.chip["name"]
         else:

@@ -130,6 +130,38 @@ def test_queues_of_an_imported_tomahawk_end_where_their_rules_say(
     assert (result.summary()["pauses"]["count"] > 0) == (not lost)
 
 
+def test_traffic_is_enough_to_tune_with(tmp_path: Path) -> None:
+    made = scenario(load(json.loads((OWN / "tor.json").read_text()), "tor.json"), tmp_path)
+    flows, incast = made.resolved["traffic"]
+    # 54 % of web search's flows are small, and a 99th percentile needs 2,000 of them.
+    assert (flows["flows"], flows["sizes"][0]["name"]) == (4000, "web-search")
+    # Half of a quarter of the chip, whose pool and headroom are 15,069,184 bytes, from three ports.
+    assert (incast["kind"], incast["classes"]) == ("incast", [3])
+    assert incast["sizes"]["name"] == "627882B"
+    # A round takes one of four lines half of the time.
+    assert incast["load"] == 0.125
+    # 4000 · 1,671.4 KB at half of four lines take 267 ms.
+    assert incast["rounds"] == 887
+    # The incast's load is its own.
+    busier = made.with_({"load": 0.8}).resolved["traffic"]
+    assert [each["load"] for each in busier] == [0.8, 0.125]
+
+
+def test_nine_hosts_of_many_are_enough_for_the_incast(tmp_path: Path) -> None:
+    made = scenario(load(base(32), "x.json"), tmp_path)
+    assert made.resolved["traffic"][1]["fan_in"] == 8
+    assert made.with_({"topology.hosts": 9}).plans
+    with pytest.raises(Mistake, match=r"fan_in"):
+        _ = made.with_({"topology.hosts": 8}).plans
+
+
+@pytest.mark.parametrize("ports", [1, 2])
+def test_two_ports_have_no_incast(ports: int) -> None:
+    found = load(base(ports), "x.json")
+    assert "incast" not in found.text
+    assert any("no incast, for which three are needed" in str(f) for f in found.findings.all)
+
+
 def with_chip(platform: str) -> Any:
     config: Any = base()
     config["DEVICE_METADATA"] = {"localhost": {"platform": platform}}
