@@ -305,7 +305,7 @@ fn what_cannot_be_paused_is_refused() {
     };
     let cases: [(&[&str], &str); 9] = [
         (&["switch.pfc.priorities=[3, 3]"], "class 3 is named twice"),
-        (&["switch.pfc.headroom=30MB"], "of headroom, and a switch has"),
+        (&["switch.pfc.headroom=30MB"], "of headroom for its groups, and a switch has"),
         (&["switch.queues=2"], "class 3 has no queue of its own: switch.queues is 2"),
         (&["switch.classify=hash"], "must be \"class\""),
         (&["scheme.name=hcf"], "queues, memory or a scheduler of its own"),
