@@ -43,7 +43,7 @@ def beginning(
                 **({"fan_in": senders} if senders < count - 1 else {}),
                 "sizes": f"{size}B",
                 # By a load, as the end of a run may cut rounds off then.
-                "load": round(BUSY / count, 4),
+                "load": float(f"{BUSY / count:.3g}"),
                 "rounds": max(1, round(lasts / every)),
                 **({"classes": [queue]} if queue else {}),
             }
