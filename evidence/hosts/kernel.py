@@ -315,7 +315,7 @@ class Probe:
         self._instance = instance
 
     def samples(self) -> list[Sample]:
-        """What there was so far, in order."""
+        """All values so far, in order."""
         lines = (self._instance / "trace").read_text().splitlines()
         return [
             Sample(float(hit["at"]), hit["src"], int(hit["cwnd"]), int(hit["ssthresh"]))

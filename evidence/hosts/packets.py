@@ -135,9 +135,9 @@ class Trace:
     retransmissions: int
     timeouts: int
     acks: int
-    """That the receiver sent, that of the SYN not counted."""
+    """ACKs that the receiver sent, that of the SYN not counted."""
     outstanding: Points
-    """What is sent and not acknowledged, SACKs counted as such, at each change."""
+    """Packets sent and not acknowledged at each change; SACKs acknowledge."""
     window: Points = field(default_factory=list)
     """The sender's congestion window, where it can be seen."""
     again: int | None = None
@@ -189,7 +189,7 @@ def turned(packets: Sequence[Packet]) -> list[Packet]:
 
 
 def sampled(points: Points, until_ms: float) -> list[int]:
-    """What holds at each whole millisecond."""
+    """The value that holds at each whole millisecond."""
     found, last, i = [], 0, 0
     for now in range(int(until_ms) + 1):
         while i < len(points) and points[i][0] <= now:

@@ -513,8 +513,7 @@ def schemes(names: tuple[str, ...], json_to: str | None) -> None:
     """List the schemes, or those of the NAMEs: seats, parameters with units and defaults, source;
     and the classes of installed packages that have a scheme's name. With --json and no NAME the
     policies of a switch's memory too, with their key."""
-    usable = plugged.FOUND.classes.items()
-    classes = sorted((name, of) for name, of in usable if name not in plugged.LEFT_OUT)
+    classes = sorted(plugged.usable().items())
     if names:
         classes = [(name, of) for name, of in classes if name in names]
     # A class of an installed package hides nothing: its name cannot be that of a built-in scheme.

@@ -159,6 +159,11 @@ def _file(module: str) -> str | None:
     return None
 
 
+def usable() -> dict[str, str]:
+    """Return `package.module:Class` by name of the classes that files may name."""
+    return {name: of for name, of in FOUND.classes.items() if name not in LEFT_OUT}
+
+
 def check() -> None:
     """Refuses installed modules that cannot be used.
 

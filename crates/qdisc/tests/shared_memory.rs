@@ -205,7 +205,7 @@ proptest! {
     }
 }
 
-/// What every queue holds is a list of lengths, and what the pool holds is their sum.
+/// Each queue has a length in the list, and the pool holds their sum.
 mod dynamic_thresholds {
     use proptest::prelude::*;
     use std::collections::VecDeque;

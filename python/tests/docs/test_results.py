@@ -31,7 +31,7 @@ def found() -> dict[str, Any]:
 
 
 def test_every_script_is_of_a_page_or_of_a_target() -> None:
-    """Its command stands in the Makefile or on a page; helpers are started by others."""
+    """The Makefile or a page has the command of each script; helpers are started by others."""
     root = Path(__file__).parents[3]
     said = (root / "Makefile").read_text() + (root / "CONTRIBUTING.md").read_text()
     said += "".join(f"-m {' '.join(step.words[2:])}\n" for step in validate.STEPS)

@@ -1,5 +1,5 @@
-"""What a lab's hosts are told, what is refused before a lab makes anything, and what a lab says of
-flows that did not finish and of losses."""
+"""Orders that a lab's hosts get, what is refused before a lab makes anything, and what a lab says
+of flows that did not finish and of losses."""
 
 import json
 from pathlib import Path

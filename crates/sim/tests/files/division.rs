@@ -226,7 +226,7 @@ fn looking_changes_nothing() {
     }
 }
 
-/// Its runs, with what is set.
+/// Runs of the scenario, with these settings.
 pub fn plans_with(sets: &[&str]) -> Vec<Plan> {
     let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
     plans_of("every_scheme.toml", include_str!("every_scheme.toml"), Path::new(""), &sets, None)

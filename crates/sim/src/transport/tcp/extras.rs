@@ -3,13 +3,13 @@
 
 use super::accurate::Heard;
 use super::growth::Growth;
-use super::outlet::{Lso, Outlet};
+use super::output::{Lso, Output};
 use super::plb::Plb;
 use super::rack::{Probe, Rack};
 use super::rate::Deliveries;
+use super::reduction::{Reduction, Undo};
 use super::sender::Sender;
 use super::sent::SentLog;
-use super::undo::{Reduction, Undo};
 use super::{Config, Flags, Segment};
 use switchbed_scenario::transport;
 use switchbed_units::Time;
@@ -44,7 +44,7 @@ pub(super) struct Extras {
     /// Large segment offload.
     pub(super) lso: Lso,
     /// State of the card's queue, as the sender knows it.
-    pub(super) outlet: Outlet,
+    pub(super) output: Output,
     /// The segments that are out, where a setting needs to know.
     pub(super) log: SentLog,
     pub(super) rack: Rack,

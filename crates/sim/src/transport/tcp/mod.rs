@@ -16,8 +16,8 @@
 //! | `sent` | a log of the segments that are out |
 //! | `rack` | losses found by time, and the tail loss probe (RFC 8985) |
 //! | `rate` | delivery-rate samples, for controls that steer by a model |
-//! | `undo` | the window's way down after a cut: PRR (RFC 9937), rate halving; cuts taken back: DSACK, Eifel, F-RTO |
-//! | `outlet` | the sending half's way out: pacing rate, small queues, large segment offload |
+//! | `reduction` | the window's way down after a cut: PRR (RFC 9937), rate halving; cuts taken back: DSACK, Eifel, F-RTO |
+//! | `output` | pace and size of what is sent: pacing rate, small queues, large segment offload |
 //! | `control` | the congestion window, with a control of crate `congestion` |
 //! | `growth` | its growth where settings are not RFC 5681's as it stands, and how much of it is used |
 //! | `rtt` | RFC 6298's estimate and timeout, and which timer a sender waits for |
@@ -36,17 +36,17 @@ mod extras;
 mod growth;
 mod info;
 mod loss;
-mod outlet;
+mod output;
 mod pace;
 mod plb;
 mod rack;
 mod rate;
 mod receiver;
+mod reduction;
 mod repair;
 mod rtt;
 mod sender;
 mod sent;
-mod undo;
 
 pub use crate::packet::segment::{Flags, MAX_SACKS, SackBlock, Segment};
 pub use config::{BadSetting, Config};

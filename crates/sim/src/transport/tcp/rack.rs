@@ -13,7 +13,7 @@
 //! ACK tells what is missing: new data, whatever the window says, or the last segment again.
 //!
 //! One probe at a time; after it the retransmission timer runs anew. Of a probe that was the last
-//! segment again, a DSACK (in `undo`) or a duplicate ACK tells that its first sending had arrived,
+//! segment again, a DSACK (in `reduction`) or a duplicate ACK tells that its first sending had arrived,
 //! too. If none has come before an ACK of later data, it has repaired a loss, and the window is cut.
 
 use super::extras::{Extras, Timer};

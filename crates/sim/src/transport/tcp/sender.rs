@@ -557,7 +557,7 @@ impl Sender {
         self.rtt.sample(rtt);
         self.backoff = 0;
         if config.shapes {
-            self.sample_outlet(rtt);
+            self.sample_output(rtt);
         }
     }
 

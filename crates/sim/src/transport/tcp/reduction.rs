@@ -1,4 +1,15 @@
-//! Needless recoveries, taken back as Linux 6.x does it (net/ipv4/tcp_input.c).
+//! Reductions of the window.
+//!
+//! After a cut the window comes down to the threshold, where it does not fall at once, by
+//! Proportional Rate Reduction or by rate halving.
+//!
+//! PRR is RFC 9937's as Linux 6.x has it: a share ssthresh / prior of what arrives goes out again;
+//! once less than the threshold is in flight, what arrives and, if the ACK is of new data and tells
+//! of no further loss, a packet more. `prior` is the window, where the RFC has the data in flight.
+//! The first packet is sent whatever comes of that. Rate halving is Linux 2.6's: a packet less every
+//! second ACK, and at most a packet more than what is in flight.
+//!
+//! Needless ones are taken back as Linux 6.x does it (net/ipv4/tcp_input.c).
 //!
 //! A cut keeps what it cut: window, threshold, where the stream was, and what has been sent again since. It
 //! is taken back (`tcp_undo_cwnd_reduction`) once an ACK shows that nothing was lost, in one of three ways.
@@ -9,15 +20,6 @@
 //!   ACK of the first retransmission lets new data out to see that (`tcp_process_loss`).
 //!
 //! Linux counts what came twice into what PRR lets out; that is left out here.
-//!
-//! How the window comes down to the threshold after a cut, where it does not fall at once: by
-//! Proportional Rate Reduction or by rate halving.
-//!
-//! PRR is RFC 9937's as Linux 6.x has it: a share ssthresh / prior of what arrives goes out again;
-//! once less than the threshold is in flight, what arrives and, if the ACK is of new data and tells
-//! of no further loss, a packet more. `prior` is the window, where the RFC has the data in flight.
-//! The first packet is sent whatever comes of that. Rate halving is Linux 2.6's: a packet less every
-//! second ACK, and at most a packet more than what is in flight.
 
 use super::extras::Extras;
 use super::loss::Phase;

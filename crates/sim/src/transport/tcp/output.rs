@@ -42,7 +42,7 @@ const UNPACED: u64 = 10;
 
 /// State of a connection's way through the card.
 #[derive(Clone, Debug)]
-pub(super) struct Outlet {
+pub(super) struct Output {
     /// When the next segment may leave.
     next: Time,
     /// Packets sent.
@@ -68,9 +68,9 @@ pub(super) struct Outlet {
 
 const AT_ONCE: Terms = Terms { not_before: Time::ZERO, joined: false };
 
-impl Default for Outlet {
-    fn default() -> Outlet {
-        Outlet {
+impl Default for Output {
+    fn default() -> Output {
+        Output {
             next: Time::ZERO,
             packets: 0,
             min_rtt: Span::MAX,
@@ -97,19 +97,19 @@ fn per(a: u64, b: u64, by: u64) -> Option<u64> {
 }
 
 impl Sender {
-    fn outlet(&self) -> Option<&Outlet> {
-        self.extras.as_deref().map(|extras| &extras.outlet)
+    fn output(&self) -> Option<&Output> {
+        self.extras.as_deref().map(|extras| &extras.output)
     }
 
-    fn outlet_mut(&mut self) -> Option<&mut Outlet> {
-        self.extras.as_deref_mut().map(|extras| &mut extras.outlet)
+    fn outlet_mut(&mut self) -> Option<&mut Output> {
+        self.extras.as_deref_mut().map(|extras| &mut extras.output)
     }
 
     /// An RTT sample.
     #[cold]
-    pub(super) fn sample_outlet(&mut self, rtt: Span) {
-        if let Some(outlet) = self.outlet_mut() {
-            outlet.min_rtt = outlet.min_rtt.min(rtt);
+    pub(super) fn sample_output(&mut self, rtt: Span) {
+        if let Some(output) = self.outlet_mut() {
+            output.min_rtt = output.min_rtt.min(rtt);
         }
     }
 
@@ -146,7 +146,7 @@ impl Sender {
         let (most, mss) = (config.lso_max, u64::from(config.mss));
         let Some(rate) = rate.filter(|_| config.autosize != Autosize::Off) else { return most };
         let mut bytes = rate >> SHIFT;
-        let rtt = self.outlet().map_or(Span::MAX, |outlet| outlet.min_rtt);
+        let rtt = self.output().map_or(Span::MAX, |output| output.min_rtt);
         // `tcp_tso_autosize`: a shift by 32 or more would add nothing.
         let halvings = (rtt.as_ps() / 1_000_000) >> RTT_LOG;
         if config.autosize == Autosize::RateAndRtt && halvings < u64::from(u32::BITS) {
@@ -164,8 +164,8 @@ impl Sender {
             return None;
         }
         let Some(segment) = self.poll_any(config, now) else {
-            if let Some(outlet) = self.outlet_mut() {
-                outlet.open = false;
+            if let Some(output) = self.outlet_mut() {
+                output.open = false;
             }
             return None;
         };
@@ -175,7 +175,7 @@ impl Sender {
 
     /// Whether what is sent next belongs to the segment that is being handed over.
     fn in_segment(&self) -> bool {
-        let amid = |extras: &Extras| extras.outlet.open && self.nxt < extras.lso.end;
+        let amid = |extras: &Extras| extras.output.open && self.nxt < extras.lso.end;
         self.loss.is_none() && self.extras.as_deref().is_some_and(amid)
     }
 
@@ -183,25 +183,25 @@ impl Sender {
     fn held_back(&mut self, config: &Config, now: Time) -> bool {
         let repairing = self.loss.is_some();
         if !repairing && self.unsent() == 0 {
-            if let Some(outlet) = self.outlet_mut() {
+            if let Some(output) = self.outlet_mut() {
                 // The waiting segment was to be sent again, and has arrived by now.
-                outlet.waits = Time::NEVER;
+                output.waits = Time::NEVER;
             }
             return false;
         }
         let enough = (config.small_queue_limit > 0).then(|| self.small_queue(config));
         let flight = self.sent - self.una;
-        let Some(outlet) = self.outlet_mut() else { return false };
-        outlet.open = false;
-        outlet.waits = Time::NEVER;
-        if config.paced && !config.paced_by_card && outlet.next > now {
-            outlet.waits = outlet.next;
+        let Some(output) = self.outlet_mut() else { return false };
+        output.open = false;
+        output.waits = Time::NEVER;
+        if config.paced && !config.paced_by_card && output.next > now {
+            output.waits = output.next;
             return true;
         }
         // Nothing but one segment unacknowledged: an ACK would be late in waking it.
-        outlet.throttled =
-            enough.is_some_and(|enough| outlet.held >= enough) && flight > outlet.last;
-        outlet.throttled
+        output.throttled =
+            enough.is_some_and(|enough| output.held >= enough) && flight > output.last;
+        output.throttled
     }
 
     /// Returns the bytes in the card from which on the sender waits.
@@ -224,89 +224,89 @@ impl Sender {
     fn handed_over(&mut self, config: &Config, packet: &Segment, rest: bool, now: Time) {
         let rate = if config.paced { self.pacing_rate(config) } else { None };
         let written = self.written();
-        let Some(Extras { lso, outlet, .. }) = self.extras.as_deref_mut() else { return };
+        let Some(Extras { lso, output, .. }) = self.extras.as_deref_mut() else { return };
         let end = lso.end;
         if packet.len == 0 {
-            outlet.terms = AT_ONCE;
+            output.terms = AT_ONCE;
             return;
         }
         let bytes = u64::from(config.wire_bytes(packet));
         if rest {
-            outlet.terms.joined = true;
+            output.terms.joined = true;
         } else {
             let new = packet.offset + u64::from(packet.len);
-            outlet.open = new == self.nxt && new < end;
+            output.open = new == self.nxt && new < end;
             // All of a segment is known when its first packet leaves.
             let whole =
-                if outlet.open { end.min(written) - packet.offset } else { packet.len.into() };
-            outlet.last = whole;
-            outlet.packets += whole.div_ceil(config.mss.into());
-            let start = outlet.next.max(now);
+                if output.open { end.min(written) - packet.offset } else { packet.len.into() };
+            output.last = whole;
+            output.packets += whole.div_ceil(config.mss.into());
+            let start = output.next.max(now);
             if config.paced {
                 let not_before = if config.paced_by_card { start } else { Time::ZERO };
-                outlet.terms = Terms { not_before, joined: false };
+                output.terms = Terms { not_before, joined: false };
                 // A segment that leaves late makes up for half of its own time at most.
-                let late = start.since(outlet.next);
-                outlet.next = start;
+                let late = start.since(output.next);
+                output.next = start;
                 if let Some(rate) = rate.filter(|&rate| rate > 0)
-                    && outlet.packets >= UNPACED
+                    && output.packets >= UNPACED
                 {
                     let takes = Span::from_ps(per(whole, PS_PER_S, rate).unwrap_or(u64::MAX / 2));
-                    outlet.next = start + (takes - late.min(takes / 2));
+                    output.next = start + (takes - late.min(takes / 2));
                 }
             } else {
-                outlet.terms = AT_ONCE;
+                output.terms = AT_ONCE;
             }
         }
         if config.small_queue_limit > 0 {
-            match outlet.segments.back_mut().filter(|_| rest) {
+            match output.segments.back_mut().filter(|_| rest) {
                 Some(segment) => *segment += bytes,
-                None => outlet.segments.push_back(bytes),
+                None => output.segments.push_back(bytes),
             }
-            outlet.held += bytes;
+            output.held += bytes;
         }
     }
 
     /// A packet of so many bytes has left the card, or was lost there; whether that lets the
     /// sender go on.
     pub fn left_card(&mut self, bytes: u32) -> bool {
-        let Some(outlet) = self.outlet_mut() else { return false };
-        outlet.left += u64::from(bytes);
-        while let Some(&first) = outlet.segments.front()
-            && first <= outlet.left
+        let Some(output) = self.outlet_mut() else { return false };
+        output.left += u64::from(bytes);
+        while let Some(&first) = output.segments.front()
+            && first <= output.left
         {
-            outlet.segments.pop_front();
-            outlet.left -= first;
-            outlet.held -= first;
+            output.segments.pop_front();
+            output.left -= first;
+            output.held -= first;
         }
-        outlet.throttled
+        output.throttled
     }
 
     /// When a packet that is handed over now leaves, and when pacing lets the next one go.
     pub(super) fn departs(&self, config: &Config, now: Time) -> Time {
-        let Some(outlet) = self.outlet().filter(|_| config.paced_by_card) else { return now };
-        let start = if self.in_segment() { outlet.terms.not_before } else { outlet.next };
+        let Some(output) = self.output().filter(|_| config.paced_by_card) else { return now };
+        let start = if self.in_segment() { output.terms.not_before } else { output.next };
         start.max(now)
     }
 
     /// When pacing lets the next packet go.
     pub(super) fn paced_next(&self) -> Time {
-        self.outlet().map_or(Time::ZERO, |outlet| outlet.next)
+        self.output().map_or(Time::ZERO, |output| output.next)
     }
 
     /// Whether a packet waits in the card, as far as the sender knows.
     pub(super) fn waits_in_card(&self) -> bool {
-        self.outlet().is_some_and(|outlet| outlet.held > 0)
+        self.output().is_some_and(|output| output.held > 0)
     }
 
     /// The terms of the packet sent last.
     pub(in crate::transport) fn terms(&self) -> Terms {
-        self.outlet().map_or(AT_ONCE, |outlet| outlet.terms)
+        self.output().map_or(AT_ONCE, |output| output.terms)
     }
 
     /// When a segment that waits for it may leave; [`Time::NEVER`] if none does.
     pub fn paced_until(&self) -> Time {
-        self.outlet().map_or(Time::NEVER, |outlet| outlet.waits)
+        self.output().map_or(Time::NEVER, |output| output.waits)
     }
 }
 
