@@ -75,7 +75,11 @@ def reach(axes: "Axes", curves: Sequence[Curve]) -> None:
         low, high = min(estimates), max(estimates)
         reach = max(0.05 * high, high - low)
         bottom, top = axes.get_ylim()
-        axes.set_ylim(max(0, low - reach, bottom), min(high + reach, top))
+        bottom, top = max(0, low - reach, bottom), min(high + reach, top)
+        # Estimates within a few percent stand together, not at the axis' ends.
+        spare = max(0, 0.05 * high - (top - bottom)) / 2
+        axes.set_ylim(max(0, bottom - spare), top + spare)
+    axes.ticklabel_format(axis="y", useOffset=False)
 
 
 def curve(axes: "Axes", drawn: Curve, place: tuple[int, int], places: Places | None = None) -> None:
@@ -88,7 +92,7 @@ def curve(axes: "Axes", drawn: Curve, place: tuple[int, int], places: Places | N
     bars = axes.errorbar(
         xs,
         drawn.estimates,
-        yerr=drawn.reach,
+        yerr=drawn.reach if any(map(any, drawn.reach)) else None,
         color=drawn.look.colour,
         marker=drawn.look.marker,
         linestyle="none" if named else drawn.look.dashes,

@@ -67,8 +67,8 @@ def own(scheme: str) -> Style:
 
 def of(labels: Iterable[tuple[str, str]]) -> dict[str, Style]:
     """The style of each (label, scheme): the scheme's own; further variants of a scheme have its
-    colour with other markers and dashes. A scheme whose colour another one drawn before it has
-    takes a free one."""
+    colour with other markers and dashes, and of a scheme alone other colours too. A scheme whose
+    colour another one drawn before it has takes a free one."""
     found: dict[str, Style] = {}
     count: dict[str, int] = {}
     pairs = list(labels)
@@ -77,6 +77,11 @@ def of(labels: Iterable[tuple[str, str]]) -> dict[str, Style]:
         if label not in found:
             found[label] = variant(chosen[scheme], count.get(scheme, 0))
             count[scheme] = count.get(scheme, 0) + 1
+    if len(chosen) == 1:
+        (style,) = chosen.values()
+        turns = [style.colour, *(colour for colour in IN_TURN if colour != style.colour)]
+        for place, (label, look) in enumerate(found.items()):
+            found[label] = replace(look, colour=turns[place % len(turns)])
     return found
 
 

@@ -409,6 +409,15 @@ def test_variants_of_a_scheme_look_different() -> None:
     assert found["MQ-ECN"] != found["beta 0.5"]
 
 
+def test_variants_of_a_scheme_alone_differ_in_colour() -> None:
+    names = ["MQ-ECN", "beta 0.5", "beta 0.9"]
+    alone = styles([outcome(name, 1, 1.0) for name in names])
+    assert alone["MQ-ECN"] == styles([outcome("MQ-ECN", 1, 1.0)])["MQ-ECN"]
+    assert len({alone[name].colour for name in names}) == 3
+    among = [outcome("Standard", 1, 1.0, "per-queue"), *(outcome(name, 1, 1.0) for name in names)]
+    assert len({styles(among)[name].colour for name in names}) == 1
+
+
 LONE = """
 [topology]
 kind = "star"
