@@ -513,25 +513,20 @@ def schemes(names: tuple[str, ...], json_to: str | None) -> None:
     """List the schemes, or those of the NAMEs: seats, parameters with units and defaults, source;
     and the classes of installed packages that have a scheme's name. With --json and no NAME the
     policies of a switch's memory too, with their key."""
-    classes = sorted(plugged.usable().items())
-    if names:
-        classes = [(name, of) for name, of in classes if name in names]
+    usable = sorted(plugged.usable().items())
+    classes = [plugged.described(name, of) for name, of in usable if not names or name in names]
     # A class of an installed package hides nothing: its name cannot be that of a built-in scheme.
-    built_in = [name for name in names if name not in dict(classes)]
+    built_in = [name for name in names if name not in dict(usable)]
     every = library.schemes()
     found = library.named(built_in, every) if names else every
     policies = [] if names else library.policies()
     if json_to is not None:
-        named = [{"name": name, "key": "scheme.name", "class": of} for name, of in classes]
-        options.write_json([*found, *named, *policies], json_to)
+        options.write_json([*found, *classes, *policies], json_to)
     else:
         from switchbed import printing
 
         printing.print_schemes(found)
-        for name, of in classes:
-            say(name)
-            say(f"  In Python: {of}")
-            say()
+        printing.print_classes(classes)
         if policies:
             say(f"switch.policy: {', '.join(policy['name'] for policy in policies)}")
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 GROUP = "switchbed.schemes"
 MODULE = "_native"
@@ -162,6 +163,45 @@ def _file(module: str) -> str | None:
 def usable() -> dict[str, str]:
     """Return `package.module:Class` by name of the classes that files may name."""
     return {name: of for name, of in FOUND.classes.items() if name not in LEFT_OUT}
+
+
+def described(name: str, of: str) -> dict[str, Any]:
+    """Return what the source of `package.module:Class` says, which is read and not run: `name`,
+    `key`, `class`, `summary` (the first paragraph of its doc string) and `parameters`, each with
+    `name`, `default` as it is written, and `required`."""
+    import ast
+
+    about: dict[str, Any] = {"name": name, "key": "scheme.name", "class": of}
+    about |= {"summary": "", "parameters": []}
+    module, _, within = of.partition(":")
+    try:
+        found: ast.AST = ast.parse(Path(_file(module) or "").read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return about
+    for part in within.split("."):
+        inner = (node for node in ast.iter_child_nodes(found) if isinstance(node, ast.ClassDef))
+        found = next((node for node in inner if node.name == part), ast.Module([], []))
+    if not isinstance(found, ast.ClassDef):
+        return about
+    paragraph, _, _ = (ast.get_docstring(found) or "").partition("\n\n")
+    about["summary"] = " ".join(paragraph.split())
+    functions = (node for node in found.body if isinstance(node, ast.FunctionDef))
+    made = next((node.args for node in functions if node.name == "__init__"), None)
+    if made is not None:
+        # The first two are the object and its port.
+        by_place = [*made.posonlyargs, *made.args]
+        missing = [None] * (len(by_place) - len(made.defaults))
+        both = [*zip(by_place, [*missing, *made.defaults], strict=True)][2:]
+        both += zip(made.kwonlyargs, made.kw_defaults, strict=True)
+        about["parameters"] = [
+            {
+                "name": arg.arg,
+                "default": None if value is None else ast.unparse(value),
+                "required": value is None,
+            }
+            for arg, value in both
+        ]
+    return about
 
 
 def check() -> None:

@@ -336,6 +336,20 @@ def print_schemes(schemes: Sequence[dict[str, Any]]) -> None:
         say()
 
 
+def print_classes(classes: Sequence[dict[str, Any]]) -> None:
+    """Each class that has a scheme's name, and a line a parameter."""
+    for of in classes:
+        say(of["name"])
+        if of["summary"]:
+            say(f"  {of['summary']}")
+        say(f"  In Python: {of['class']}")
+        for parameter in of["parameters"]:
+            default = parameter["default"]
+            value = "required" if parameter["required"] else f"default {default}"
+            say(f"    {parameter['name']} ({value})")
+        say()
+
+
 def print_bench(found: Sequence[dict[str, Any]]) -> None:
     """Print one row for each benchmark."""
     columns = (

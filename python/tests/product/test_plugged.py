@@ -86,11 +86,17 @@ def python(site: Path, *words: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
-LATE = """
+LATE = '''
 from switchbed.prototype import Departure, Intent, Marker
 
 
 class Late(Marker):
+    """Marks a packet that
+    has waited.
+
+    As TCN does.
+    """
+
     def __init__(self, port, threshold):
         self.threshold = threshold
 
@@ -100,7 +106,7 @@ class Late(Marker):
     def depart(self, view, queue, slot, note, rng):
         waited = view.now_ps - view.arrived_ps(slot)
         return Departure.Mark if waited > self.threshold else Departure.Pass
-"""
+'''
 
 
 @pytest.fixture
@@ -124,9 +130,39 @@ def test_an_installed_class_is_a_scheme_by_its_name(late: Path) -> None:
 
 def test_an_installed_class_is_listed(late: Path) -> None:
     shown = python(late, "-m", "switchbed", "schemes").stdout
-    assert "\nlate\n  In Python: theirs.rule:Late\n" in shown
+    said = "  Marks a packet that has waited.\n  In Python: theirs.rule:Late\n"
+    assert f"\nlate\n{said}    threshold (required)\n" in shown
     listed = json.loads(python(late, "-m", "switchbed", "schemes", "--json").stdout)
-    assert {"name": "late", "key": "scheme.name", "class": "theirs.rule:Late"} in listed
+    assert {
+        "name": "late",
+        "key": "scheme.name",
+        "class": "theirs.rule:Late",
+        "summary": "Marks a packet that has waited.",
+        "parameters": [{"name": "threshold", "default": None, "required": True}],
+    } in listed
+
+
+def test_a_class_is_described_by_its_source_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = """
+raise SystemExit("it was run")
+class Outer:
+    class Rule:
+        def __init__(self, port, /, low="20kb", *, high=2 * 3, **more): ...
+class Bare: ...
+"""
+    (tmp_path / "rules_here.py").write_text(source)
+    (tmp_path / "broken_here.py").write_text("class Rule(:")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = plugged.described("mine", "rules_here:Outer.Rule")
+    assert [(of["name"], of["default"]) for of in found["parameters"]] == [
+        ("low", "'20kb'"),
+        ("high", "2 * 3"),
+    ]
+    for of in ("rules_here:Bare", "rules_here:None.Such", "broken_here:Rule", "gone_here:Rule"):
+        found = plugged.described("mine", of)
+        assert (found["class"], found["summary"], found["parameters"]) == (of, "", [])
 
 
 @pytest.mark.parametrize(
