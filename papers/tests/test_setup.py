@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from switchbed._native import Mistake
-from switchbed_papers.reproduce import claims, lint, places, setup
+from switchbed_papers.reproduce import claims, evidence, findings, lint, places, setup
 from switchbed_papers.reproduce import experiment as experiments
 from switchbed_papers.reproduce.setup import JOINT, LITERAL, Setup
 
@@ -283,3 +283,13 @@ def test_at_most_six_settings_are_open(tmp_path: Path) -> None:
     for paper in PAPERS.values():
         names = {each.name for e in paper.experiments.values() for each in e.setup.open}
         assert len(names) <= setup.MOST_OPEN
+
+
+def test_the_joint_verdict_is_the_literal_one_where_the_set_ups_are_the_same() -> None:
+    paper = PAPERS["mqecn"]
+    same = paper.experiments["fig11"]
+    assert same.setup.is_literal
+    assert not paper.experiments["fig7"].setup.is_literal
+    found = findings.findings(paper, same, {JOINT: evidence.read(paper, same)[JOINT]})
+    assert len(found) > 2
+    assert all(of.literal == of.profiles[LITERAL] == of.verdict for of in found)

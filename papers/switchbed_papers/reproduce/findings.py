@@ -8,7 +8,7 @@ from typing import Any
 from switchbed_papers.reproduce import evidence, lint, measures
 from switchbed_papers.reproduce.claims import Claim, Experiment, Paper
 from switchbed_papers.reproduce.rows import NotRun, Rows
-from switchbed_papers.reproduce.setup import LITERAL
+from switchbed_papers.reproduce.setup import JOINT, LITERAL
 from switchbed_papers.reproduce.verdict import judge
 
 NOT_HERE = "not run at this scale"
@@ -85,6 +85,8 @@ def _judged(
     judging, *_ = rows
     measured = {name: measures.measure(paper, claim, found) for name, found in rows.items()}
     verdicts = {name: judge(claim.target, found) for name, found in measured.items()}
+    if JOINT in verdicts and experiment.setup.is_literal:
+        verdicts.setdefault(LITERAL, verdicts[JOINT])
     first = measured[judging]
     null_is, null_model = measures.null_model(paper, claim, rows[judging])
     return Finding(

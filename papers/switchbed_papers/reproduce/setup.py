@@ -139,6 +139,11 @@ class Setup:
         """The point of the paper's letter."""
         return {each.name: each.literal for each in self.open}
 
+    @property
+    def is_literal(self) -> bool:
+        """Whether the joint set-up is the literal one."""
+        return self.digest(JOINT) == self.digest(LITERAL)
+
     def of(self, experiment: str) -> "Setup":
         """The part that concerns an experiment."""
 
