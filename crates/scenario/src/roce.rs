@@ -66,6 +66,10 @@ params! {
         /// nscc: packets that were lost without a trim are found by what came after them and by probes, as htsim's
         /// -sleek does, instead of by timeout.
         sleek: bool = "false";
+        /// rccc: how many times what the links between switches carry the hosts may send. Over 1 receivers give less
+        /// credit while switches inside the fabric trim or mark, but for 0.9 of their share at least (htsim's
+        /// -oversubscribed_cc).
+        oversubscription: f64 = "1" as number(1.0, 1_000.0);
         /// nscc and rccc: the length of NACKs, pulls and requests, and of SACKs. Default: 64 and 78 bytes (Ethernet 14
         /// and 4, IPv4 20, UDP 8, 16 and 32 of Ultra Ethernet); htsim has 64 for all.
         control_len: Option<Bytes>;

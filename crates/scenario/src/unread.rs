@@ -96,6 +96,7 @@ fn of_roce(control: &RateControl) -> Vec<&'static str> {
     if !about.nscc {
         unread.extend([key.target_delay, key.sleek]);
     }
+    unread.extend((!about.credits).then_some(key.oversubscription));
     unread.extend((!about.cnp).then_some(key.cnp_class));
     unread
 }

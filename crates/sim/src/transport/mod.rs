@@ -15,6 +15,7 @@ pub use crate::packet::Outgoing;
 pub(crate) use counters::Tally;
 pub use counters::{Counters, Wait, Waits};
 
+use crate::packet::rdma::RdmaKind;
 use crate::packet::{Body, Flags};
 use switchbed_congestion::Model;
 use switchbed_qdisc::fq::Terms;
@@ -35,6 +36,15 @@ pub enum Kind {
     Unordered(unordered::Config),
 }
 
+/// What a packet of unordered delivery shows its receiver of the fabric.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sight {
+    /// A switch marked it.
+    pub(crate) marked: bool,
+    /// A switch trimmed it; `true`: at the port to its receiver.
+    pub(crate) trimmed: Option<bool>,
+}
+
 impl Kind {
     /// Whether senders have terms for their packets, and hear what has left the card.
     #[inline]
@@ -45,6 +55,21 @@ impl Kind {
     /// Whether packets gather INT.
     pub(crate) fn gathers(&self) -> bool {
         matches!(self, Kind::Roce(config) if config.gathers())
+    }
+
+    /// How many times what the fabric carries hosts may send, where receivers give credit.
+    pub(crate) fn oversubscription(&self) -> f64 {
+        match self {
+            Kind::Unordered(config) => config.oversubscription(),
+            _ => 1.0,
+        }
+    }
+
+    /// What a receiver sees of the fabric in a packet of unordered delivery.
+    pub(crate) fn sight(&self, packet: &Packet, body: &Body) -> Option<Sight> {
+        let (Kind::Unordered(config), Body::Rdma(data)) = (self, body) else { return None };
+        let trimmed = config.trimmed(data, (packet.len_bytes, packet.class));
+        (data.kind == RdmaKind::Sprayed).then_some(Sight { marked: packet.ecn == Ecn::Ce, trimmed })
     }
 
     /// Whether receivers give credit.

@@ -275,6 +275,36 @@ fn a_permutation_uses_all_paths_whatever_the_spray() {
     }
 }
 
+/// Eight senders in one rack, their receivers in another, and two links of the hosts' rate between them.
+#[test]
+fn receivers_find_what_an_oversubscribed_fabric_carries() {
+    let entry = |i| {
+        format!("[[traffic]]\nkind = \"incast\"\nfrom = {i}\nto = {}\nsizes = \"8MB\"\n", i + 8)
+    };
+    let flows: String = (0..8).map(entry).collect();
+    let text = text_of(16, "rccc", &flows)
+        .replace(
+            "kind = \"star\"\nhosts = 16\nrate",
+            "kind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 8\nhost_rate",
+        )
+        .replace("\ndelay = \"1us\"", "\nhost_delay = \"1us\"")
+        .replace("dscp = 1\n", "dscp = 1\nhost_dscp = 2\n")
+        .replace("queues = 2", "queues = 3")
+        .replace("[[switch.queue]]\nqueue = 1", "[[switch.queue]]\nqueue = \"1-2\"");
+    let measured = |text: &str| {
+        let results = switchbed_sim::run(&scenario(text), &Progress::new()).expect("runs");
+        (results.summary.trims.expect("they trim").trim_packets, last_us(&run(&scenario(text))))
+    };
+    let (trims, whole) = measured(&text);
+    let (fewer, took) =
+        measured(&text.replace("ack_class = 1", "ack_class = 1\noversubscription = 4"));
+    println!("{trims} {whole} {fewer} {took}");
+    // 8 messages of 1,958 packets on two lines: 2,600 us.
+    assert!((2_600.0..1.15 * 2_600.0).contains(&whole), "{whole}");
+    assert!((2_600.0..1.15 * 2_600.0).contains(&took), "{took}");
+    assert!(20 * fewer < trims, "{fewer} of {trims}");
+}
+
 /// Two senders in one rack and their receivers in another, behind two spines as fast as the hosts.
 fn racks(kind: &str, measure: &str) -> Result<Scenario, String> {
     let text = format!(

@@ -78,6 +78,11 @@ impl Host {
             if let Some(other) = half.other {
                 self.accept(other, &payload.body, opened, cx, now);
             }
+            if let Some(puller) = &mut self.puller
+                && let Some(sight) = kind.sight(packet, &payload.body)
+            {
+                puller.see(sight, now);
+            }
             self.pump_receiver(conn, cx, now);
             if self.puller.is_some() && self.receivers[conn].receiving.wants_pull() {
                 self.list_pull(conn, cx, now);

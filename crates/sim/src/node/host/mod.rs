@@ -11,6 +11,7 @@
 //! | `probes` | sources of probes |
 //! | `program` | when it sends: at a time, or once what a message waits for is done |
 //! | `puller` | credit that receivers give |
+//! | `share` | the part of the line for which they give it |
 //! | `timers` | what it wants to be woken for |
 
 mod card;
@@ -23,6 +24,7 @@ mod probes;
 mod program;
 mod puller;
 mod settings;
+mod share;
 mod timers;
 
 pub(crate) use card::{Card, Polled};
@@ -294,7 +296,9 @@ impl Host {
             unsent: BTreeMap::new(),
             left_armed: Time::NEVER,
             answering: VecDeque::new(),
-            puller: settings.credits.then(|| Box::new(Puller::new(rate))),
+            puller: settings
+                .credits
+                .then(|| Box::new(Puller::new(rate, settings.oversubscription))),
             links: Links::of(lines, settings),
         };
         host.share_credit();

@@ -1,8 +1,10 @@
 //! Credit that a host's receivers give: one pacer a host, whose pulls come at nearly the line's rate, in turn over the
 //! connections whose senders want them (htsim's RCCC).
 
+use super::share::Share;
 use super::{Cx, Host, Net, Timer};
 use crate::ids::ConnId;
+use crate::transport::Sight;
 use std::collections::VecDeque;
 use switchbed_units::{Rate, Time};
 
@@ -20,11 +22,21 @@ pub(super) struct Puller {
     /// When the next pull may go.
     next: Time,
     armed: Time,
+    /// The part of the line's rate that the fabric is taken to carry, where that is watched.
+    share: Option<Share>,
 }
 
 impl Puller {
-    pub(super) fn new(line: Rate) -> Puller {
-        Puller { line, turns: VecDeque::new(), next: Time::ZERO, armed: Time::NEVER }
+    pub(super) fn new(line: Rate, oversubscription: f64) -> Puller {
+        let share = (oversubscription > 1.0).then(|| Share::new(oversubscription));
+        Puller { line, turns: VecDeque::new(), next: Time::ZERO, armed: Time::NEVER, share }
+    }
+
+    /// A packet came.
+    pub(super) fn see(&mut self, sight: Sight, now: Time) {
+        if let Some(share) = &mut self.share {
+            share.see(sight, now);
+        }
     }
 }
 
@@ -76,7 +88,8 @@ impl Host {
                 puller.turns.push_back(conn);
             }
             let bits = 8.0 * (if bytes == 0 { NOTHING } else { bytes }) as f64;
-            let seconds = bits / (PART * puller.line.as_bps() as f64);
+            let share = puller.share.as_mut().map_or(1.0, |share| share.at(now));
+            let seconds = bits / (PART * share * puller.line.as_bps() as f64);
             puller.next = now + switchbed_units::Span::from_secs_f64(seconds);
             self.pump_receiver(conn, cx, now);
         }

@@ -36,8 +36,9 @@ pub(crate) struct Settings {
     cards_ask: bool,
     /// Cards send when the port behind them has nothing to send; else when their own packets are through.
     cards_yield: bool,
-    /// Receivers give credit.
+    /// Receivers give credit, and less of it while the fabric trims or marks, where it is oversubscribed.
     pub(super) credits: bool,
+    pub(super) oversubscription: f64,
     pub(super) seed: u64,
     pub(super) ecmp_by_row: bool,
     /// Least time that a notice takes from one host to another.
@@ -78,6 +79,8 @@ impl Settings {
         let datagrams = any(|kind| matches!(kind, Kind::Datagrams(_)));
         let pairs = any(Kind::is_pairs);
         let credits = any(Kind::credits);
+        let times = carriers.iter().map(|carrier| carrier.transport.oversubscription());
+        let oversubscription = times.fold(1.0, f64::max);
         Settings {
             first: carriers.remove(0),
             others: carriers,
@@ -87,6 +90,7 @@ impl Settings {
             // ACKs of others share the line with what a card paces.
             cards_yield: pairs || datagrams && tcp,
             credits,
+            oversubscription,
             seed: run.seed,
             ecmp_by_row: run.ecmp_by_row,
             lookahead,

@@ -31,6 +31,7 @@ fn config(nscc: bool, credits: bool, spray: Spray) -> Config {
         target: None,
         trimming: true,
         sleek: false,
+        oversubscription: 1.0,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::fields::Fields;
 use crate::packet::Body;
+use crate::packet::rdma::{Rdma, RdmaKind};
 use crate::transport::Outgoing;
 use switchbed_congestion::nscc::NsccPath;
 use switchbed_qdisc::Ecn;
@@ -45,6 +46,8 @@ pub struct Config {
     pub(super) trimming: bool,
     /// Packets that were lost without a trim are found by what came after them and by probes.
     pub(super) sleek: bool,
+    /// How many times what the fabric carries hosts may send.
+    pub(super) oversubscription: f64,
 }
 
 impl Config {
@@ -86,6 +89,7 @@ impl Config {
             target: roce.target_delay,
             trimming: trims.is_some(),
             sleek: roce.sleek && about.nscc,
+            oversubscription: if about.credits { roce.oversubscription } else { 1.0 },
         }
     }
 
@@ -97,6 +101,18 @@ impl Config {
     /// Whether receivers give credit.
     pub(crate) fn credits(&self) -> bool {
         self.credits
+    }
+
+    /// How many times what the fabric carries hosts may send.
+    pub(crate) fn oversubscription(&self) -> f64 {
+        self.oversubscription
+    }
+
+    /// Whether a switch trimmed this packet, and which: `Some(true)` at the port to its receiver.
+    pub(crate) fn trimmed(&self, data: &Rdma, (len_bytes, class): (u32, u8)) -> Option<bool> {
+        let whole = u32::from(data.len) + self.header;
+        (data.kind == RdmaKind::Sprayed && len_bytes < whole)
+            .then_some(self.last_hop == Some(class))
     }
 
     /// Bytes of a full packet on the wire.

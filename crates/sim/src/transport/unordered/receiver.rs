@@ -53,10 +53,10 @@ impl Receiver {
     pub(crate) fn on_data(
         &mut self,
         config: &Config,
-        data: &Rdma,
+        packet: &Rdma,
         (ce, len_bytes, class): (bool, u32, u8),
     ) {
-        let data = Fields::of(data);
+        let data = Fields::of(packet);
         if config.credits {
             self.wanted = self.wanted.max(data.credit());
         }
@@ -68,10 +68,10 @@ impl Receiver {
             self.answers.push_back(self.sack(data, self.psn).with_requested());
             return;
         }
-        let wire = u32::from(data.len()) + config.header;
-        if len_bytes < wire {
-            return self.trimmed(config, data, ce, class);
+        if let Some(last_hop) = config.trimmed(packet, (len_bytes, class)) {
+            return self.trimmed(config, data, ce, last_hop);
         }
+        let wire = u32::from(data.len()) + config.header;
         let end = data.offset() + u64::from(data.len());
         let known = data.offset() < self.expected || self.kept.containing(data.offset()).is_some();
         if known {
@@ -103,7 +103,7 @@ impl Receiver {
     }
 
     /// A packet came whose payload a switch has cut off.
-    fn trimmed(&mut self, config: &Config, data: Fields, ce: bool, class: u8) {
+    fn trimmed(&mut self, config: &Config, data: Fields, ce: bool, last_hop: bool) {
         let known = data.offset() < self.expected || self.kept.containing(data.offset()).is_some();
         if known {
             return self.acknowledge(data, false);
@@ -112,9 +112,9 @@ impl Receiver {
             // Sending it again takes credit.
             self.wanted += in_units(u64::from(data.len()) + u64::from(config.header));
         }
-        let last = config.last_hop == Some(class);
         let nack = Fields::new(RdmaKind::Trimmed, data.offset(), data.psn(), data.entropy());
-        self.answers.push_back(nack.with_marked(ce).with_again(data.again()).with_last_hop(last));
+        self.answers
+            .push_back(nack.with_marked(ce).with_again(data.again()).with_last_hop(last_hop));
     }
 
     /// Acknowledges at once. The bits begin with the packet where it is marked or asks, else 63 packets before it.
