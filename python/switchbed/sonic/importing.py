@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from switchbed import foreign, quantity, toml
+from switchbed import beginning, foreign, quantity, toml
 from switchbed._native import Mistake
-from switchbed.sonic import marking, schema, traffic, unread
+from switchbed.sonic import marking, schema, unread
 from switchbed.sonic.device import Device
 from switchbed.sonic.finding import Findings
 from switchbed.sonic.marking import Marking
@@ -445,7 +445,7 @@ class _Import:
         among = [f"{a}-{b}" if a != b else str(a) for a, b in runs(hosts)]
         parts = int((memory.chip or {}).get("partitions") or 1)
         shared = memory.lossless.get(marked, memory.limit) or 0
-        found = traffic.beginning(
+        found = beginning.traffic(
             among if len(speeds) > 1 else [], len(hosts), mbps * 10**6, shared // parts, marked
         )
         if len(speeds) > 1 and len(hosts) == 1:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from switchbed import foreign, library, quantity, toml
+from switchbed import beginning, foreign, library, quantity, toml
 from switchbed._native import Mistake
 from switchbed.sonic.finding import Findings
 from switchbed.tc import times
@@ -31,6 +31,8 @@ EXPORTED = "2:"
 """The handle of the tree that `export tc` writes; its filters send each class to its band, and are
 not among the disciplines that `tc qdisc show` shows."""
 UNKNOWN_RATE = 10**10
+HOSTS = 9
+"""Of the star that the scenario begins with."""
 CAKE = {
     "diffserv": ("besteffort", "ets with a queue for each tin"),
     "flowmode": ("flowblind", "fq_codel, which keeps flows apart"),
@@ -661,7 +663,12 @@ class _Import:
             self.said.approximated("topology.rate", "tc does not show it: 10 Gbps, or give --rate")
         params = {"params": dict(leaf.params)} if leaf.params else {}
         sections = {
-            "topology": {"kind": "star", "hosts": 9, "rate": quantity.gbps(rate), "delay": "5us"},
+            "topology": {
+                "kind": "star",
+                "hosts": HOSTS,
+                "rate": quantity.gbps(rate),
+                "delay": "5us",
+            },
             "switch": switch,
             "scheme": {"name": leaf.scheme, **params},
             "transport": {"kind": "dctcp"},
@@ -675,16 +682,9 @@ class _Import:
             if name == "switch":
                 for entry in self.entries:
                     lines += ["", "[[switch.queue]]", *_lines(entry)]
-        lines += [
-            "",
-            "[[traffic]]",
-            'kind = "poisson"',
-            "load = 0.5",
-            "flows = 1000",
-            'sizes = "web-search"',
-            "",
-        ]
-        return "\n".join(lines)
+        for entry in beginning.traffic([], HOSTS, rate, leaf.limit, 0):
+            lines += ["", "[[traffic]]", *_lines(entry)]
+        return "\n".join([*lines, ""])
 
 
 def _bytes(shown: object) -> int | None:

@@ -861,3 +861,13 @@ def test_what_comes_back_as_another_was_never_exact(
     kinds = {each.key: each.kind for each in said.all}
     if found["switch"]["buffer"] != own["switch"]["buffer"]:
         assert kinds["switch.buffer"] == "approximated"
+
+
+def test_an_import_begins_with_traffic_that_tune_can_work_with() -> None:
+    text, _ = importing.load([RED], "x.json", rate=10**9)
+    flows, incast = tomllib.loads(text)["traffic"]
+    assert (flows["load"], flows["flows"]) == (0.5, 4000)
+    red: Any = RED["options"]
+    # Half of the queue's memory in a round, of eight senders.
+    assert incast["sizes"] == f"{red['limit'] // 2 // 8}B"
+    assert incast["rounds"] > 100

@@ -1,4 +1,5 @@
-"""The traffic that an imported scenario begins with: enough for `switchbed tune` as it is."""
+"""What an imported scenario begins with besides the device: traffic that is enough for
+`switchbed tune` as it is."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +16,7 @@ BUSY = 0.5
 """Part of the time in which some host's line is taken by an incast's round."""
 
 
-def beginning(
+def traffic(
     hosts: Sequence[str], count: int, bps: int, memory: int, queue: int
 ) -> list[dict[str, Any]]:
     """Entries of `[[traffic]]`: flows among `count` hosts of one rate, in one class, and where
