@@ -296,8 +296,10 @@ fn chips(
 /// Memory that lossless groups share with the rest. It counts as the memory of every port, since no
 /// port has a part of its own.
 fn shared_by_all(section: &Section<'_>) -> Result<Bytes, Mistake> {
-    let pool: Bytes = section.maybe(key!(pool))?.ok_or_else(|| section.missing(key!(pool)))?;
-    match section.maybe::<Bytes>(key!(buffer))? {
+    let (pool, buffer) = (section.maybe(key!(pool))?, section.maybe::<Bytes>(key!(buffer))?);
+    let like = || buffer.map_or("\"12MB\"".into(), |all| format!("\"{all}\" in place of buffer"));
+    let pool: Bytes = pool.ok_or_else(|| section.missing_like(key!(pool), &like()))?;
+    match buffer {
         Some(buffer) if buffer != pool => {
             let why = format!("all share switch.pool, {pool}: leave it away");
             Err(section.refuse(key!(buffer), why))

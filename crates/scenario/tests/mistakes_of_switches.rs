@@ -269,7 +269,11 @@ fn a_chip_brings_its_memory() {
     assert!(refused("asic = \"tomahawk\"\nbuffer = \"300KB\"").contains("leave one of the two"));
     assert!(with("asic = \"tomahawk\"\npool = \"3MB\"\negress_pool = \"2MB\"").is_ok());
     assert!(with("policy = \"asic\"\npool = \"3MB\"").is_ok());
-    assert!(refused("policy = \"asic\"\nbuffer = \"300KB\"").contains("switch.pool is missing"));
+    let said = refused("policy = \"asic\"\nbuffer = \"400KB\"");
+    assert!(
+        said.ends_with("switch.pool is missing: write pool = \"400KB\" in place of buffer"),
+        "{said}"
+    );
     let small = refused("asic = \"tomahawk\"\negress_pool = \"100B\"");
     assert!(small.contains("switch.egress_pool is \"100B\": it must hold a packet"), "{small}");
     let other =
