@@ -9,7 +9,7 @@
 use crate::capture::{Fate, Taps, Way};
 use crate::frames::Frames;
 use crate::random::Stream;
-use crate::stats::{Lengths, Tally};
+use crate::stats::{Counts, DscpStats, Lengths, Tally};
 use std::collections::VecDeque;
 use switchbed_qdisc::hooks::End;
 use switchbed_qdisc::port::pauses::Guard;
@@ -83,6 +83,8 @@ pub struct Egress {
     lengths: Lengths,
     /// Counts by queue, of as many as the port ever had.
     tallies: Vec<Tally>,
+    /// Counts by DSCP.
+    dscps: Box<[Counts; 64]>,
 }
 
 /// Environment of a port during one operation.
@@ -92,6 +94,7 @@ struct Line<'a> {
     flight: &'a mut VecDeque<(Time, SlotId)>,
     lengths: &'a mut Lengths,
     tallies: &'a mut [Tally],
+    dscps: &'a mut [Counts; 64],
     delay: Span,
     /// Quanta of the frame of flow control that is being sent.
     control: Option<Quanta>,
@@ -124,7 +127,11 @@ impl Wire for Line<'_> {
         let (queue, delay) = (packets.queue(slot), now.since(packets.arrived(slot)));
         if self.control.is_none() {
             let bytes = self.shared.frames.bytes(slot).len();
-            self.tallies[usize::from(queue)].sent(bytes, marked, delay);
+            let left = self.lengths.now(queue);
+            self.tallies[usize::from(queue)].sent(bytes, marked, delay, left);
+            if let Some(dscp) = self.shared.frames.dscp(slot) {
+                self.dscps[usize::from(dscp)].sent(bytes, marked);
+            }
         }
         if !self.shared.taps.is_empty() {
             self.show(
@@ -144,7 +151,10 @@ impl Wire for Line<'_> {
     }
 
     fn dropped(&mut self, slot: SlotId, queue: QueueId, why: DropReason, now: Time) {
-        self.tallies[usize::from(queue)].dropped_packets += 1;
+        self.tallies[usize::from(queue)].counts.dropped(why);
+        if let Some(dscp) = self.shared.frames.dscp(slot) {
+            self.dscps[usize::from(dscp)].dropped(why);
+        }
         if !self.shared.taps.is_empty() {
             // Only for these reasons does a port drop what it had let in.
             let waited = matches!(why, DropReason::PushedOut | DropReason::AtDeparture);
@@ -202,7 +212,8 @@ impl Egress {
         let mut driver = Driver::new(qdisc);
         driver.watch();
         let (flight, past) = (VecDeque::new(), Counters::default());
-        Egress { port, driver, pace, flight, past, lengths, tallies }
+        let dscps = Box::new([Counts::default(); 64]);
+        Egress { port, driver, pace, flight, past, lengths, tallies, dscps }
     }
 
     /// Borrows the scheme at work.
@@ -227,6 +238,13 @@ impl Egress {
         self.tallies[usize::from(queue)]
     }
 
+    /// Packets that were sent and dropped, by the DSCPs that have some.
+    pub fn dscps(&self) -> Vec<DscpStats> {
+        let each = (0..).zip(self.dscps.iter());
+        let each = each.filter(|(_, counts)| **counts != Counts::default());
+        each.map(|(dscp, &counts)| DscpStats { dscp, counts }).collect()
+    }
+
     /// When something happens here next.
     pub fn next(&self) -> Time {
         self.driver.due().min(self.flight.front().map_or(Time::NEVER, |&(at, _)| at))
@@ -234,9 +252,9 @@ impl Egress {
 
     /// Does something with the port and its line.
     fn act(&mut self, shared: &mut Shared, act: impl FnOnce(&mut Driver, &mut Line<'_>)) {
-        let Egress { port, driver, pace, flight, lengths, tallies, .. } = self;
-        let (port, delay) = (*port, pace.delay);
-        act(driver, &mut Line { port, shared, flight, lengths, tallies, delay, control: None });
+        let Egress { port, driver, pace, flight, lengths, tallies, dscps, .. } = self;
+        let (port, delay, control) = (*port, pace.delay, None);
+        act(driver, &mut Line { port, shared, flight, lengths, tallies, dscps, delay, control });
     }
 
     /// The departures that are due by `now`, each at its own time, or as late as the

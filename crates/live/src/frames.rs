@@ -41,6 +41,10 @@ impl Frames {
     pub fn bytes(&self, slot: SlotId) -> &[u8] {
         &self.carried[slot.index()].bytes
     }
+    /// DSCP that a frame came with; `None`: it has no IP header.
+    pub fn dscp(&self, slot: SlotId) -> Option<u8> {
+        self.carried[slot.index()].ip.map(Ip::dscp)
+    }
     /// Sets CE on a frame.
     pub fn mark(&mut self, slot: SlotId) {
         let carried = &mut self.carried[slot.index()];

@@ -63,6 +63,61 @@ pub struct PortStats {
     pub bad_pfc_frames: u64,
     pub groups: Vec<GroupStats>,
     pub queues: Vec<QueueStats>,
+    pub dscps: Vec<DscpStats>,
+}
+
+/// Packets that came with a DSCP, and were sent or dropped by a port since the switch began.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct DscpStats {
+    /// The DSCP, 0 to 63.
+    pub dscp: u8,
+    /// Counts of its packets.
+    #[serde(flatten)]
+    pub counts: Counts,
+}
+
+/// Packets sent and dropped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Counts {
+    /// Packets sent.
+    pub sent_packets: u64,
+    /// Bytes of the packets sent.
+    pub sent_bytes: u64,
+    /// Packets that left with CE by the port's scheme.
+    pub marked_packets: u64,
+    /// Packets dropped, whatever for.
+    pub dropped_packets: u64,
+    /// Packets dropped as memory was full.
+    pub drops_full: u64,
+    /// Packets dropped that could not be marked.
+    pub drops_not_ecn_capable: u64,
+    /// Packets that the scheme dropped as they came.
+    pub drops_early: u64,
+    /// Packets pushed out by others.
+    pub drops_pushed_out: u64,
+    /// Packets that the scheme dropped as they were to leave.
+    pub drops_at_departure: u64,
+}
+
+impl Counts {
+    /// Counts a packet that leaves.
+    pub fn sent(&mut self, bytes: usize, marked: bool) {
+        self.sent_packets += 1;
+        self.sent_bytes += bytes as u64;
+        self.marked_packets += u64::from(marked);
+    }
+
+    /// Counts a packet that is dropped.
+    pub fn dropped(&mut self, why: DropReason) {
+        self.dropped_packets += 1;
+        *match why {
+            DropReason::Full => &mut self.drops_full,
+            DropReason::NotEcnCapable => &mut self.drops_not_ecn_capable,
+            DropReason::Early => &mut self.drops_early,
+            DropReason::PushedOut => &mut self.drops_pushed_out,
+            DropReason::AtDeparture => &mut self.drops_at_departure,
+        } += 1;
+    }
 }
 
 /// A lossless class of a port's arrivals ([`switchbed_qdisc::hooks::GroupUse`]), since the switch
@@ -106,35 +161,41 @@ pub struct QueueStats {
 
 /// Bounds of waits in [`Tally`]: 2ⁿ us for each n below this.
 const WAITS: usize = 21;
+/// Bounds of lengths in [`Tally`]: 2ⁿ KiB for each n below this.
+const LENGTHS: usize = 17;
 
 /// Packets of a queue since the switch began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Tally {
-    /// Packets sent.
-    pub sent_packets: u64,
-    /// Bytes of the packets sent.
-    pub sent_bytes: u64,
-    /// Packets that left with CE by the port's scheme.
-    pub marked_packets: u64,
-    /// Packets dropped, whatever for.
-    pub dropped_packets: u64,
+    /// Counts of its packets.
+    #[serde(flatten)]
+    pub counts: Counts,
     /// Sum of the waits of the packets sent, from arrival to the start of transmission.
     pub waited_s: f64,
     /// Numbers of waits of at most 1 us, of more and at most 2 us, and so on in powers of two up to 1.05 s,
     /// and of longer ones.
     pub waits: [u64; WAITS + 1],
+    /// Sum of the bytes that the packets sent left behind them in the queue.
+    pub left_bytes: u64,
+    /// Numbers of packets sent that left at most 1 KiB in the queue, more and at most 2 KiB, and so on in powers of
+    /// two up to 64 MiB, and more.
+    pub lengths: [u64; LENGTHS + 1],
 }
 
 impl Tally {
-    /// Counts a packet that leaves after this time in the queue.
-    pub fn sent(&mut self, bytes: usize, marked: bool, wait: Span) {
-        self.sent_packets += 1;
-        self.sent_bytes += bytes as u64;
-        self.marked_packets += u64::from(marked);
+    /// Counts a packet that leaves after this time in the queue, and so many bytes there.
+    pub fn sent(&mut self, bytes: usize, marked: bool, wait: Span, left_bytes: u64) {
+        self.counts.sent(bytes, marked);
         self.waited_s += wait.as_secs_f64();
-        let us = wait.as_ps().div_ceil(Span::from_us(1).as_ps());
-        self.waits[(us.next_power_of_two().trailing_zeros() as usize).min(WAITS)] += 1;
+        self.waits[bin(wait.as_ps().div_ceil(Span::from_us(1).as_ps())).min(WAITS)] += 1;
+        self.left_bytes += left_bytes;
+        self.lengths[bin(left_bytes.div_ceil(1_024)).min(LENGTHS)] += 1;
     }
+}
+
+/// Number of the least power of two that is not below this: 0 of 0 and 1.
+fn bin(of: u64) -> usize {
+    of.next_power_of_two().trailing_zeros() as usize
 }
 
 /// A row of the series: the simulator's table `series`.
@@ -289,6 +350,10 @@ impl Lengths {
         let mean = if ps == 0 { 0.0 } else { length.area_byte_ps as f64 / ps as f64 };
         (mean, length.max_bytes)
     }
+    /// Bytes in a queue now.
+    pub fn now(&self, queue: QueueId) -> u64 {
+        self.queues[queue as usize].bytes
+    }
     /// A queue's mean and greatest length up to `now`, in bytes.
     pub fn queue(&self, queue: QueueId, now: Time) -> (f64, u64) {
         self.of(&self.queues[queue as usize], now)
@@ -336,6 +401,7 @@ impl PortStats {
             bad_pfc_frames: 0,
             groups: Vec::new(),
             queues: Vec::new(),
+            dscps: Vec::new(),
         }
     }
 }
@@ -364,13 +430,39 @@ mod tests {
         for wait in
             [Span::ZERO, us(1), over(us(1)), us(2), over(us(2)), us(1 << 20), over(us(1 << 20))]
         {
-            tally.sent(100, false, wait);
+            tally.sent(100, false, wait, 0);
         }
-        tally.sent(100, true, Span::from_ms(3_600_000));
+        tally.sent(100, true, Span::from_ms(3_600_000), 0);
         let seen = tally.waits.iter().zip(0..).filter(|&(&count, _)| count > 0);
         let seen: Vec<(u64, usize)> = seen.map(|(&count, at)| (count, at)).collect();
         assert_eq!(seen, [(2, 0), (2, 1), (1, 2), (1, 20), (2, 21)]);
-        assert_eq!((tally.sent_packets, tally.sent_bytes, tally.marked_packets), (8, 800, 1));
+        let counts = tally.counts;
+        assert_eq!((counts.sent_packets, counts.sent_bytes, counts.marked_packets), (8, 800, 1));
         assert!((tally.waited_s - 3_602.097_158).abs() < 1e-6, "{}", tally.waited_s);
+    }
+
+    #[test]
+    fn what_packets_leave_behind_is_counted_in_powers_of_two() {
+        let mut tally = Tally::default();
+        let lengths = [0, 1_024, 1_025, 2_048, 2_049, 64 << 20, (64 << 20) + 1, u64::MAX >> 8];
+        for length in lengths {
+            tally.sent(100, false, Span::ZERO, length);
+        }
+        let seen = tally.lengths.iter().zip(0..).filter(|&(&count, _)| count > 0);
+        let seen: Vec<(u64, usize)> = seen.map(|(&count, at)| (count, at)).collect();
+        assert_eq!(seen, [(2, 0), (2, 1), (1, 2), (1, 16), (2, 17)]);
+        assert_eq!(tally.left_bytes, lengths.iter().sum::<u64>());
+    }
+
+    #[test]
+    fn drops_are_counted_by_reason() {
+        let mut counts = Counts::default();
+        for (times, why) in (1..).zip(DropReason::ALL) {
+            (0..times).for_each(|_| counts.dropped(why));
+        }
+        let Counts { drops_full, drops_not_ecn_capable, drops_early, .. } = counts;
+        assert_eq!((drops_full, drops_not_ecn_capable, drops_early), (1, 2, 3));
+        assert_eq!((counts.drops_pushed_out, counts.drops_at_departure), (4, 5));
+        assert_eq!(counts.dropped_packets, 15);
     }
 }

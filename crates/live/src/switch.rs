@@ -380,6 +380,7 @@ impl Switch {
             bad_pfc_frames: counts.malformed,
             groups: groups.collect(),
             queues: (0..port.state().queues() as QueueId).map(queue).collect(),
+            dscps: egress.dscps(),
             ..PortStats::counted(name, egress.pace().rate.as_bps(), &egress.counters())
         }
     }

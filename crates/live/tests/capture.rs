@@ -7,6 +7,7 @@ use pcap_file::pcapng::{Block, PcapNgReader};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use switchbed_live::capture::{Asked, MOST, Way};
+use switchbed_live::stats::Counts;
 use switchbed_units::Bytes;
 
 /// A frame of a capture: interface, time in nanoseconds, comment, length, and bytes kept.
@@ -114,6 +115,25 @@ fn each_decision_is_copied_and_equals_the_counters() {
             assert_eq!(of(i, "early"), port.drops_early, "{label} {i}");
             assert_eq!(of(i, "pushed-out"), port.drops_pushed_out, "{label} {i}");
             assert_eq!(of(i, "at-departure"), port.drops_at_departure, "{label} {i}");
+            // Queues and DSCPs divide what the port counts; messages of a scheme have no DSCP.
+            let sum = |of: fn(&Counts) -> u64| -> (u64, u64) {
+                let queues = port.queues.iter().map(|queue| of(&queue.tally.counts)).sum();
+                (queues, port.dscps.iter().map(|each| of(&each.counts)).sum())
+            };
+            let twice = |count| (count, count);
+            let (queues, dscps) = sum(|of| of.sent_packets);
+            assert_eq!(queues, port.sent_packets, "{label} {i}");
+            assert!((dscps..=dscps + stats.notified).contains(&port.sent_packets), "{label} {i}");
+            assert_eq!(sum(|of| of.sent_bytes).0, port.sent_bytes, "{label} {i}");
+            assert_eq!(sum(|of| of.marked_packets), twice(port.marked_packets), "{label} {i}");
+            assert_eq!(sum(|of| of.drops_full), twice(port.drops_full), "{label} {i}");
+            assert_eq!(sum(|of| of.drops_early), twice(port.drops_early), "{label} {i}");
+            assert_eq!(sum(|of| of.drops_pushed_out), twice(port.drops_pushed_out), "{label} {i}");
+            assert!(port.dscps.iter().all(|each| each.dscp < 2), "{label} {i}");
+            for queue in &port.queues {
+                let lengths: u64 = queue.tally.lengths.iter().sum();
+                assert_eq!(lengths, queue.tally.counts.sent_packets, "{label} {i}");
+            }
             let of_sent = frames
                 .iter()
                 .filter(|f| f.0 == i && f.2.starts_with("sent") && f.2.contains("trimmed-from"));

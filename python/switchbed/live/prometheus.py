@@ -12,10 +12,12 @@ QUEUE_COUNTERS = (
     *("storms", "storm_drops", "sent_packets", "sent_bytes"),
     *("marked_packets", "dropped_packets"),
 )
-NO_GAUGES = ("queue", "waits", "waited_s")
+NO_GAUGES = ("queue", "waits", "waited_s", "lengths", "left_bytes")
 Number = tuple[str, dict[str, str], float]
 """Name, labels and value of a sample."""
 WAIT = "switchbed_queue_wait_seconds"
+LENGTH = "switchbed_queue_length_bytes"
+HISTOGRAMS = (WAIT, LENGTH)
 UNITS = {"_s": ("_seconds", 1), "_ns": ("_seconds", 10**9)}
 """Endings of fields, what families have in their place, and how many of the one make the other."""
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
@@ -64,6 +66,13 @@ HELP = {
     "switchbed_queue_sent_bytes_total": "Bytes that the queue sent.",
     "switchbed_queue_marked_packets_total": "Packets of the queue that left with CE by its scheme.",
     "switchbed_queue_dropped_packets_total": "Packets of the queue that were dropped.",
+    "switchbed_queue_drops_total": "Packets of the queue that were dropped, by reason.",
+    "switchbed_dscp_sent_packets_total": "Packets with this DSCP that the port sent.",
+    "switchbed_dscp_sent_bytes_total": "Bytes of such packets.",
+    "switchbed_dscp_marked_packets_total": "Such packets that left with CE by the port's scheme.",
+    "switchbed_dscp_dropped_packets_total": "Packets with this DSCP that were dropped.",
+    "switchbed_dscp_drops_total": "Packets with this DSCP that were dropped, by reason.",
+    LENGTH: "Bytes that packets sent left behind them in the queue.",
     WAIT: "Waits of packets sent, from arrival to the start of transmission.",
     "switchbed_queue_paused_seconds": "Time that the peer paused the queue for.",
     "switchbed_queue_storms_total": "Storms of pauses that the watchdog has seen.",
@@ -83,11 +92,13 @@ def text(stats: dict[str, Any], *, openmetrics: bool = False) -> str:
     for name, labels, value in _numbers(stats):
         inside = ",".join(f'{key}="{_escaped(label)}"' for key, label in labels.items())
         sample = f"{name}{{{inside}}} {value}" if inside else f"{name} {value}"
-        family = WAIT if name.startswith(WAIT) else name
+        family = next((each for each in HISTOGRAMS if name.startswith(each)), name)
         families.setdefault(family, []).append(sample)
     lines: list[str] = []
     for name, samples in families.items():
-        kind = "counter" if name.endswith("_total") else "histogram" if name == WAIT else "gauge"
+        kind = (
+            "counter" if name.endswith("_total") else "histogram" if name in HISTOGRAMS else "gauge"
+        )
         # OpenMetrics names a family of counters without the ending of its samples.
         family = name.removesuffix("_total") if openmetrics else name
         lines += [f"# HELP {family} {HELP[name]}"] if name in HELP else []
@@ -127,12 +138,19 @@ def _numbers(stats: dict[str, Any]) -> Iterator[Number]:
         for queue in port["queues"]:
             where = labels | {"queue": str(queue["queue"])}
             for name, value in queue.items():
-                if name in QUEUE_COUNTERS:
-                    yield f"switchbed_queue_{name}_total", where, value
+                if name in QUEUE_COUNTERS or name.startswith("drops_"):
+                    yield _counter("queue", name, value, where)
                 elif name not in NO_GAUGES and value is not None:
                     yield _gauge("queue", name, value, where)
             if "waits" in queue:
-                yield from _waits(queue, where)
+                yield from _histogram(WAIT, queue["waits"], 1e-6, queue["waited_s"], where)
+            if "lengths" in queue:
+                yield from _histogram(LENGTH, queue["lengths"], 1024, queue["left_bytes"], where)
+        for dscp in port.get("dscps", ()):
+            where = labels | {"dscp": str(dscp["dscp"])}
+            for name, value in dscp.items():
+                if name != "dscp":
+                    yield _counter("dscp", name, value, where)
         for group in port.get("groups", ()):
             where = labels | {"class": str(group["class"])}
             for name, value in group.items():
@@ -149,11 +167,21 @@ def _gauge(of: str, field: str, value: float, labels: dict[str, str]) -> Number:
     return f"switchbed_{of}_{field}", labels, value
 
 
-def _waits(queue: dict[str, Any], labels: dict[str, str]) -> Iterator[Number]:
-    """A histogram: bounds are 1 us, 2 us and so on in powers of two."""
-    *within, _ = queue["waits"]
+def _counter(of: str, field: str, value: float, labels: dict[str, str]) -> Number:
+    if field.startswith("drops_"):
+        reason = field.removeprefix("drops_")
+        return f"switchbed_{of}_drops_total", labels | {"reason": reason}, value
+    return f"switchbed_{of}_{field}_total", labels, value
+
+
+def _histogram(
+    name: str, counts: list[int], unit: float, total: float, labels: dict[str, str]
+) -> Iterator[Number]:
+    """Bounds are one unit, two and so on in powers of two; the last count is of what is over."""
+    *within, _ = counts
     for i, count in enumerate(accumulate(within)):
-        yield f"{WAIT}_bucket", labels | {"le": repr(2**i / 1e6)}, count
-    yield f"{WAIT}_bucket", labels | {"le": "+Inf"}, queue["sent_packets"]
-    yield f"{WAIT}_sum", labels, queue["waited_s"]
-    yield f"{WAIT}_count", labels, queue["sent_packets"]
+        bound = f"{2**i * unit:.9g}" if unit < 1 else str(2**i * unit)
+        yield f"{name}_bucket", labels | {"le": bound}, count
+    yield f"{name}_bucket", labels | {"le": "+Inf"}, sum(counts)
+    yield f"{name}_sum", labels, total
+    yield f"{name}_count", labels, sum(counts)

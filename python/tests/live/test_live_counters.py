@@ -216,7 +216,12 @@ def test_metrics_name_their_meaning_and_agree_with_the_interfaces(
             assert sum(queue[key] for queue in port["queues"]) == port[key]
         drops = sum(port[key] for key in port if key.startswith("drops_"))
         assert sum(queue["dropped_packets"] for queue in port["queues"]) == drops
-        assert all(sum(queue["waits"]) == queue["sent_packets"] for queue in port["queues"])
+        for queue in port["queues"]:
+            assert sum(queue["waits"]) == sum(queue["lengths"]) == queue["sent_packets"]
+            reasons = sum(queue[key] for key in queue if key.startswith("drops_"))
+            assert reasons == queue["dropped_packets"]
+        # ARP and the like have no DSCP.
+        assert sum(of["sent_packets"] for of in port["dscps"]) <= port["sent_packets"]
     assert all(port["sent_packets"] > 0 for port in stats["ports"])
 
 

@@ -43,9 +43,12 @@ STATS: dict[str, Any] = {
                 {
                     **{"queue": 0, "bytes": 1500, "packets": 1, "threshold_bytes": None},
                     **{"paused_s": 0.25, "sent_packets": sent, "waited_s": 0.5},
+                    **{"dropped_packets": 3, "drops_early": 3, "left_bytes": 9_000},
                     "waits": [sent - 3, 2] + [0] * 19 + [1],
+                    "lengths": [sent - 4, 1] + [0] * 15 + [3],
                 }
             ],
+            "dscps": [{"dscp": 46, "sent_packets": 7, "marked_packets": 0, "drops_full": 1}],
         }
         for name, sent in (("eth0", 10), (ODD, 20))
     ],
@@ -114,6 +117,27 @@ def test_waits_are_a_histogram_in_seconds() -> None:
     assert buckets[:3] == [("1e-06", 7), ("2e-06", 9), ("4e-06", 9)]
     assert buckets[-2:] == [("1.048576", 9), ("+Inf", 10)]
     assert (samples[f"{of}_count"], samples[f"{of}_sum"]) == (10, 0.5)
+
+
+def test_lengths_are_a_histogram_in_bytes() -> None:
+    family = parsed(prometheus.text(STATS, openmetrics=True))["switchbed_queue_length_bytes"]
+    assert family["type"] == "histogram"
+    of = 'port="eth0",queue="0"'
+    samples = family["samples"]
+    assert samples[f'{of},le="1024"_bucket'] == 6
+    assert samples[f'{of},le="67108864"_bucket'] == 7
+    assert samples[f'{of},le="+Inf"_bucket'] == samples[f"{of}_count"] == 10
+    assert samples[f"{of}_sum"] == 9_000
+
+
+def test_queues_and_dscps_have_counters_with_reasons() -> None:
+    found = parsed(prometheus.text(STATS, openmetrics=True))
+    of = 'port="eth0",queue="0"'
+    assert found["switchbed_queue_dropped_packets"]["samples"][of] == 3
+    assert found["switchbed_queue_drops"]["samples"][f'{of},reason="early"'] == 3
+    of = 'port="eth0",dscp="46"'
+    assert found["switchbed_dscp_sent_packets"]["samples"][of] == 7
+    assert found["switchbed_dscp_drops"]["samples"][f'{of},reason="full"'] == 1
 
 
 @contextmanager
