@@ -223,7 +223,6 @@ literal = "2"
 grid = { "1" = { "transport.ack_every" = 1 }, "2" = { "transport.ack_every" = 2 } }
 [kind.testbed]
 profile = "ideal"
-first = "ideal"
 default = "a test"
 settings = [
   { set = { "transport.kind" = "dctcp" }, implied = "II ‹It is so›", excludes = "Reno" },
@@ -266,7 +265,7 @@ def test_a_set_up_is_read(tmp_path: Path) -> None:
         (', excludes = "Reno"', "", r"settings\.0: needs excludes"),
         ('"II ‹It is so›"', '"II"', "is not a place such as"),
         ('"II ‹It is so›"', '"II ‹It is›"', "three words at least"),
-        ('first = "ideal"', 'first = "ideal"\nlast = 1', "does not know last; takes"),
+        ('profile = "ideal"', 'profile = "ideal"\nlast = 1', "does not know last; takes"),
     ],
 )
 def test_bad_set_ups_are_refused(before: str, after: str, message: str, tmp_path: Path) -> None:

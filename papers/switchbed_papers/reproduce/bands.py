@@ -95,17 +95,8 @@ def _row(axes: "Axes", claim: Claim, finding: Finding) -> None:
         if finding.low is not None and finding.high is not None:
             ends = (finding.low, finding.high)
             axes.plot(ends, (0, 0), color="black", lw=1.6, label="95 % interval")
-        hollow = "white" if finding.first_edition else "black"
-        label = "measured, first edition" if finding.first_edition else "measured"
         axes.plot(
-            [finding.measured],
-            [0],
-            "o",
-            color="black",
-            markerfacecolor=hollow,
-            ms=5,
-            label=label,
-            clip_on=False,
+            [finding.measured], [0], "o", color="black", ms=5, label="measured", clip_on=False
         )
     axes.set_xlim(left, right)
     axes.set_ylim(-1, 1)

@@ -30,30 +30,19 @@ def kept(paper: Paper, experiment: Experiment) -> tuple[Row, ...]:
 
 
 def read(paper: Paper, experiment: Experiment) -> dict[str, Rows]:
-    """The committed rows by reading, the one that judges first; none where nothing has run.
-
-    Rows of the joint set-up judge, with those of its other readings. Until they have run, rows of
-    the first edition do, whose hosts `first` of the set-up names.
-    """
-    now, before = _both(paper, experiment)
-    found = now if now[JOINT] else before
-    return {name: Rows(rows) for name, rows in found.items() if rows}
+    """The committed rows of today's set-up by reading, the joint one's first, which judge; none
+    until these have run."""
+    found = _by_reading(paper, experiment)
+    return {name: Rows(rows) for name, rows in found.items() if rows} if found[JOINT] else {}
 
 
-def _both(
-    paper: Paper, experiment: Experiment
-) -> tuple[dict[str, list[Row]], dict[str, list[Row]]]:
-    """The committed rows of today's set-up by reading, and those of the first edition by hosts."""
-    setup = experiment.setup
-    wanted = {name: setup.digest(name) for name in setup.readings}
-    now: dict[str, list[Row]] = {name: [] for name in setup.readings}
-    before: dict[str, list[Row]] = {setup.first: []}
+def _by_reading(paper: Paper, experiment: Experiment) -> dict[str, list[Row]]:
+    wanted = {name: experiment.setup.digest(name) for name in experiment.setup.readings}
+    found: dict[str, list[Row]] = {name: [] for name in wanted}
     for row in kept(paper, experiment):
-        if not row.setup:
-            before.setdefault(row.profile, []).append(row)
-        elif wanted.get(row.profile) == row.setup:
-            now[row.profile].append(row)
-    return now, before
+        if wanted.get(row.profile) == row.setup:
+            found[row.profile].append(row)
+    return found
 
 
 def timed(paper: Paper, experiment: Experiment) -> Rows:
@@ -78,11 +67,6 @@ def _rows(path: Path, experiment: str, changed_ns: int) -> tuple[Row, ...]:
     )
 
 
-def is_first(rows: Rows) -> bool:
-    """Whether rows are of the first edition, which had no joint set-up."""
-    return any(not row.setup for row in rows)
-
-
 def write(paper: Paper, experiment: Experiment, rows: Iterable[Row]) -> None:
     """Makes these the experiment's committed rows; those of this set-up's other readings stay, and
     so do other experiments'."""
@@ -97,7 +81,7 @@ def write(paper: Paper, experiment: Experiment, rows: Iterable[Row]) -> None:
     ):
         others = [
             row
-            for name, before in _both(paper, experiment)[0].items()
+            for name, before in _by_reading(paper, experiment).items()
             if name not in profiles
             for row in before
         ]

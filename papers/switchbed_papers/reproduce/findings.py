@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from switchbed_papers.reproduce import evidence, lint, measures
+from switchbed_papers.reproduce import lint, measures
 from switchbed_papers.reproduce.claims import Claim, Experiment, Paper
 from switchbed_papers.reproduce.rows import NotRun, Rows
 from switchbed_papers.reproduce.setup import JOINT, LITERAL
@@ -29,9 +29,7 @@ class Finding:
     flows: int | None
     note: str
     profile: str = ""
-    """The reading of the rows that judge, or the first edition's hosts."""
-    first_edition: bool = False
-    """Whether the rows are of the first edition's hosts: the joint set-up has not run yet."""
+    """The reading of the rows that judge."""
     profiles: dict[str, str] = field(default_factory=dict)
     """Verdict under each host profile."""
     literal: str | None = None
@@ -100,7 +98,6 @@ def _judged(
         flows=first.flows,
         note=first.note,
         profile=judging,
-        first_edition=evidence.is_first(rows[judging]),
         profiles=dict(verdicts),
         literal=verdicts.get(LITERAL),
         joint=experiment.setup.joint,

@@ -112,12 +112,6 @@ bound of ours for what the paper says in words. The black bar is the 95 % interv
 points must be within, it is the worst one's, and the grey line spans the intervals of all.
 """
 
-FIRST = """\
-Rows of the **first edition**: they are of the hosts `{hosts}` and of a base round-trip time varied
-about a guess, not of the joint set-up above. `switchbed reproduce {of} --full --commit` replaces
-them.
-"""
-
 
 def draw(paper: Paper, experiment: Experiment, rows: Rows, folder: Path) -> Path | None:
     """Draws an experiment's figure into a folder, and its claims beside the paper's values."""
@@ -197,9 +191,6 @@ def _overview(known: Mapping[str, Paper], found: Mapping[str, Mapping[str, Findi
         counts = Counter(why.in_words(finding) for finding in found[name].values())
         cells = [str(counts[each]) for each in why.COLUMNS]
         lines.append(_line([f"[{name}](#{name})", *cells, str(len(found[name]))]))
-    first = sum(one.first_edition for of in found.values() for one in of.values())
-    if first:
-        lines += ["", f"{first} verdicts still follow from rows of the first edition, marked (1)."]
     believe = [f"**{name}.** {paper.believe}\n" for name, paper in known.items() if paper.believe]
     return "\n".join([*lines, "", *believe])
 
@@ -271,10 +262,9 @@ def _experiment(
 ) -> Iterator[str]:
     claims = [claim for claim in paper.claims.values() if claim.experiment == experiment.id]
     yield f"### {experiment.title}\n"
-    first = found[claims[0].id]
     for picture in pictures(paper, experiment) if shown else ():
         yield f"![{experiment.title}](reproductions/{picture})\n"
-    if not first.profiles:
+    if not found[claims[0].id].profiles:
         yield "Not run at full scale yet.\n"
     yield head(["claim", "the paper", "measured (95 % interval)", "verdict"])
     for claim in claims:
@@ -283,14 +273,11 @@ def _experiment(
     if rows:
         yield from _over_loads(paper, claims, next(iter(rows.values())))
     yield "\n<details><summary>Evidence: intervals, readings, null models, causes, rows</summary>\n"
-    if first.first_edition:
-        hosts = Path(experiment.setup.first).name
-        yield FIRST.format(hosts=hosts, of=f"{paper.name}/{experiment.id}")
     yield _builds(paper, experiment)
     if experiment.assumes:
         yield "Assumed, for the paper does not say:\n"
         yield "\n".join(f"- {text}" for text in experiment.assumes) + "\n"
-    if experiment.full.note and not first.first_edition:
+    if experiment.full.note:
         yield f"Scale: {experiment.full.note}.\n"
     for warning in lint.of_rows(paper, experiment, next(iter(rows.values()))) if rows else ():
         yield f"Suspect: {plain(warning)}.\n"
@@ -340,7 +327,6 @@ def _by_point(paper: Paper, claims: Sequence[Claim], rows: Rows) -> Iterator[str
 
 
 def _row(claim: Claim, finding: Finding) -> str:
-    mark = " (1)" if finding.first_edition else ""
     says = f"{claim.meaning} (`{claim.id}`)"
     measured = "nothing"
     if finding.measured is not None:
@@ -350,7 +336,7 @@ def _row(claim: Claim, finding: Finding) -> str:
             low, high, of = finding.least, finding.most, " over all points"
         ends = "" if low is None else f" ({low:.4g} to {high:.4g}{of})"
         measured = f"{finding.measured:.4g}{ends} {claim.unit}"
-    return _line([says, claim.paper, measured, f"**{why.in_words(finding)}**{mark}"])
+    return _line([says, claim.paper, measured, f"**{why.in_words(finding)}**"])
 
 
 def plain(text: str) -> str:
@@ -416,13 +402,12 @@ def show(paper: Paper, claim: Claim, finding: Finding) -> str:
     """One claim with all its evidence, for the terminal."""
     experiment = paper.experiments[claim.experiment]
     setup: Setup = experiment.setup
-    edition = "the first edition, " if finding.first_edition else ""
     lines = [
         f"{claim.id} ({experiment.title})",
         f"says: {claim.meaning}: {claim.paper}",
         f"verdict: {why.in_words(finding)}",
         details(claim, finding),
-        f"rows: {edition}{finding.profile or 'none'}",
+        f"rows: {finding.profile or 'none'}",
         f"hosts: {Path(setup.profile).name}; {_evidence(setup.by)}",
     ]
     for one in (*setup.settings, *setup.states):

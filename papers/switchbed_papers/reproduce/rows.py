@@ -37,7 +37,7 @@ class Row:
     profile: str = ""
     """The reading of the set-up, or the profile of other hosts."""
     setup: str = ""
-    """A digest of what the set-up settled; empty in rows of the first edition."""
+    """A digest of what the set-up settled."""
     scenario: str = ""
     """A digest of what ran, hosts included."""
     build: str = ""

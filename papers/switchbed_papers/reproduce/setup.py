@@ -113,8 +113,6 @@ class Setup:
     """Hosts whose values hold where nothing else is said."""
     others: tuple[str, ...]
     """Other host profiles under which claims are measured, too."""
-    first: str
-    """The hosts that judged the first edition, whose rows are shown until this set-up's are run."""
     by: Setting
     """The evidence for the profile."""
     settings: tuple[Setting, ...]
@@ -285,7 +283,7 @@ class _Reader:
         found = {}
         for name, given in values["kind"].items():
             at = f"kind.{name}"
-            needed = {"profile", "first"}
+            needed = {"profile"}
             lists = ("settings", "states")
             self._keys(at, given, needed, {*lists, *get_args(Class), "excludes"})
             # The kind's own keys are the evidence for its profile.
@@ -301,7 +299,6 @@ class _Reader:
                 name=name,
                 profile=given["profile"],
                 others=tuple(values["others"]),
-                first=given["first"],
                 by=self._setting(at, {"set": {}, **by}),
                 settings=both["settings"],
                 states=both["states"],
