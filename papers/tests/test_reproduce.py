@@ -596,3 +596,20 @@ def test_spans_are_whole() -> None:
     frame = pl.DataFrame({"time_s": times, "bytes": [i % 7 for i in range(61)]})
     found = claims.papers()["cedm"].function("extremes")(frame, 0.02, 0.02)
     assert found.select("most", "least").rows() == [(6, 0), (6, 0)]
+
+
+def test_a_figure_of_a_part_of_the_rows_shows_what_is_said_of_that_part() -> None:
+    """Figure 9 has DWRR's rows, figure 10 WRR's, and both have one experiment's claims."""
+    paper = claims.papers()["mqecn"]
+    rows = evidence.read(paper, paper.experiments["fig9"])["joint"]
+    of = [claim for claim in paper.claims.values() if claim.experiment == "fig9"]
+    for discipline, count in (("dwrr", 0), ("wrr", 1)):
+        part = rows.where({"switch.discipline": discipline})
+        assert len(list(figures.said(of, part, "large.mean_us"))) == count
+
+
+def test_who_is_near_another_is_beside_the_scheme_that_is_not() -> None:
+    """What should fail `within 26.4 % of the divided threshold` is the standard threshold."""
+    paper = claims.papers()["mqecn"]
+    found = page.committed(paper)["mqecn.fig10.small_vs_min"]
+    assert (found.null_is, found.null_model) == ("the same measure of Standard", "not reproduced")

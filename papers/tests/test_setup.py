@@ -291,4 +291,4 @@ def test_the_joint_verdict_is_the_literal_one_where_the_set_ups_are_the_same() -
     assert not paper.experiments["fig7"].setup.is_literal
     found = findings.findings(paper, same, {JOINT: evidence.read(paper, same)[JOINT]})
     assert len(found) > 2
-    assert all(of.literal == of.profiles[LITERAL] == of.verdict for of in found)
+    assert all(of.literal == of.verdict for of in found)

@@ -89,7 +89,7 @@ class Claim:
         words = PLACE.sub("", self.paper).replace(",", "")
         printed = [float(each) for each in NUMBER.findall(words)]
         bounds = [end for end in (self.target.low, self.target.high) if math.isfinite(end)]
-        return all(any(math.isclose(end, each) for each in printed) for end in bounds)
+        return all(any(math.isclose(abs(end), each) for each in printed) for end in bounds)
 
 
 @dataclass(frozen=True)

@@ -111,10 +111,14 @@ PANELS = {
 }
 
 
-def said(claims: Iterable[Claim], schemes: Sequence[str], metric: str) -> Iterator["Said"]:
+def said(claims: Iterable[Claim], rows: Rows, metric: str) -> Iterator["Said"]:
     """A paper's numbers for a metric of one scheme beside the first one's, as ratios."""
+    schemes = rows.values("scheme")
     for claim in claims:
         asked = claim.measure
+        # Of a figure that shows a part of the rows, claims about others are not drawn.
+        if not any(row.fits(asked.get("where", {})) for row in rows):
+            continue
         kind = asked.get("kind")
         if asked.get("metric") != metric or kind not in ("below", "above"):
             continue
@@ -209,7 +213,7 @@ def fct_over_load(rows: Rows, title: str, file: Path) -> None:
                 capsize=3,
                 label=scheme,
             )
-        for each in said(CLAIMS.get(), schemes, metric):
+        for each in said(CLAIMS.get(), rows, metric):
             each.draw(axes, looks[each.scheme].colour)
         axes.grid(alpha=0.3)
         axes.set_ylabel(f"FCT relative to {schemes[0]}")

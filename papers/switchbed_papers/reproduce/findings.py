@@ -83,8 +83,9 @@ def _judged(
     judging, *_ = rows
     measured = {name: measures.measure(paper, claim, found) for name, found in rows.items()}
     verdicts = {name: judge(claim.target, found) for name, found in measured.items()}
-    if JOINT in verdicts and experiment.setup.is_literal:
-        verdicts.setdefault(LITERAL, verdicts[JOINT])
+    literal = verdicts.get(LITERAL)
+    if literal is None and experiment.setup.is_literal:
+        literal = verdicts.get(JOINT)
     first = measured[judging]
     null_is, null_model = measures.null_model(paper, claim, rows[judging])
     return Finding(
@@ -99,7 +100,7 @@ def _judged(
         note=first.note,
         profile=judging,
         profiles=dict(verdicts),
-        literal=verdicts.get(LITERAL),
+        literal=literal,
         joint=experiment.setup.joint,
         least=_finite(first.least),
         most=_finite(first.most),

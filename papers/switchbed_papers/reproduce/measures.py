@@ -54,7 +54,8 @@ def null_model(paper: Paper, claim: Claim, rows: Rows) -> tuple[str, Word]:
     - Of a comparison: the same scheme on both sides, each seed's run beside another seed's.
     - Of what a function makes of several schemes' or set-ups' runs: every one's runs are one's, of
       other seeds; each in turn is that one, and one that fails is enough.
-    - Of one scheme's value: that of each other scheme; one that fails is enough.
+    - Of one scheme's value, or how near it is to another's: that of each other scheme; one that
+      fails is enough.
     - Of what has a stated "no effect": that value.
     - Where no run should fail it: what was measured, displaced by twice the tolerance past each
       bound that there is, or further away where the claim is not reproduced.
@@ -78,7 +79,7 @@ def null_model(paper: Paper, claim: Claim, rows: Rows) -> tuple[str, Word]:
     others = {name: verdict(other) for name, other in _others(alone, rows).items()}
     if found := _failing(others):
         return f"the same measure of {found[0]}", found[1]
-    if others and math.inf in (-target.low, target.high):
+    if others and asked.get("kind") == "value" and math.inf in (-target.low, target.high):
         return f"the same measure of {', '.join(others)}", "reproduced"
     measured = measure(paper, alone, rows)
     if target.null is not None:
@@ -108,8 +109,13 @@ def _failing(verdicts: Mapping[str, Word]) -> tuple[str, Word] | None:
 
 
 def _others(claim: Claim, rows: Rows) -> dict[str, Claim]:
-    """A claim about one scheme's value as claims about the others', by scheme."""
+    """A claim about one scheme's value as claims about the others', by scheme; likewise a claim
+    that a scheme is near another."""
     asked = claim.measure
+    of, base = asked.get("of"), asked.get("base")
+    if asked.get("kind") in RATIOS and isinstance(of, str) and isinstance(base, str):
+        schemes = [name for name in rows.values("scheme") if name not in (of, base)]
+        return {name: replace(claim, measure={**asked, "of": name}) for name in schemes}
     for key in ("at", "where"):
         places = asked.get(key)
         if asked.get("kind") == "value" and isinstance(places, Mapping) and "scheme" in places:

@@ -73,17 +73,19 @@ one claim with all its evidence.
 """
 
 RULES = """\
-**Verdicts.** One rule judges every claim by its 95 % confidence interval over the seeds.
+**Verdicts.** One rule judges every claim by its 95 % confidence interval over the seeds; the first
+of these that fits:
 
 - **reproduced**: the whole interval lies within the paper's value, give or take the tolerance.
 - **in direction**: the interval excludes "no effect" on the paper's side, and the effect is at
-  least half of the paper's and at most twice it.
+  least half of the paper's and at most twice it. A cause is named where another setting would do.
 - **not reproduced**: the interval lies outside the tolerance, and the claim is not in direction.
   The cause follows:
   *contradicts itself* (no set-up can satisfy the quoted places of the paper),
   *open* (with another value of an open setting the claim comes out, at the joint set-up it does
   not), or *unknown* (no open setting that was tried gives it).
-- **undecided**: the interval reaches into the tolerance and out of it; more seeds would tell.
+- **undecided**: none of these, as the interval reaches into the tolerance and out of it; more seeds
+  would tell.
   `reproduce list --json` has it in the class `unknown`.
 - **not testable**: the paper gives nothing to compare with, or any scheme passes.
 
@@ -102,7 +104,10 @@ setting has a grid of values. A *point* of the grid has a value for each open se
 
 **Evidence.** A *row* is one run; a *build* is the compiled simulator that made it. Where a claim
 must hold at several points of a figure (loads, flows), the table shows the worst one, and the
-verdict follows from the intervals of all. *Suspect* is a warning about a measure by the program.
+verdict follows from the intervals of all. These hold together with 95 % confidence (Bonferroni), so
+that each is wider than the same point's alone. A percentage is a part of the larger of two values
+where the paper's own numbers are; the other reading stands beside it. *Suspect* is a warning about
+a measure by the program.
 A **null model** is a run, or a value, that should not be reproduced: another scheme's run, the
 same scheme on both sides, or, where no run should fail, the value moved by twice the tolerance.
 The last shows only that the tolerance excludes something.
@@ -333,8 +338,8 @@ def _row(claim: Claim, finding: Finding) -> str:
         low, high, of = finding.low, finding.high, ""
         if finding.least is not None and finding.most is not None:
             # The verdict follows from all intervals, not from the worst point's.
-            low, high, of = finding.least, finding.most, " over all points"
-        ends = "" if low is None else f" ({low:.4g} to {high:.4g}{of})"
+            low, high, of = finding.least, finding.most, ", all points: "
+        ends = "" if low is None else f"{of or ' ('}{low:.4g} to {high:.4g}{'' if of else ')'}"
         measured = f"{finding.measured:.4g}{ends} {claim.unit}"
     return _line([says, claim.paper, measured, f"**{why.in_words(finding)}**"])
 
