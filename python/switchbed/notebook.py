@@ -76,7 +76,7 @@ def runs(name: str, outcomes: Sequence[Outcome], failed: int) -> str:
 
 def comparison(found: "Comparison") -> str:
     """A scheme against another: the ratio of each statistic with its interval, around 1."""
-    ratios = [change.ratio for change in found.changes.values()]
+    ratios = [change.drawn for change in found.changes.values()]
     ends = [end for ratio in ratios for end in (ratio.low, ratio.high, ratio.estimate)]
     far = max((abs(math.log(end)) for end in ends if _finite(end)), default=0.0)
     # Ratios that are all near 1 get a scale of 5 %, so that noise does not fill the chart.

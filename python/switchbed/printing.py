@@ -218,7 +218,8 @@ def _job_cell(place: int, field: str, row: comparing.Row) -> str:
     if field == "time_us":
         return _estimate(comparing.over_seeds(found))
     # Bandwidths in Gbps; a slowdown has no unit.
-    mean = comparing.over_seeds(value / (1e9 if field == "busbw_bps" else 1) for value in found)
+    scaled = (value / (1e9 if field == "busbw_bps" else 1) for value in found)
+    mean = comparing.over_seeds(scaled, comparing.range_of(field))
     return NONE if mean is None else f"{mean.estimate:.4g}{_reaching(mean)}"
 
 

@@ -8,7 +8,7 @@ docs/statistics.md says which method stands where and why.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from switchbed.distributions import binomial, resampled, student
@@ -139,6 +139,11 @@ class Change:
         if low is None or high is None:
             return False
         return low <= 1 <= high and not self.ratio.tells
+
+    @property
+    def drawn(self) -> Interval:
+        """The ratio as figures show it: without bounds that say nothing."""
+        return replace(self.ratio, low=None, high=None) if self.untold else self.ratio
 
     @property
     def bounds(self) -> str | None:

@@ -17,6 +17,7 @@ from switchbed.series.runs import Line
 Measure = Callable[[Result], float | None]
 
 LOAD, FCT, SLOWDOWN = "load (%)", "FCT (µs)", "slowdown"
+OVER_IDEAL = "time over the ideal"
 """Titles of the axes and names of the figures."""
 PANELS = {
     ("all", "mean_us"): "All flows, average",
@@ -143,13 +144,13 @@ def means(
 ) -> list[Curve]:
     """A curve a line, of the figure called so, whose runs stand where `at` says; without points
     where no run has a value."""
-    of = SLOWDOWN if SLOWDOWN in name else "fct"
+    of = SLOWDOWN if SLOWDOWN in name or name.endswith(OVER_IDEAL) else "fct"
     curves = []
     for line in drawn:
         found: dict[float | str, list[float | None]] = {}
         for run in line.runs:
             found.setdefault(at(line, run), []).append(measure(run))
-        # Intervals stay in the figure's range: a slowdown over the ideal is never below 1.
+        # Intervals stay in the figure's range: what is over the ideal is never below 1.
         within = comparing.range_of(of, line.runs[0].over)
         means = {x: comparing.over_seeds(values, within) for x, values in found.items()}
         points = [Point(x, mean) for x, mean in means.items() if mean is not None]
@@ -192,7 +193,7 @@ def relative(outcomes: Sequence[Outcome]) -> Relative:
         points: dict[str, list[Point]] = {base: []}
         for ratio in ratios:
             if (ratio.size_class, ratio.statistic) == statistic:
-                points.setdefault(ratio.scheme, []).append(Point(_load(ratio), ratio.change.ratio))
+                points.setdefault(ratio.scheme, []).append(Point(_load(ratio), ratio.change.drawn))
         loads = sorted({point.x for of_scheme in points.values() for point in of_scheme})
         # The base divided by itself is 1 without an interval.
         points[base] = [Point(load, stats.Interval(1.0, None, None, 1)) for load in loads]
@@ -249,7 +250,7 @@ def _jobs(results: Sequence[Result]) -> dict[str, Measure]:
         whose = "Job" if len(places) == 1 else f"Job of traffic {place}"
         for field, what, size in (
             ("time_us", "time (µs)", 1.0),
-            ("slowdown", "time over the ideal", 1.0),
+            ("slowdown", OVER_IDEAL, 1.0),
             ("busbw_bps", "bus bandwidth (Gbps)", 1e9),
         ):
             found[f"{whose}: {what}"] = _job(place, field, size)

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from switchbed import comparing, stats
@@ -248,8 +248,7 @@ def _estimate(
     # The logarithm of 0 is none, and leaving its seed out would bias the mean.
     if not values or any(above <= 0 or below <= 0 for above, below in values):
         return None
-    found = stats.paired([above for above, _ in values], [below for _, below in values]).ratio
-    return replace(found, low=None, high=None) if stats.Change(found).untold else found
+    return stats.paired([above for above, _ in values], [below for _, below in values]).drawn
 
 
 @dataclass(frozen=True)

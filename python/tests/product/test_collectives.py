@@ -3,6 +3,7 @@ metrics of comparisons, and schedules in GOAL's text."""
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +13,10 @@ from conftest import Program
 from drawn import points
 
 import switchbed as sb
-from switchbed import printing, trace
+from switchbed import comparing, printing, trace
 from switchbed.measured import Metric
 from switchbed.report import page
-from switchbed.series import operations
+from switchbed.series import comparison, operations, runs
 
 FILE = """
 title = "Two all-reduces beside each other"
@@ -385,6 +386,34 @@ def test_bus_bandwidth_over_size_has_a_point_a_size(chain: Path) -> None:
         [job] = run.summary()["jobs"]
         assert reached == pytest.approx(job["busbw_bps"] / 1e9)
         assert best == pytest.approx(reached * job["slowdown"])
+
+
+def test_no_interval_is_of_less_time_than_the_ideal(results: list[sb.Result]) -> None:
+    def took(slowdown: float, seed: int) -> sb.Result:
+        run = results[0]
+        job = run.summary()["jobs"][0]
+        ideal = job["busbw_bps"] * job["slowdown"]
+        job = job | {"slowdown": slowdown, "busbw_bps": ideal / slowdown}
+        summary = run.summary() | {"jobs": [job], "seed": seed}
+        outcome = replace(run.outcome, settings={"run.seed": seed}, summary=summary)
+        return sb.Result(outcome, run.scenario, run._read)
+
+    # A mean of 1.10, of which Student's interval is 0.9 to 1.3.
+    seeds = [took(1.05, 1), took(1.06, 2), took(1.2, 3)]
+    drawn = runs.lines(seeds)
+    (name, measure), *_ = (
+        found for found in comparison.measures_of(seeds).items() if "over the ideal" in found[0]
+    )
+    (curve,) = comparison.means(drawn, name, measure, lambda line, _: line.label)
+    (point,) = curve.points
+    assert point.value.low is not None
+    assert 1 < point.value.low < point.value.estimate
+    (row,) = comparing.rows([run.outcome for run in seeds])
+    assert printing.measured([row])["over ideal"](row) == "1.103 −8.1 to +61%"
+    (bandwidths,) = operations.curves(seeds)
+    (at,) = bandwidths.points
+    assert at.gbps.high is not None
+    assert at.gbps.estimate < at.gbps.high < at.ideal_gbps
 
 
 def test_timelines_share_an_axis_unless_one_lasts_much_longer(chain: Path) -> None:

@@ -1,7 +1,9 @@
 """Figures and reports draw the same series: what matplotlib and plotly.js are given is the
 description's, and nothing that one of them computed."""
 
+import copy
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -281,6 +283,30 @@ def test_ratios_are_drawn_as_they_are_described(pair: list[sb.Result]) -> None:
         assert each[0].estimates == [1.0] * len(each[0].points)
     ours, theirs = (run.summary()["fct"]["all"]["mean_us"] for run in reversed(pair))
     assert found.panels[0][1].estimates == [pytest.approx(ours / theirs)]
+
+
+def test_ratios_of_too_few_seeds_are_drawn_without_an_interval(pair: list[sb.Result]) -> None:
+    def times(of: sb.Result, by: float, seed: int) -> sb.Result:
+        summary = copy.deepcopy(of.summary()) | {"seed": seed}
+        for each in summary["fct"].values():
+            each["mean_us"] = each["p99_us"] = by
+        settings = {"scheme": of.label, "load": 0.8, "run.seed": seed}
+        outcome = replace(of.outcome, settings=settings, summary=summary)
+        return sb.Result(outcome, of.scenario, of._read)
+
+    # Of 1.1 and 280 times the first scheme's FCT nothing follows, as the table says.
+    base, other = pair
+    seeds = [times(base, 1.0, 1), times(base, 1.0, 2), times(other, 1.1, 1), times(other, 280.0, 2)]
+    found = comparison.relative(runs.outcomes(runs.lines(seeds)))
+    (point,) = found.panels[0][1].points
+    assert point.untold
+    assert (point.value.low, point.value.high) == (None, None)
+    (change, *_) = sb.compare(seeds[2:], seeds[:2]).changes.values()
+    assert str(change) == "not enough seeds (2)"
+    html = sb.compare(seeds[2:], seeds[:2])._repr_html_()
+    ends = re.findall(r'x1="([0-9.]+)" y1="6" x2="([0-9.]+)"', html)
+    assert len(ends) == 4
+    assert all(low == high for low, high in ends)
 
 
 def test_curves_over_any_setting_are_drawn_as_described(results: list[sb.Result]) -> None:
