@@ -116,8 +116,10 @@ class Writer:
             queues = [queue for queue in bounds if bounds[queue] == bound]
             last = f"_{self.draft.sonic[queues[0]]}" if bound != kinds[0] else ""
             name = f"{EGRESS}_profile{last}"
+            # Whatever is free is all of the pool at most.
+            value = bound.value or str(size)
             self.draft.row("BUFFER_PROFILE", name).update(
-                {"pool": f"{EGRESS}_pool", "size": bound.reserve or "0", bound.kind: bound.value}
+                {"pool": f"{EGRESS}_pool", "size": bound.reserve or "0", bound.kind: value}
             )
             for queue in queues:
                 for row in self.draft.each_queue("BUFFER_QUEUE", queue):
@@ -208,7 +210,7 @@ class Writer:
         else:
             self.said.approximated(
                 "switch.alpha",
-                f"{alpha:g} as dynamic_th = {power}, {has:g}: {has / alpha:.3g} times as much",
+                f"{alpha:g} as dynamic_th = {power}, {has:g}: {has / alpha:.4g} times as much",
             )
         return power
 

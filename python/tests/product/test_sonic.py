@@ -459,6 +459,13 @@ def test_a_static_policys_pool_holds_every_ports_memory() -> None:
         assert made["BUFFER_PROFILE"][profile]["static_th"] == held
 
 
+def test_a_queue_that_may_have_all_that_is_free_is_bounded_by_the_pool() -> None:
+    made, said = parts('policy = "dynamic"\npool = "12MB"\nbuffer = "12MB"\nalpha = 1000\n')
+    profile = made["BUFFER_PROFILE"]["egress_lossy_profile"]
+    assert profile == {"pool": "egress_lossy_pool", "size": "0", "static_th": "12000000"}
+    assert said["switch.alpha"].endswith("1000: whatever is free, as static_th")
+
+
 def test_a_devices_pool_that_is_less_than_static_parts_is_said() -> None:
     found = load(CONFIGS["lossy throughout"], "x")
     for buffer, kind in (("70MB", "approximated"), ("70KB", "exact")):
