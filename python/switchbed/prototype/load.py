@@ -142,17 +142,24 @@ def _all_taken(classes: Mapping[str, type], params: Mapping[str, Any]) -> None:
             )
 
 
+NUMBERS = (int, float, "int", "float")
+"""Annotations of numbers; texts where the class's file postpones their evaluation."""
+
+
 def _no_texts(cls: type, params: Mapping[str, Any]) -> None:
-    """Refuses a text, such as "5usec", for a parameter whose default is a number."""
-    defaults = inspect.signature(cls).parameters
+    """Refuses a text, such as "5usec", for a parameter that is a number by annotation or default."""
+    takes = inspect.signature(cls).parameters
     for key, value in params.items():
-        default = defaults[key].default if key in defaults else None
+        if not isinstance(value, str) or key not in takes:
+            continue
+        default = takes[key].default
         # `bool` is an int in Python, and no quantity.
         number = isinstance(default, int | float) and not isinstance(default, bool)
-        if number and isinstance(value, str):
+        if number or takes[key].annotation in NUMBERS:
+            such = f", such as {default}," if number else ""
             raise Mistake(
-                f'scheme.params.{key} is "{value}": {cls.__name__} takes a number, such as '
-                f'{default}, or a quantity, such as "20KB", "5us" or "10Gbps"'
+                f'scheme.params.{key} is "{value}": {cls.__name__} takes a number{such} or a '
+                'quantity, such as "20KB", "5us" or "10Gbps"'
             )
 
 

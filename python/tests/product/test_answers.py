@@ -76,6 +76,13 @@ def test_a_text_for_a_parameter_that_is_a_number_is_refused(
     assert f'scheme.params.kmin is "{text}": ' in said
     assert len(said.splitlines()) == 1
     switchbed("run", mine, "--set", given.replace("kmin", "who"))
+    # By annotation alone, also one that is not evaluated.
+    source = mine.parent / "mine.py"
+    for head in ("", "from __future__ import annotations"):
+        source.write_text(head + PYTHON.replace("kmin=20_000", "kmin: int"))
+        assert switchbed("run", mine, "--set", given, code=2).stderr == said.replace(
+            "a number, such as 20000, or", "a number or"
+        )
 
 
 def test_the_figure_of_one_scheme_has_values(mine: Path) -> None:
