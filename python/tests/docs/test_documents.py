@@ -15,7 +15,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -318,6 +318,90 @@ def test_the_table_of_cqrd_is_what_its_command_prints(averages: dict[str, str]) 
     names = [cell.strip(" `") for cell in head[1].split("|")]
     values = [cell.strip() for cell in here[1].split("|")]
     assert dict(zip(names, values, strict=True)) == averages
+
+
+Found = dict[str, dict[str, Any]]
+
+
+def less(found: Found, one: str, base: str) -> float:
+    """By how many percent the busiest line is less full."""
+    full = [found[name]["bottleneck"]["utilisation"] for name in (one, base)]
+    return 100 * (1 - full[0] / full[1])
+
+
+def part(found: Found, one: str, base: str) -> float:
+    """The mean of the busiest queue in percent of another scheme's."""
+    means = [found[name]["bottleneck"]["mean_bytes"] for name in (one, base)]
+    return float(100 * means[0] / means[1])
+
+
+def longest(found: Found) -> list[float]:
+    """Of each scheme, in KB."""
+    return [each["bottleneck"]["max_bytes"] / 1e3 for each in found.values()]
+
+
+def full(found: Found) -> list[float]:
+    """The share of the time that the busiest line sends, in percent."""
+    return [100 * each["bottleneck"]["utilisation"] for each in found.values()]
+
+
+def of_two_queues(found: Found) -> list[float]:
+    """The one flow's goodput, and both queues', in Gbps; the mean queue beside a step a queue's."""
+    each = [row["goodput_bps"] / 1e9 for row in found["step a port, 65 packets"]["classes"]]
+    return [each[0], sum(each), part(found, "PMSB, 65 packets", "step a queue, 65 packets")]
+
+
+STEP = "step, 65 packets"
+PRINTED: dict[str, tuple[str, str, Callable[[Found], list[float]]]] = {
+    "pie": (
+        "@aqm-joining",
+        r"the link (\d+) % less full than under the step",
+        lambda found: [less(found, "PIE, 50 us", STEP)],
+    ),
+    "ecn-sharp": (
+        "@aqm-joining",
+        r"keeps the queue at (\d+) % of the step's average, for ([\d.]+) % of the link",
+        lambda found: [
+            part(found, "ECN#, 70 and 10 us", STEP),
+            less(found, "ECN#, 70 and 10 us", STEP),
+        ],
+    ),
+    "pmsb": (
+        "@aqm-two-queues",
+        r"leaves the one flow ([\d.]+) of ([\d.]+) Gbps; PMSB .* with (\d+) % of the queue",
+        of_two_queues,
+    ),
+    "e-ecn": (
+        "@e-ecn-joining",
+        r"the queue to (\d+) KB under step marking .* reaches (\d+) KB .* and (\d+) KB under",
+        longest,
+    ),
+    "cedm": ("@cedm-bursts", r"is (\d+) % used instead of (\d+) %", lambda f: full(f)[::-1]),
+    "dualpi2": (
+        "@l4s-joining",
+        r"is (\d+) % of that under a step of 65 packets, and the line is (\d+) % less full",
+        lambda found: [
+            part(found, "DualPI2, 50 us", STEP),
+            less(found, "DualPI2, 50 us", STEP),
+        ],
+    ),
+}
+"""By page: its scenario, what it prints of it, and where that comes from."""
+
+
+@pytest.mark.parametrize("page", PRINTED)
+def test_what_a_schemes_page_prints_is_what_its_scenario_finds(page: str) -> None:
+    name, pattern, find = PRINTED[page]
+    text = (SCHEMES / f"{page}.md").read_text().replace("\n", " ")
+    assert f"scenarios/{name[1:]}.toml" in text
+    printed = re.search(pattern, text)
+    assert printed is not None
+    after = re.search(r"`--set measure.warmup=(\w+)`", text)
+    sets = {"measure.warmup": after[1]} if after else {}
+    runs = sb.Scenario.from_file(name).with_(sets).run_all()
+    found = find({run.label: run.summary() for run in runs})
+    for digits, value in zip(printed.groups(), found, strict=True):
+        assert f"{value:.{len(digits.partition('.')[2])}f}" == digits
 
 
 def test_the_numbers_of_lossless_classes_are_what_their_commands_find() -> None:
