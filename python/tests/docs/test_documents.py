@@ -404,6 +404,33 @@ def test_what_a_schemes_page_prints_is_what_its_scenario_finds(page: str) -> Non
         assert f"{value:.{len(digits.partition('.')[2])}f}" == digits
 
 
+def test_the_queue_under_each_policy_is_what_its_scenario_finds() -> None:
+    text = (ROOT / "docs/buffers.md").read_text().replace("\n", " ")
+    printed = re.search(r"`lqd` takes (\d+) of its (\d+) packets back within 0.3 ms;", text)
+    assert printed is not None
+    whole = sb.Scenario.from_file("@buffers-sharing")
+    policies = {
+        run.scenario["switch"]["policy"]: run
+        for run in whole.with_({"measure.warmup": "5ms", "run.until": "5.3ms"}).run_all()
+    }
+
+    def taken(run: sb.Result) -> int:
+        ports = run.table("ports")
+        return int(ports.filter(ports["port"] == "switch:28")["drops_pushed_out"].item())
+
+    assert {name: taken(run) for name, run in policies.items() if taken(run)} == {
+        "lqd": int(printed[1])
+    }
+    alone = {
+        name: run.series.filter(run.series["time_s"] < 5.005e-3) for name, run in policies.items()
+    }
+    assert alone["lqd"]["bytes"][-1] == 1500 * int(printed[2])
+    # Of 1 MB; samples may miss the last packets.
+    parts = {"dynamic": 1 / 2, "abm": 1 / 3, "fab": 1 / 2, "lqd": 1, "occamy": 8 / 9}
+    most = {name: series["bytes"].max() / 1e6 for name, series in alone.items()}
+    assert most == pytest.approx(parts, rel=0.01)
+
+
 def test_the_numbers_of_lossless_classes_are_what_their_commands_find() -> None:
     page = (ROOT / "docs/pfc.md").read_text().replace("\n", " ")
     assert "switchbed run @pfc-incast" in page
