@@ -414,7 +414,9 @@ class _Import:
                 f"{options.at}: under {foreign.name(str(one['parent']))}: a scenario's queues are "
                 f"not shaped or divided again: one of {', '.join(LEAVES)} is needed there"
             )
-        raise Mistake(f"{self.where}: {shown}: is no discipline of a scenario's; there are {has}")
+        # A scheme, but no output of its tc was there to read by.
+        what = "is not read yet" if kind == "dualpi2" else "is no discipline of a scenario's"
+        raise Mistake(f"{self.where}: {shown}: {what}; there are {has}")
 
     def _codel(self, options: Shown) -> _Leaf:
         limit = options.number("limit", 1, MOST_PACKETS)

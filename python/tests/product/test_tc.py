@@ -332,6 +332,8 @@ def test_strict_queues_are_the_first_bands_whatever_their_numbers() -> None:
 def test_what_no_scenario_has_is_refused() -> None:
     with pytest.raises(Mistake, match="sfq: is no discipline of a scenario's; there are tbf, htb"):
         importing.load([{"kind": "sfq", "root": True, "handle": "1:"}], "x.json")
+    with pytest.raises(Mistake, match="dualpi2: is not read yet; there are tbf, htb"):
+        importing.load([{"kind": "dualpi2", "root": True, "handle": "1:"}], "x.json")
     with pytest.raises(Mistake, match="0 root disciplines"):
         importing.load([], "x.json")
 
