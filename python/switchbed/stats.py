@@ -130,7 +130,9 @@ class Change:
     @property
     def same(self) -> bool:
         """The values are equal, seed by seed."""
-        return self.ratio.low == self.ratio.estimate == self.ratio.high == 1
+        ratio = self.ratio
+        # One seed has no interval.
+        return ratio.estimate == 1 and (ratio.n == 1 or ratio.low == ratio.high == 1)
 
     @property
     def untold(self) -> bool:

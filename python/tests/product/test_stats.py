@@ -255,6 +255,7 @@ def test_what_rounding_alone_tells_apart_is_equal() -> None:
     change = stats.paired(values, [0.3, 0.3, 0.3])
     assert change.ratio == stats.Interval(1.0, 1.0, 1.0, 3)
     assert str(change) == "the same (3 seeds)"
+    assert str(stats.paired(values[:1], [0.3])) == "the same (1 seed)"
     # A part in a million is an outcome.
     assert stats.mean([0.3, 0.3000003]).low != 0.3
 
