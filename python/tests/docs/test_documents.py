@@ -404,6 +404,36 @@ def test_what_a_schemes_page_prints_is_what_its_scenario_finds(page: str) -> Non
         assert f"{value:.{len(digits.partition('.')[2])}f}" == digits
 
 
+@pytest.mark.long
+def test_the_goodputs_of_af_qcn_are_what_its_scenarios_find() -> None:
+    text = (SCHEMES / "af-qcn.md").read_text().replace("\n", " ")
+
+    def goodputs(name: str, sets: dict[str, Any]) -> list[list[float]]:
+        runs = sb.Scenario.from_file(name).with_(sets).run_all()
+        return [[row["goodput_bps"] / 1e9 for row in run.summary()["classes"]] for run in runs]
+
+    def printed(pattern: str) -> tuple[str, ...]:
+        found = re.search(pattern, text)
+        assert found is not None, pattern
+        return found.groups()
+
+    # All six flows; then flow 0 is capped.
+    window = {"measure.warmup": "5500ms", "run.until": "6999ms", "event": []}
+    qcn, af_qcn = goodputs("@afqcn-fig10", window)
+    within, left = printed(r"within (\d+) % of their max-min .* three links (\d+) % of its share")
+    share = sum(af_qcn[flow] for flow in (0, 1, 2, 4)) / 4
+    shares = [share, share, share, 2 * share, share, 2 * share]
+    assert af_qcn == pytest.approx(shares, rel=int(within) / 100)
+    assert f"{100 * qcn[0] / share:.0f}" == left
+    held, whole = printed(r"it is held to ([\d.]+) Gbps of payload .* and gets ([\d.]+) where")
+    sets = {"measure.warmup": "1s", "compare.scheme": ["af-qcn"]}
+    low, high = goodputs("@afqcn-fig11", sets)
+    assert (f"{high[3]:.2f}", f"{low[3]:.2f}") == (held, whole)
+    gets, brought = printed(r"that flow gets (\d+) Mbps .* of 2 KB brings it to (\d+)\.")
+    _, weighted, lower = goodputs("@afqcn-fig13", {})
+    assert (f"{1e3 * weighted[0]:.0f}", f"{1e3 * lower[0]:.0f}") == (gets, brought)
+
+
 def test_the_queue_under_each_policy_is_what_its_scenario_finds() -> None:
     text = (ROOT / "docs/buffers.md").read_text().replace("\n", " ")
     printed = re.search(r"`lqd` takes (\d+) of its (\d+) packets back within 0.3 ms;", text)
