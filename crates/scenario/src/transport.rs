@@ -173,8 +173,8 @@ params! {
         /// rate-halving: a packet every second ACK, and never above what is in flight and one more
         /// (Linux up to 3.1).
         reduction: Reduction;
-        /// The least window after a mark, in packets, with dctcp in exact arithmetic;
-        /// slow start's threshold is two at least, or this if it is less.
+        /// The least window after a mark, in packets, with ecn-star, and with dctcp in exact
+        /// arithmetic; slow start's threshold is two at least, or this if it is less.
         mark_least: u32 as count(1, 2);
         /// Data packets are ECN-capable.
         ecn: bool;

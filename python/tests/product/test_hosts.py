@@ -125,6 +125,21 @@ def test_profiles_can_be_compared_in_one_file() -> None:
     assert [run.settings["host.profile"] for run in runs] == ["ns-3", "linux-6.x"]
 
 
+@pytest.mark.parametrize(("profile", "least"), [("ns-3", 1), ("ns-3-dctcp", 1), ("linux-6.x", 2)])
+def test_a_mark_leaves_what_a_profiles_dctcp_does(profile: str, least: int) -> None:
+    star = sb.Scenario(
+        {
+            "topology": {"kind": "star", "hosts": 2, "rate": "1Gbps", "delay": "5us"},
+            "switch": {"buffer": "300KB"},
+            "scheme": {"name": "none"},
+            "host": {"profile": profile},
+            "transport": {"kind": "dctcp"},
+            "traffic": [{"kind": "incast", "from": [0], "to": 1, "sizes": "1KB"}],
+        }
+    )
+    assert star.resolved["transport"]["mark_least"] == least
+
+
 def test_a_profile_of_ones_own_is_a_file_beside_the_scenario(
     switchbed: Program, tmp_path: Path
 ) -> None:
