@@ -114,6 +114,10 @@ pub const SECTION: SectionSpec = SectionSpec {
 /// three bits.
 pub const RETRIES: u32 = 7;
 
+/// Packets that a send queue has out at most: half of what a PSN's 24 bits hold, so that a responder tells repeated
+/// ones from new ones (InfiniBand's specification, volume 1, chapter 9).
+pub const PACKETS_OUT: u64 = 1 << 23;
+
 /// Bytes of a SACK and of other answers, where the file does not say: headers of Ethernet, IPv4 and UDP are 46 with the
 /// checksum, those of Ultra Ethernet 32 and 16 (xdp2, `include/uet/pds.h`); a frame has 64 at least.
 const SACK_BYTES: u32 = 78;

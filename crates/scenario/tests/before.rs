@@ -173,6 +173,18 @@ fn what_a_field_cannot_hold_is_refused_or_said() {
     assert!(cautions(&row, &[]).contains("a way has 6 switches, and INT has room for 5"));
     assert_eq!(cautions(&row, &["topology.switches=5"]), "");
 
+    // 8 s at 10 Gbps are 9.2 million packets of 1,086 bytes, and 24 bits tell half of 16.8 apart.
+    let far = ["transport.kind=roce", "topology.fabric_delay=2s"];
+    let said = cautions(FABRIC, &far);
+    assert!(
+        said.contains("holds 9.208e6 packets at 10Gbps, and a queue pair has 8388608"),
+        "{said}"
+    );
+    assert!(!cautions(FABRIC, &[&far[..], &["roce.window=1GB"]].concat()).contains("PSNs"));
+    assert!(
+        !cautions(FABRIC, &["transport.kind=roce", "topology.fabric_delay=1s"]).contains("PSNs")
+    );
+
     let pfc = FABRIC.replace("buffer = \"300KB\"", "queues = 8\npool = \"16MB\"")
         + "[switch.pfc]\npriorities = [3, 4]\nquanta = 4\n";
     let refused = read(&pfc, &[]).unwrap_err();

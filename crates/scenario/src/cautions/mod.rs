@@ -31,6 +31,7 @@ fn said(scenario: &Scenario, graph: &Graph, marking: Option<String>) -> Vec<Stri
     said.extend(idle::unused(scenario));
     said.extend(thresholds::under_a_packet(scenario, graph));
     said.extend(idle::unseen(scenario, graph));
+    said.extend(idle::unnumbered(scenario, graph));
     said.extend(lossless::many(scenario));
     said.extend(slowed::overloaded(scenario, graph));
     if let Topology::File(file) = &scenario.topology {

@@ -11,10 +11,10 @@ pub struct Rdma {
     pub offset: u64,
     /// Data: what it gathers on its way, or when it was sent. ACK: the same of the packet that it answers.
     pub trail: Trail,
-    /// The packet sequence number. ACK: of the last packet in order; NACK: of the one that is missing.
+    /// The packet sequence number. ACK: of the last packet in order, or of the one beyond a gap that it answers;
+    /// NACK: of the one that is missing.
     pub psn: u32,
-    /// Data: payload in bytes. ACK, with selective repeat: how many packets beyond the one that is expected
-    /// the packet is that it answers; 0: none.
+    /// Data: payload in bytes. ACK, with selective repeat: 1 if the packet that it answers is beyond a gap.
     pub len: u16,
     /// Switches that have written into the trail.
     pub hops: u8,

@@ -108,6 +108,22 @@ fn a_loss_costs_selective_repeat_a_packet() {
 }
 
 #[test]
+fn losses_far_apart_cost_a_packet_each() {
+    // 1.2 ms hold 119,000 packets of 10.08 ns: both are missing at once, more than 16 bits count apart.
+    let (_, flow) = lone(&[
+        "event.0.lose=[10, 70000]",
+        "roce.recovery=selective",
+        "roce.mtu=78B",
+        "roce.rto=40ms",
+        "traffic.0.sizes=8MB",
+        "topology.delay=300us",
+        "switch.pool=512MB",
+    ]);
+    assert!(flow.failed.is_none() && flow.end.is_some());
+    assert_eq!((flow.timeouts, flow.retransmissions), (0, 2));
+}
+
+#[test]
 fn a_lost_last_packet_waits_for_the_timer() {
     // From the ACK of the third packet on.
     for recovery in ["go-back-n", "selective"] {

@@ -84,24 +84,15 @@ impl Messages {
         Some(Cut { len, psn, first: offset == message.from, last: u64::from(len) == left })
     }
 
-    /// Where the packet begins that is so many behind the one which begins at an offset, and where it ends.
-    pub(in crate::transport) fn beyond(
-        &self,
-        mut offset: u64,
-        mut packets: u16,
-        mtu: u32,
-    ) -> Option<(u64, u64)> {
-        loop {
-            let nth = self.messages.partition_point(|message| message.until <= offset);
-            let message = self.messages.get(nth)?;
-            let here = (message.until - offset).div_ceil(mtu.into());
-            if u64::from(packets) < here {
-                let at = offset + u64::from(packets) * u64::from(mtu);
-                return Some((at, (at + u64::from(mtu)).min(message.until)));
-            }
-            packets -= here as u16;
-            offset = message.until;
-        }
+    /// Where the packet of this number begins, and where it ends; none of messages that are forgotten or to come.
+    pub(in crate::transport) fn numbered(&self, psn: u32, mtu: u32) -> Option<(u64, u64)> {
+        // Numbers wrap, so they count from the oldest.
+        let oldest = self.messages.front()?.psn;
+        let place = |psn: u32| psn.wrapping_sub(oldest);
+        let after = self.messages.partition_point(|message| place(message.psn) <= place(psn));
+        let message = self.messages.get(after.checked_sub(1)?)?;
+        let from = message.from + u64::from(psn.wrapping_sub(message.psn)) * u64::from(mtu);
+        (from < message.until).then(|| (from, (from + u64::from(mtu)).min(message.until)))
     }
 }
 
@@ -134,16 +125,21 @@ mod tests {
     }
 
     #[test]
-    fn packets_are_counted_over_messages() {
-        let mut messages = Messages::default();
+    fn packets_are_found_by_their_numbers() {
+        // Numbers wrap within the first message.
+        let mut messages = Messages { psn: u32::MAX - 1, ..Messages::default() };
         for bytes in [2_500, 10, 1_000] {
             messages.write(bytes, MTU);
         }
-        assert_eq!(messages.beyond(1_000, 0, MTU), Some((1_000, 2_000)));
-        assert_eq!(messages.beyond(1_000, 1, MTU), Some((2_000, 2_500)));
-        assert_eq!(messages.beyond(1_000, 2, MTU), Some((2_500, 2_510)));
-        assert_eq!(messages.beyond(1_000, 3, MTU), Some((2_510, 3_510)));
-        assert_eq!(messages.beyond(1_000, 4, MTU), None);
+        let places = [(0, 1_000), (1_000, 2_000), (2_000, 2_500), (2_500, 2_510), (2_510, 3_510)];
+        for (nth, place) in (0..).zip(places) {
+            let psn = (u32::MAX - 1).wrapping_add(nth);
+            assert_eq!(messages.numbered(psn, MTU), Some(place));
+        }
+        assert_eq!(messages.numbered(3, MTU), None);
+        messages.acked(2_500);
+        assert_eq!(messages.numbered(0, MTU), None);
+        assert_eq!(messages.numbered(1, MTU), Some((2_500, 2_510)));
     }
 
     #[test]

@@ -16,8 +16,10 @@ pub struct Receiver {
     psn: u32,
     /// Packets since the last ACK.
     unanswered: u32,
-    /// An answer that is to go out, and what the packet that it answers has gathered.
-    answer: Option<(RdmaKind, u16)>,
+    /// An answer that is to go out, how many packets beyond the one that is expected the packet is that it
+    /// answers, if that is kept, and what that packet has gathered.
+    answer: Option<RdmaKind>,
+    beyond: u32,
     trail: Trail,
     hops: u8,
     /// Not before then is what is expected asked for again; [`Time::ZERO`]: it was not asked for.
@@ -56,7 +58,7 @@ impl Receiver {
             self.in_order(config, data, end);
         } else if data.offset < self.expected {
             // A packet was sent again, though it had come: its sender must know.
-            self.answer = Some((RdmaKind::Ack, 0));
+            self.answer(RdmaKind::Ack, 0);
         } else {
             self.out_of_order(config, data, end, now);
         }
@@ -79,8 +81,12 @@ impl Receiver {
         // timer.
         let at_once = data.kind.ends() || filled;
         if at_once || self.unanswered >= config.ack_every {
-            self.answer = Some((RdmaKind::Ack, 0));
+            self.answer(RdmaKind::Ack, 0);
         }
+    }
+
+    fn answer(&mut self, kind: RdmaKind, beyond: u32) {
+        (self.answer, self.beyond) = (Some(kind), beyond);
     }
 
     fn out_of_order(&mut self, config: &Config, data: &Rdma, end: u64, now: Time) {
@@ -88,14 +94,13 @@ impl Receiver {
             Recovery::GoBackN => {
                 if now >= self.asked_until {
                     self.asked_until = now + config.nack_interval;
-                    self.answer = Some((RdmaKind::Nack, 0));
+                    self.answer(RdmaKind::Nack, 0);
                 }
             }
             Recovery::Selective => {
                 self.kept.insert(data.offset, end);
                 self.kept_psns.insert(data.psn.into(), u64::from(data.psn) + 1);
-                let beyond = data.psn.wrapping_sub(self.psn).min(u16::MAX.into()) as u16;
-                self.answer = Some((RdmaKind::Ack, beyond));
+                self.answer(RdmaKind::Ack, data.psn.wrapping_sub(self.psn));
             }
         }
     }
@@ -110,12 +115,16 @@ impl Receiver {
             let (class, bytes) = (config.cnp_class, config.cnp_bytes);
             return answer(RdmaKind::Cnp, 0, 0, Trail::default(), 0, class, bytes);
         }
-        let (kind, beyond) = self.answer.take()?;
+        let (kind, beyond) = (self.answer.take()?, self.beyond);
         self.unanswered = 0;
         // An ACK names the last packet that came in order, a NACK the one that is expected
-        // (InfiniBand, chapter 9.7.5).
-        let psn = if kind == RdmaKind::Nack { self.psn } else { self.psn.wrapping_sub(1) };
-        answer(kind, psn, beyond, self.trail, self.hops, config.ack_class, config.ack_bytes)
+        // (InfiniBand, chapter 9.7.5); with selective repeat the one that is kept (IRN).
+        let psn = match kind {
+            RdmaKind::Ack if beyond == 0 => self.psn.wrapping_sub(1),
+            _ => self.psn.wrapping_add(beyond),
+        };
+        let kept = u16::from(beyond > 0);
+        answer(kind, psn, kept, self.trail, self.hops, config.ack_class, config.ack_bytes)
     }
 
     /// Whether an answer is to go out.

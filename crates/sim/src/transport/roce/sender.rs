@@ -140,10 +140,11 @@ impl Sender {
         if self.next == self.messages.end() {
             return None;
         }
+        let sent = self.next - self.acked;
         // Packets that arrived out of order have left the network.
-        let out = self.next - self.acked - self.arrived();
+        let out = sent - self.arrived();
         let window = self.memory.window().unwrap_or(u64::MAX).min(config.window);
-        (out < window).then_some(self.next)
+        (out < window && sent < config.numbered).then_some(self.next)
     }
 
     /// Whether it has a packet that only the rate may hold back.
@@ -298,8 +299,8 @@ impl Sender {
 
     /// A packet beyond the one that is expected has arrived.
     fn out_of_order(&mut self, config: &Config, answer: &Rdma, now: Time) {
-        let at = self.messages.beyond(answer.offset.max(self.acked), answer.len, config.mtu);
-        // An answer that is out of date counts its packets from another one.
+        let at = self.messages.numbered(answer.psn, config.mtu);
+        // An answer that is out of date tells nothing of the losses that are left.
         let Some((from, until)) = at.filter(|_| answer.offset == self.acked) else { return };
         if until > self.next {
             return;
