@@ -59,7 +59,7 @@ pub(super) fn refused(scenario: &Scenario, graph: &Graph) -> Option<Refused> {
     None
 }
 
-/// Packets that flows need to get through, the SYN of TCP and a full packet, in each class that may meet
+/// Packets that flows need to get through, TCP's SYNs and ACKs and a full packet, in each class that may meet
 /// other rules than those before it.
 fn needed(scenario: &Scenario, switch: &Switch, scheme: &SchemeChoice) -> Vec<Needed> {
     let protocols = Protocols::of(scenario);
@@ -81,15 +81,15 @@ fn needed(scenario: &Scenario, switch: &Switch, scheme: &SchemeChoice) -> Vec<Ne
             let rules =
                 (switch.rules(queue), std::ptr::from_ref(scheme.at(queue)), lossless(class));
             for protocol in protocols.of_class(i as u32, class) {
-                let syn = |tcp: &Transport| Needed {
-                    what: "SYNs",
-                    bytes: tcp.header,
-                    capable: tcp.ecn && tcp.ecn_syn,
-                    class,
-                };
+                let bare =
+                    |tcp: &Transport| {
+                        [("SYNs", tcp.ecn_syn), ("ACKs", tcp.ecn_acks)].map(|(what, capable)| {
+                            Needed { what, bytes: tcp.header, capable: tcp.ecn && capable, class }
+                        })
+                    };
                 let capable = protocol.ecn() || protocol.queue_pairs().is_some();
                 let full = Needed { what: "data", bytes, capable, class };
-                for needed in protocol.tcp().map(syn).into_iter().chain([full]) {
+                for needed in protocol.tcp().map(bare).into_iter().flatten().chain([full]) {
                     let same = |(other, of): &(Needed, Rules)| {
                         Needed { class, ..*other } == needed && *of == rules
                     };
@@ -150,26 +150,31 @@ fn refuses(
             Some(pfc) if pfc.lossless(class) => (
                 "switch.pfc",
                 format!(
-                    "a lossless group admits nothing: its part of the empty shared memory and its headroom \
-                     together hold no packet of {bytes}: give it more (alpha, threshold, headroom), or \
-                     switch.pool more"
+                    "has a lossless group that admits nothing: its part of the empty shared memory and its \
+                     headroom together hold no packet of {bytes}: give it more (alpha, threshold, headroom), \
+                     or switch.pool more"
                 ),
             ),
             _ => {
                 let queue = switch.queue_of(class);
                 let own = switch.rules(queue).alpha;
-                let part = own.map(|alpha| {
-                    let memory = switch.pool.unwrap_or(switch.buffer);
-                    let least = bytes.as_f64() / memory.as_f64();
-                    format!("alpha = {alpha} times {memory}: it must be at least {least:.2e}")
-                });
-                let (key, which) = match own {
-                    Some(_) if own != switch.alpha => ("switch.queue", format!(" {queue}")),
-                    Some(_) => ("switch.alpha", String::new()),
-                    None => ("switch.buffer", String::new()),
+                let Some(alpha) = own else {
+                    let buffer = switch.buffer;
+                    let why = format!("is {buffer}: an empty queue admits no packet of {bytes}");
+                    return Some(("switch.buffer", why));
                 };
-                let part = part.unwrap_or_else(|| format!("switch.buffer = {}", switch.buffer));
-                (key, format!("an empty queue{which} admits no packet of {bytes}, {part}"))
+                let memory = switch.pool.unwrap_or(switch.buffer);
+                let least = bytes.as_f64() / memory.as_f64();
+                let (key, is) = match own == switch.alpha {
+                    true => ("switch.alpha", format!("is {alpha}: an empty queue")),
+                    false => {
+                        ("switch.queue", format!("has alpha = {alpha}: an empty queue {queue}"))
+                    }
+                };
+                let why = format!(
+                    "{is} admits no packet of {bytes}, alpha times {memory}: it must be at least {least:.2e}"
+                );
+                (key, why)
             }
         }),
         DropReason::NotEcnCapable => Some((

@@ -67,7 +67,7 @@ fn a_queue_of_its_own_rules_that_lets_nothing_in_is_refused_if_traffic_has_it() 
     };
     let (dctcp, cubic) = ("transport.kind='dctcp'", "transport.kind='cubic'");
     let line = with(1, "alpha = 0.001", dctcp).expect_err("holds no packet");
-    let own = "switch.queue an empty queue 1 admits no packet of 1.5KB, alpha = 0.001 times 300KB";
+    let own = "switch.queue has alpha = 0.001: an empty queue 1 admits no packet of 1.5KB, alpha times 300KB";
     assert!(line.contains(own), "{line}");
     // The next queue, or a class that wraps round to it.
     with(2, "alpha = 0.001", dctcp).expect("has the port's alpha");
@@ -81,11 +81,15 @@ fn a_queue_of_its_own_rules_that_lets_nothing_in_is_refused_if_traffic_has_it() 
 }
 
 #[test]
-fn a_threshold_that_drops_every_syn_is_refused() {
+fn a_threshold_that_drops_every_syn_or_ack_is_refused() {
     for scheme in ["per-queue", "per-port", "mq-ecn"] {
         let set = format!("scheme={{ name = '{scheme}', params = {{ threshold = '0B' }} }}");
         let line = refused(&["transport.kind='cubic'", &set]);
         assert!(line.contains("ECN-capable") && line.contains("threshold"), "{scheme}: {line}");
+        let line = refused(&["transport.kind='cubic'", "transport.ecn_syn=true", &set]);
+        assert!(line.contains("ACKs are not ECN-capable: each is dropped"), "{scheme}: {line}");
+        let capable = ["transport.ecn_syn=true", "transport.ecn_acks=true"];
+        with(&[&["transport.kind='cubic'", &set], &capable[..]].concat()).expect("are capable");
         // Such packets pass, or all are capable.
         with(&["transport.kind='cubic'", &set, "switch.unmarkable='pass'"]).expect("passes");
     }
@@ -94,7 +98,7 @@ fn a_threshold_that_drops_every_syn_is_refused() {
 #[test]
 fn a_lossless_group_that_admits_nothing_is_refused() {
     let line = refused(&[PFC]);
-    assert!(line.contains("lossless group admits nothing"), "{line}");
+    assert!(line.contains("switch.pfc has a lossless group that admits nothing"), "{line}");
     let fits = PFC.replace("0.001", "0.125");
     with(&[&fits]).expect("holds packets");
 }
