@@ -624,6 +624,11 @@ impl Simulation {
     pub fn flows(&self) -> (u64, u64, u64) {
         (self.started, self.ended, self.total)
     }
+    /// Flows that have ended, and bytes that have arrived of others.
+    pub(crate) fn delivered(&self) -> (u64, u64) {
+        let arriving = self.network.arriving();
+        (self.ended, arriving.values().map(|bytes| bytes.get()).sum())
+    }
     /// Lowers the number of connections that may be open at a time.
     pub fn limit_connections(&mut self, most: usize) {
         self.most_connections = most.min(MAX_CONNECTIONS);

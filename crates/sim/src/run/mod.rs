@@ -22,6 +22,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use switchbed_scenario::Scenario;
 use switchbed_scenario::build::{Nothing, Outside};
+use switchbed_units::{Span, Time};
 
 /// Packets' arrivals, or what takes as long, between two looks at the flag to stop, at least: less
 /// than a millisecond, and with a scheme in Python less than half a second.
@@ -101,8 +102,8 @@ pub enum Unfinished {
     Failed(BuildError),
     /// Results that cannot be: the simulator has an error.
     Impossible(Impossible),
-    /// The run took far more memory than was forecast.
-    Memory(Excess),
+    /// The run took far more memory than was forecast; and what refused packets, where nothing was delivered.
+    Memory(Excess, Option<String>),
 }
 
 impl fmt::Display for Unfinished {
@@ -111,7 +112,8 @@ impl fmt::Display for Unfinished {
             Unfinished::Cancelled => f.write_str("the run was stopped before its end"),
             Unfinished::Failed(error) => error.fmt(f),
             Unfinished::Impossible(error) => error.fmt(f),
-            Unfinished::Memory(excess) => excess.fmt(f),
+            Unfinished::Memory(excess, None) => excess.fmt(f),
+            Unfinished::Memory(excess, Some(why)) => write!(f, "{excess}; {why}"),
         }
     }
 }
@@ -169,6 +171,7 @@ pub fn run_with(
     let batch = batch(scenario);
     let forecast = progress.forecast.load(Relaxed);
     let mut watchdog = Watchdog::new(forecast).filter(|_| forecast > 0);
+    let mut silence = Silence::default();
     outside.look();
     while running {
         if progress.cancelled() {
@@ -178,8 +181,9 @@ pub fn run_with(
         if let Some(error) = simulation.failure() {
             return Err(error.into());
         }
+        silence.look(&simulation);
         if let Some(excess) = watchdog.as_mut().and_then(Watchdog::look) {
-            return Err(Unfinished::Memory(excess));
+            return Err(Unfinished::Memory(excess, silence.explained(scenario, &simulation)));
         }
         flows.extend(simulation.take_finished());
         series.extend(simulation.take_series());
@@ -190,4 +194,84 @@ pub fn run_with(
     flows.forget_before(simulation.warmed_at());
     flows.sort();
     Ok(Results::new(scenario, simulation, flows, series)?)
+}
+
+/// Simulated time between two looks at what was delivered; most runs are shorter.
+const LOOK: Span = Span::from_ms(1_000);
+
+/// Time since something was delivered, to within a look.
+#[derive(Default)]
+struct Silence {
+    /// Flows that had ended, and bytes that had arrived of others.
+    delivered: (u64, u64),
+    since: Time,
+    next: Time,
+}
+
+impl Silence {
+    fn look(&mut self, simulation: &Simulation) {
+        let now = simulation.now();
+        if now < self.next {
+            return;
+        }
+        self.next = now + LOOK;
+        let delivered = simulation.delivered();
+        if delivered != self.delivered {
+            (self.delivered, self.since) = (delivered, now);
+        }
+    }
+
+    /// Names the rule that refuses packets, if nothing was delivered for longer than between two looks.
+    fn explained(&self, scenario: &Scenario, simulation: &Simulation) -> Option<String> {
+        let lasted = simulation.now().since(self.since);
+        let by = simulation.refusing().filter(|_| lasted > LOOK)?;
+        let why = stalled::refusing(scenario, simulation, by);
+        Some(format!("nothing was delivered in the last {:.0} s: {why}", lasted.as_secs_f64()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+    use switchbed_scenario::plans_of;
+
+    #[test]
+    fn memory_of_a_run_that_delivers_nothing_is_explained_by_what_refuses() {
+        // A retransmission is not ECN-capable, and is dropped where it would be marked.
+        let text = r#"
+        topology = { kind = "star", hosts = 2, rate = "10Gbps", delay = "1us" }
+        switch.buffer = "300KB"
+        scheme = { name = "per-queue", params = { threshold = "60B" } }
+        transport.kind = "cubic"
+        [[traffic]]
+        kind = "incast"
+        from = "0"
+        to = 1
+        sizes = "1MB"
+        [[event]]
+        at = "0s"
+        port = "host0"
+        lose = [9]
+        "#;
+        let plans = plans_of("f.toml", text, Path::new("."), &[], None).expect("a scenario");
+        let scenario = &plans[0].scenario;
+        let mut simulation = Simulation::new(scenario).expect("builds");
+        let mut silence = Silence::default();
+        silence.look(&simulation);
+        assert_eq!(silence.explained(scenario, &simulation), None);
+        while simulation.now() < Time::ZERO + LOOK * 60 {
+            let _ = simulation.advance(1);
+            silence.look(&simulation);
+        }
+        let why = silence.explained(scenario, &simulation).expect("waits for a timer");
+        assert!(why.starts_with("nothing was delivered in the last "), "{why}");
+        assert!(
+            why.contains(" s: queue 0 of switch:1 drops packets that per-queue would"),
+            "{why}"
+        );
+        let excess = Excess { took: 130_000_000, forecast: 431_000 };
+        let said = Unfinished::Memory(excess, Some(why.clone())).to_string();
+        assert!(said.starts_with("stopped: it had taken 130 MB") && said.ends_with(&why), "{said}");
+    }
 }

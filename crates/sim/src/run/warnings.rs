@@ -36,8 +36,9 @@ pub(crate) fn warnings(
     let (warmup, end) = (scenario.measure.warmup, simulation.now());
     if !simulation.is_warm() {
         warnings.push(format!(
-            "measure.warmup, {warmup}, is longer than the run, which ended at {end}: nothing was left out, \
-             and all flows count"
+            "measure.warmup, {warmup}, is longer than the run, which ended at {:.6} s: nothing was left out, \
+             and all flows count",
+            end.as_secs_f64()
         ));
     } else if summary.flows.count == 0 && !flows.is_empty() {
         warnings.push(format!(
