@@ -414,8 +414,9 @@ class _Import:
                 f"{options.at}: under {foreign.name(str(one['parent']))}: a scenario's queues are "
                 f"not shaped or divided again: one of {', '.join(LEAVES)} is needed there"
             )
-        # A scheme, but no output of its tc was there to read by.
-        what = "is not read yet" if kind == "dualpi2" else "is no discipline of a scenario's"
+        # Of a scheme with an equivalent no output was there to read by.
+        known = any(scheme["tc"] == kind for scheme in library.schemes())
+        what = "is not read yet" if known else "is no discipline of a scenario's"
         raise Mistake(f"{self.where}: {shown}: {what}; there are {has}")
 
     def _codel(self, options: Shown) -> _Leaf:
