@@ -147,7 +147,7 @@ NUMBERS = (int, float, "int", "float")
 
 
 def _no_texts(cls: type, params: Mapping[str, Any]) -> None:
-    """Refuses a text, such as "5usec", for a parameter that is a number by annotation or default."""
+    """Refuses a text, such as "5usec", for a number by annotation or default."""
     takes = inspect.signature(cls).parameters
     for key, value in params.items():
         if not isinstance(value, str) or key not in takes:

@@ -326,7 +326,7 @@ Found = dict[str, dict[str, Any]]
 def less(found: Found, one: str, base: str) -> float:
     """By how many percent the busiest line is less full."""
     full = [found[name]["bottleneck"]["utilisation"] for name in (one, base)]
-    return 100 * (1 - full[0] / full[1])
+    return float(100 * (1 - full[0] / full[1]))
 
 
 def part(found: Found, one: str, base: str) -> float:
@@ -457,7 +457,7 @@ def test_the_queue_under_each_policy_is_what_its_scenario_finds() -> None:
     assert alone["lqd"]["bytes"][-1] == 1500 * int(printed[2])
     # Of 1 MB; samples may miss the last packets.
     parts = {"dynamic": 1 / 2, "abm": 1 / 3, "fab": 1 / 2, "lqd": 1, "occamy": 8 / 9}
-    most = {name: series["bytes"].max() / 1e6 for name, series in alone.items()}
+    most = {name: max(series["bytes"].to_list()) / 1e6 for name, series in alone.items()}
     assert most == pytest.approx(parts, rel=0.01)
 
 
