@@ -54,11 +54,11 @@ WITHOUT_EFFECT = frozenset(
     ]
 )
 OWN = {
-    "TCP_SYNCNT": ("syn_retries", "synack_retries"),
-    "TCP_RTO_MAX_MS": ("rto_max_ms",),
-    "TCP_RTO_MIN_US": ("rto_min_us",),
+    "TCP_SYNCNT": (("syn_retries", "synack_retries"), range(1, 128)),
+    "TCP_RTO_MAX_MS": (("rto_max_ms",), range(1_000, 120_001)),
+    "TCP_RTO_MIN_US": (("rto_min_us",), range(1, 200_001)),
 }
-"""Options that a socket has in place of the host's settings."""
+"""Options that a socket has in place of the host's settings, with the numbers they may be."""
 ABSENT = {
     "TCP_KEEPIDLE": "keep-alive probes",
     "TCP_KEEPINTVL": "keep-alive probes",

@@ -1,7 +1,9 @@
 """`switchbed drill`: files and folders of packetdrill scripts, a line for each."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import click
@@ -58,8 +60,13 @@ class Outcome:
         return lines
 
 
-def played(path: Path, profile: Profile, sets: tuple[str, ...] = ()) -> Outcome:
-    """Plays the script in a file."""
+def played(
+    path: Path,
+    profile: Profile,
+    sets: tuple[str, ...] = (),
+    given: Mapping[str, str] = MappingProxyType({}),
+) -> Outcome:
+    """Plays the script in a file; `given` are definitions, as `--define` has them."""
     name = str(path)
     try:
         files.check(path)
@@ -72,11 +79,16 @@ def played(path: Path, profile: Profile, sets: tuple[str, ...] = ()) -> Outcome:
         return Outcome(name, "bad", 1, str(mistake).removeprefix(f"{path}: "))
     except BadScriptError as bad:
         return Outcome(name, "bad", bad.line, str(bad))
-    return played_text(text, profile, name, path.parent, sets)
+    return played_text(text, profile, name, path.parent, sets, given)
 
 
 def played_text(
-    text: str, profile: Profile, name: str, folder: Path, sets: tuple[str, ...] = ()
+    text: str,
+    profile: Profile,
+    name: str,
+    folder: Path,
+    sets: tuple[str, ...] = (),
+    given: Mapping[str, str] = MappingProxyType({}),
 ) -> Outcome:
     """Plays a script."""
     run: player.Player | None = None
@@ -88,7 +100,7 @@ def played_text(
         return {"printed": tuple(run.asserts.printed), "ignored": tuple(run.settings.ignored)}
 
     try:
-        script = parser.parse(text)
+        script = parser.parse(text, given)
         run = player.Player(script, profile, Settings(folder=folder), sets)
         run.play()
     except SkippedError as skip:
@@ -139,8 +151,22 @@ def code(outcomes: list[Outcome]) -> int:
     metavar="KEY=VALUE",
     help="Set a key of [host] or [transport], as transport.timer_slack=10ms.",
 )
+@click.option(
+    "-D",
+    "--define",
+    "words",
+    multiple=True,
+    metavar="WORD=VALUE",
+    help="Let a word in scripts stand for a value, as packetdrill's option does.",
+)
 @options.JSON
-def drill(paths: tuple[Path, ...], profile: str, sets: tuple[str, ...], json_to: str | None) -> int:
+def drill(
+    paths: tuple[Path, ...],
+    profile: str,
+    sets: tuple[str, ...],
+    words: tuple[str, ...],
+    json_to: str | None,
+) -> int:
     """Play packetdrill scripts against one connection of the model.
 
     FILE is a script or a folder of them (*.pkt). A script passes, departs (with the line, what
@@ -149,6 +175,11 @@ def drill(paths: tuple[Path, ...], profile: str, sets: tuple[str, ...], json_to:
     Exit code: 0 all passed, skipped ones apart; 1 one departed; 2 one is wrong; 77 all were
     skipped."""
     host = Profile.of(profile)
+    given = {}
+    for text in words:
+        if not (found := parser.definition(text)):
+            raise click.UsageError(f"--define is {text!r}: write WORD=VALUE")
+        given[found[0]] = found[1]
     # Keys that no host takes are refused before any script is played.
     keys = hosts.overrides(host, Settings(), player.UNAGREED, sets)
     _native.Drill(hosts.SCENARIO, keys)
@@ -157,7 +188,7 @@ def drill(paths: tuple[Path, ...], profile: str, sets: tuple[str, ...], json_to:
         raise click.UsageError(f"{paths[0]} has no scripts: files that end in .pkt are needed")
     outcomes = []
     for path in files:
-        outcomes.append(played(path, host, sets))
+        outcomes.append(played(path, host, sets, given))
         if json_to is None:
             for line in outcomes[-1].lines():
                 say(line)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from switchbed import profiles
+from switchbed import _native, profiles
 from switchbed.drill.sysctls import Settings
 
 SCENARIO = """
@@ -29,6 +29,7 @@ stop = "1s"
 STAMPS = 12
 """Bytes of RFC 7323's option, padded."""
 HEADERS = 40
+PS_PER_US = 1_000_000
 NEVER = 2_000_000_000
 """A slow-start threshold that no window reaches, in packets."""
 
@@ -53,13 +54,17 @@ class Profile:
     """Losses are found by time, as Linux has it since 4.18."""
     small_window: bool
     """The initial window is RFC 3390's."""
+    rto_initial_us: int
+    rto_max_us: int
 
     @classmethod
     def of(cls, name: str) -> "Profile":
         """The profile of this name, or of a file."""
         values = {each["key"]: each["value"] for each in profiles.read(name)["settings"]}
         rack = values.get("transport.loss_detection") == "rack"
-        return cls(name, rack, values.get("transport.initial_window") == "3pkt")
+        small = values.get("transport.initial_window") == "3pkt"
+        times = [_native.time_ps(values[f"transport.rto_{of}"]) for of in ("initial", "max")]
+        return cls(name, rack, small, *(ps // PS_PER_US for ps in times))
 
 
 def overrides(
@@ -111,10 +116,13 @@ def overrides(
         "transport.syn_linear_timeouts": settings.linear_timeouts,
     }
     keys |= {key: str(number) for key, number in numbers.items() if number is not None}
+    # The greatest timeout bounds the others (tcp_timeout_init, tcp_bound_rto).
+    most = 1000 * (settings.rto_max_ms or 0) or profile.rto_max_us
     if settings.rto_min_us:
-        keys["transport.rto_min"] = f"{settings.rto_min_us}us"
+        keys["transport.rto_min"] = f"{min(settings.rto_min_us, most)}us"
     if settings.rto_max_ms:
-        keys["transport.rto_max"] = f"{settings.rto_max_ms}ms"
+        keys["transport.rto_max"] = f"{most}us"
+        keys["transport.rto_initial"] = f"{min(profile.rto_initial_us, most)}us"
     if settings.initial_window:
         keys["transport.initial_window"] = f"{settings.initial_window}pkt"
     elif profile.small_window:

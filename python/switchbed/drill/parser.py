@@ -6,6 +6,8 @@ encapsulation, other TCP options) raises `SkippedError`. Anything else that does
 """
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from switchbed.drill.script import (
@@ -88,10 +90,12 @@ MULTIPATH = re.compile(r"mp_?[a-z]\w*|dss|(?:add|rm|remove)_?addr\w*")
 class Reader:
     """A script's text and the place that has been read to."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, given: Mapping[str, str]) -> None:
         self.text = text
         self.at = 0
-        self.defined: dict[str, str] = {}
+        self.given = given
+        """Definitions from beside the script, which go before its own."""
+        self.defined = dict(given)
         """Words that stand for others (`--define=CC="reno"`)."""
         self.labels: list[int] = []
         """Flow labels of the segments that are to be sent."""
@@ -202,11 +206,17 @@ class Reader:
         return int(whole or 0) * PS_PER_S + int(part[:12].ljust(12, "0"))
 
 
-def parse(text: str) -> Script:
-    """The script with this text."""
+def definition(text: str) -> tuple[str, str] | None:
+    """A word and what it stands for, of `WORD=VALUE`."""
+    word, equals, stands = text.partition("=")
+    return (word, stands) if equals and WORD.fullmatch(word) else None
+
+
+def parse(text: str, given: Mapping[str, str] = MappingProxyType({})) -> Script:
+    """The script with this text; `given` are definitions that its own do not change."""
     if len(text) > LONGEST:
         raise BadScriptError(1, f"a script has {LONGEST} characters at most")
-    reader, script = Reader(text), Script()
+    reader, script = Reader(text, given), Script()
     while True:
         reader.blank()
         if reader.at >= len(text):
@@ -235,10 +245,10 @@ def _option(reader: Reader, script: Script, name: str) -> None:
             raise reader.bad(f"--{name} has no value")
         value = found[0]
     if name in ("define", "D"):
-        word, equals, stands = value.partition("=")
-        if not equals or not WORD.fullmatch(word):
+        if not (defined := definition(value)):
             raise reader.bad(f"--{name} is {value!r}: write --{name}=WORD=value;")
-        reader.defined[word] = stands
+        word, stands = defined
+        reader.defined[word] = reader.given.get(word, stands)
         return
     script.options[name] = value.strip('"`')
 

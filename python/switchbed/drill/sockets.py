@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from switchbed.drill import calls, hosts
 from switchbed.drill.connection import Connection, TimeWait
 from switchbed.drill.script import BadScriptError, Call, DepartsError, SkippedError, Word
-from switchbed.drill.sysctls import Settings
+from switchbed.drill.sysctls import SENT_AGAIN, Settings
 
 PS_PER_S = 10**12
 PS_PER_MS = 10**9
@@ -263,7 +263,11 @@ class Sockets:
             if conn.model is not None:
                 conn.model.agree(hosts.SCENARIO, conn.keys(conn.agreed))
         elif name in calls.OWN and amount is not None:
-            conn.own |= dict.fromkeys(calls.OWN[name], amount)
+            settings, taken = calls.OWN[name]
+            if name == "TCP_SYNCNT" and amount in taken and amount > SENT_AGAIN:
+                raise SkippedError(line, f"{name} {amount}")
+            if amount in taken:
+                conn.own |= dict.fromkeys(settings, amount)
             if conn.model is not None:
                 conn.model.agree(hosts.SCENARIO, conn.keys(conn.agreed))
         elif name not in calls.WITHOUT_EFFECT:

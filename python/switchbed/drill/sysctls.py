@@ -35,6 +35,16 @@ ABSENT = {
     "tcp_low_latency": "low latency",
 }
 """Settings that the model has at 0 alone."""
+RANGES = {
+    "tcp_syn_retries": (1, 127),
+    "tcp_retries2": (0, 255),
+    "tcp_syn_linear_timeouts": (0, 127),
+    "tcp_rto_min_us": (1, 999_999_999),
+    "tcp_rto_max_ms": (1_000, 120_000),
+}
+"""Numbers that the kernel takes; with another the value before stays."""
+SENT_AGAIN = 100
+"""SYNs sent again at most in the model."""
 
 
 @dataclass
@@ -243,6 +253,12 @@ class Settings:
                 "tcp_invalid_ratelimit": "invalid_ratelimit_ms",
             }
         ):
+            least, most = RANGES.get(key, (0, number))
+            if not least <= number <= most:
+                self.ignored.append(f"{key}={value}")
+                return
+            if key in ("tcp_syn_retries", "tcp_syn_linear_timeouts") and number > SENT_AGAIN:
+                raise SkippedError(line, f"{key}={value}")
             setattr(self, numbers[key], number)
         else:
             self.ignored.append(f"{key}={value}")

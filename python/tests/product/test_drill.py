@@ -351,6 +351,20 @@ def test_a_word_may_stand_for_a_number() -> None:
     assert play(defined.replace("mss MSS", "mss CC")).outcome == "bad"
 
 
+def test_words_may_be_defined_beside_the_script(switchbed: Program, tmp_path: Path) -> None:
+    text = '--define=CC="reno"\n' + OPEN.replace("mss 1000", "mss MSS")
+    text += "+0 setsockopt(4, SOL_TCP, TCP_CONGESTION, CC, 4) = 0\n"
+    (tmp_path / "words.pkt").write_text(text)
+    assert "no value of MSS" in switchbed("drill", "words.pkt", code=77).stdout
+    assert "passed" in switchbed("drill", "words.pkt", "-D", "MSS=1000").stdout
+    # As packetdrill's options do, they go before the script's own.
+    words = ("--define", "MSS=1000", "-D", 'CC="westwood"')
+    assert "westwood" in switchbed("drill", "words.pkt", *words, code=77).stdout
+    for wrong in ("MSS", "=9", "a b=9"):
+        ran = switchbed("drill", "words.pkt", "-D", wrong, code=2)
+        assert f"'{wrong}': write WORD=VALUE" in ran.stderr
+
+
 def test_what_follows_a_new_socket_is_about_its_connection() -> None:
     # run_syscall_socket: "any later packets in the test script will now be mapped here"
     state = "+0 %{{ assert tcpi_state == {}, tcpi_state }}%\n"
@@ -392,6 +406,49 @@ def test_syn_acks_are_sent_as_often_as_they_may_be() -> None:
     assert play(short).outcome == "passed"
 
 
+SYNS = """
+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
++0 fcntl(3, F_SETFL, O_RDWR|O_NONBLOCK) = 0
++0 connect(3, ..., ...) = -1 EINPROGRESS (as usual)
++0 > S 0:0(0) <...>
+"""
+
+
+@pytest.mark.parametrize("profile", ["linux-6.x", "linux-2.6.38", "ns-2-sack", "ns-3", "ideal"])
+def test_the_most_of_a_timeout_bounds_the_first_one(profile: str) -> None:
+    # tcp_timeout_init; profiles of 3 s had none for such a script.
+    waits = 0.01 if profile == "ideal" else 1
+    most = "`sysctl -q net.ipv4.tcp_rto_max_ms=1000`" + SYNS
+    assert play(most + f"+{waits} > S 0:0(0) <...>\n", profile).lines() == ["passed   script.pkt"]
+    # tcp_bound_rto: and the least one.
+    assert play("`sysctl -q net.ipv4.tcp_rto_min_us=900000000`" + OPEN, profile).lines() == [
+        "passed   script.pkt"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("key", "outside", "beyond"),
+    [
+        ("tcp_syn_retries", (0, 128), 101),
+        ("tcp_retries2", (256,), None),
+        ("tcp_rto_max_ms", (999, 120_001), None),
+        ("tcp_syn_linear_timeouts", (128,), 101),
+        ("tcp_rto_min_us", (0,), None),
+    ],
+)
+def test_a_number_that_the_kernel_refuses_sets_nothing(
+    key: str, outside: tuple[int, ...], beyond: int | None
+) -> None:
+    # proc_dointvec_minmax: EINVAL, and the value before stays.
+    for number in outside:
+        settings = Settings()
+        settings.run(f"sysctl -q net.ipv4.{key}={number}", 1)
+        assert settings == Settings(ignored=[f"{key}={number}"])
+    if beyond is not None:
+        text = OPEN + f"+0 `sysctl -q net.ipv4.{key}={beyond}`\n"
+        assert play(text).problem == f"{key}={beyond}"
+
+
 def test_a_repeated_syn_is_answered_at_once_but_not_too_often() -> None:
     # tcp_check_req: the timer begins anew and is not doubled; tcp_oow_rate_limited: 500 ms apart.
     text = LISTENS + f"+0 {ASKS}+0 {ANSWERS}+.5 {ASKS}+0 {ANSWERS}+.2 {ASKS}+.8 {ANSWERS}"
@@ -430,6 +487,11 @@ def test_a_socket_has_timeouts_of_its_own() -> None:
     late = own.format("TCP_RTO_MAX_MS", 1000) + f"+0 write(4, ..., 1000) = 1000\n+0 {again}"
     late += f"+.3 {again}" * 2 + f"+.6 {again}+1 {again}+1 {again}"
     assert play(OPEN + late).lines() == ["passed   script.pkt"]
+    # A number that the kernel refuses (EINVAL) sets nothing.
+    for name, number in (("TCP_RTO_MIN_US", 200_001), ("TCP_RTO_MAX_MS", 10), ("TCP_SYNCNT", 128)):
+        refused = own.format(name, number) + "+0 %"
+        assert play(near.replace("+0 %", refused).format(200_000)).outcome == "passed"
+    assert play(OPEN + own.format("TCP_SYNCNT", 101)).problem == "TCP_SYNCNT 101"
 
 
 def test_the_window_grows_with_sacks_where_the_network_reorders_much() -> None:
