@@ -168,6 +168,22 @@ EXCEPTED: dict[str, int] = {"live": 1, "sim": 1}
 """Crates that allow it all the same, and at how many places: each says there why."""
 
 
+def missing(root: Path) -> Iterator[str]:
+    """Rows of modules' tables of files that no file has."""
+    for path in root.rglob("*.rs"):
+        rows = re.findall(r"^//! \| `(\w+)` \|", path.read_text(), re.M)
+        for name in rows if path.name in ("lib.rs", "mod.rs") else ():
+            if not (path.parent / f"{name}.rs").exists() and not (path.parent / name).is_dir():
+                yield f"{path.relative_to(root)}: {name}"
+
+
+def test_tables_of_files_name_those_that_are_there(tmp_path: Path) -> None:
+    assert list(missing(CRATES)) == []
+    (tmp_path / "mod.rs").write_text("//! | `here` | one |\n//! | `gone` | another |\n")
+    (tmp_path / "here.rs").touch()
+    assert list(missing(tmp_path)) == ["mod.rs: gone"]
+
+
 def test_crates_forbid_unsafe_code() -> None:
     for crate in sorted(path.parent for path in CRATES.glob("*/Cargo.toml")):
         sources = {file: file.read_text() for file in crate.rglob("*.rs")}

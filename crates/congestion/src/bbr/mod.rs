@@ -8,9 +8,8 @@
 //!
 //! | file | content |
 //! | --- | --- |
-//! | `filter` | the largest rate of ten rounds |
 //! | `long_term` | the rate of a policer |
-//! | `aggregation` | what ACKs bring at once |
+//! | `windowed` | the largest rate of ten rounds, and what ACKs bring at once |
 
 mod long_term;
 #[cfg(test)]
