@@ -111,8 +111,9 @@ class Plots:
         Args:
             value: `fct` or `slowdown`.
             complement: Draw the share of flows that took longer instead.
-            colour: Key whose values become lines, or `scheme`.
-            panel: Key whose values become panels, or `scheme`.
+            colour: Key whose values become lines, or `scheme`, or of flows `transport`, `hosts`,
+                `traffic`, `class`.
+            panel: Key whose values become panels, likewise.
             title: Title of the figure.
 
         Example:
@@ -120,7 +121,7 @@ class Plots:
         """
         from switchbed.plots import cdf
 
-        drawn = self._lines(colour, panel)
+        drawn = self._lines(colour, panel, divided=True)
         return cdf.figure(drawn, value, title, complement=complement)
 
     def sizes(
@@ -135,8 +136,9 @@ class Plots:
 
         Args:
             bins: Greatest number of bins; all have the same number of flows.
-            colour: Key whose values become lines, or `scheme`.
-            panel: Key whose values become panels, or `scheme`.
+            colour: Key whose values become lines, or `scheme`, or of flows `transport`, `hosts`,
+                `traffic`, `class`.
+            panel: Key whose values become panels, likewise.
             title: Title of the figure.
 
         Example:
@@ -144,7 +146,7 @@ class Plots:
         """
         from switchbed.plots import sizes
 
-        return sizes.figure(self._lines(colour, panel), title, bins)
+        return sizes.figure(self._lines(colour, panel, divided=True), title, bins)
 
     def queue(
         self,
@@ -379,10 +381,12 @@ class Plots:
 
         return timeline.figure(self._lines(), traffic, window, title)
 
-    def _lines(self, colour: str | None = None, panel: str | None = None) -> "list[Line]":
+    def _lines(
+        self, colour: str | None = None, panel: str | None = None, *, divided: bool = False
+    ) -> "list[Line]":
         from switchbed.series import runs
 
-        found = self._read()
+        found = runs.divided(self._read(), colour, panel) if divided else self._read()
         runs.check(found, colour=colour, panel=panel)
         return runs.lines(found, colour=colour, panel=panel)
 

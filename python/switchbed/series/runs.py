@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +155,33 @@ def others(run: Result) -> dict[str, Any]:
         for key, value in run.settings.items()
         if not comparing.is_scheme(key) and not comparing.is_seed(key)
     }
+
+
+OF_FLOWS = ("transport", "hosts", "traffic", "class")
+"""Columns of the table `flows` by which figures of single flows tell lines or panels apart."""
+
+
+def divided(results: Sequence[Result], *keys: str | None) -> list[Result]:
+    """The runs, each divided by those of the keys that are columns of its flows."""
+    found = list(results)
+    for key in keys:
+        if key in OF_FLOWS:
+            found = [part for run in found for part in _divided(run, key)]
+    return found
+
+
+def _divided(run: Result, key: str) -> list[Result]:
+    flows = run.flows
+    if key not in flows.columns:
+        return [run]
+    return [
+        run.with_flows(
+            replace(run.outcome, settings=run.outcome.settings | {key: value}),
+            flows.filter(flows[key] == value),
+            run.over,
+        )
+        for value in flows[key].drop_nulls().unique().sort()
+    ]
 
 
 def check(results: Sequence[Result], **asked: str | None) -> None:

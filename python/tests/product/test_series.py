@@ -189,6 +189,59 @@ def test_flows_that_count_are_those_of_every_other_figure(pair: list[sb.Result])
     assert list(found) == ["all", "small"]
 
 
+MIXED = """
+[topology]
+kind = "star"
+hosts = 4
+rate = "10Gbps"
+delay = "5us"
+[switch]
+queues = 2
+buffer = "300KB"
+[scheme]
+name = "per-queue"
+params = { threshold = "30KB" }
+[transport]
+kind = "cubic"
+[[traffic]]
+kind = "poisson"
+load = 0.2
+flows = 30
+sizes = "30KB"
+[[traffic]]
+kind = "poisson"
+load = 0.2
+flows = 20
+sizes = "20KB"
+transport = "dctcp"
+[compare]
+seed = [1, 2]
+"""
+
+
+def test_flows_of_each_transport_may_have_a_line_or_a_panel(
+    tmp_path: Path, pair: list[sb.Result]
+) -> None:
+    (tmp_path / "mixed.toml").write_text(MIXED)
+    mixed = sb.Scenario.from_file(tmp_path / "mixed.toml").run_all()
+    axes, *_ = Plots(mixed).cdf(colour="transport").axes
+    flows = pl.concat([run.flows for run in mixed])
+    found = drawn(axes)
+    assert list(found) == ["transport cubic", "transport dctcp"]
+    for name, (values, _) in found.items():
+        some = flows.filter(transport=name.removeprefix("transport "))["fct_s"] * 1e3
+        assert values[-1] == some.max()
+    titles = [axes.get_title() for axes in Plots(mixed).cdf(panel="traffic").axes]
+    assert titles[0] == "traffic 0, all flows"
+    assert "traffic 1, all flows" in titles
+    Plots(mixed).sizes(colour="transport", bins=2)
+    # All flows of these runs have one transport, and their classes are 0 and 1.
+    with pytest.raises(sb.Mistake, match="--colour transport: was not swept in these runs"):
+        Plots(pair).cdf(colour="transport")
+    axes, *_ = Plots(pair).cdf(colour="class", panel="scheme").axes
+    assert list(drawn(axes)) == ["class 0", "class 1"]
+
+
 def test_heat_maps_are_drawn_as_they_are_described(results: list[sb.Result]) -> None:
     chart = comparison_chart.sweep(results)
     figure = Plots(results).heatmap(metric="drops", x="load", y="switch.buffer")
