@@ -259,7 +259,8 @@ class Sockets:
         elif name == "TCP_CONGESTION":
             # A socket's own goes before a route's.
             self.settings.of_route.discard("tcp_congestion_control")
-            self.settings.run(f"sysctl tcp_congestion_control={single}", line)
+            control = single.name if isinstance(single, Word) else single
+            self.settings.run(f"sysctl tcp_congestion_control={control}", line)
             if conn.model is not None:
                 conn.model.agree(hosts.SCENARIO, conn.keys(conn.agreed))
         elif name in calls.OWN and amount is not None:

@@ -360,6 +360,11 @@ def test_words_may_be_defined_beside_the_script(switchbed: Program, tmp_path: Pa
     # As packetdrill's options do, they go before the script's own.
     words = ("--define", "MSS=1000", "-D", 'CC="westwood"')
     assert "westwood" in switchbed("drill", "words.pkt", *words, code=77).stdout
+    # A shell takes quotes off.
+    assert (
+        "no congestion control hybla"
+        in switchbed("drill", "words.pkt", "-D", "MSS=1000", "-D", "CC=hybla", code=77).stdout
+    )
     for wrong in ("MSS", "=9", "a b=9"):
         ran = switchbed("drill", "words.pkt", "-D", wrong, code=2)
         assert f"'{wrong}': write WORD=VALUE" in ran.stderr
