@@ -39,6 +39,8 @@ def figure(
             look = style.numbered(chosen.index(each.row))
             values = [None if value is None else value / size for value in each.values]
             style.line(axes, each.times_ms, values, look, each.name, 1)
+        if not shown:
+            axes.text(0.5, 0.5, "no such samples", ha="center", transform=axes.transAxes)
         axes.set_ylabel(title, fontsize="small")
         axes.set_ylim(bottom=0)
     style.legend_below(made, 6, style.of_seeds(found))

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 TIME = "time (ms)"
 QUANTITIES = {
     "window": ("cwnd_packets", 1.0, "packets"),
+    "threshold": ("ssthresh_packets", 1.0, "packets"),
     "rtt": ("srtt_s", 1e6, "µs"),
     "flight": ("in_flight_bytes", 1e-3, "KB"),
     "pacing": ("pacing_bps", 1e-9, "Gbps"),
@@ -21,6 +22,7 @@ QUANTITIES = {
 """Column, factor and unit of each quantity that a plot may show."""
 TITLES = {
     "window": "congestion window",
+    "threshold": "slow-start threshold",
     "rtt": "smoothed RTT",
     "flight": "in flight",
     "pacing": "pacing rate",

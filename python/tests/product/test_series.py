@@ -456,6 +456,12 @@ def test_flows_are_drawn_as_they_were_sampled(tmp_path: Path) -> None:
         assert line.get_label() == f"flow {row}, {name}"
         assert np.array_equal(line.get_xdata(), own["time_s"] * 1e3)
         assert np.array_equal(line.get_ydata(), own["cwnd_packets"])
+    thresholds, pacing = Plots([run]).flow(quantities=["threshold", "pacing"], flows=[0]).axes
+    (line,) = thresholds.get_lines()
+    own = table.filter(pl.col("row") == 0)
+    assert np.array_equal(line.get_ydata(), own["ssthresh_packets"])
+    # Neither flow is paced.
+    assert [text.get_text() for text in pacing.texts] == ["no such samples"]
     # Reno has no α.
     assert [line.get_label() for line in alphas.get_lines()] == ["flow 0, dctcp"]
     with pytest.raises(sb.Mistake, match=r"--flow 7: was not sampled in .*; flows are 0, 1"):
