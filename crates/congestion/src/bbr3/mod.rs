@@ -6,7 +6,8 @@
 //! Unverified: no implementation was run beside it. Inflight counts in packets, where the draft counts
 //! bytes. A round trip with a mark is one with a loss: the draft says no more than that marks are
 //! congestion. A loss bounds nothing in a probe that the application limits (its `is_app_limited`).
-//! Undoing spurious losses is not modelled, as nothing here finds them.
+//! State to come back to after a needless repair is saved at a round trip's first loss alone; the draft saves
+//! it as the repair begins, too, when losses may have changed it.
 
 #[cfg(test)]
 mod tests;
@@ -60,6 +61,16 @@ enum Acks {
     ProbeStopping,
 }
 
+/// State as a loss was found, should its repair prove needless (the draft's `undo_` variables).
+#[derive(Clone, Copy, Debug, Default)]
+struct Undo {
+    /// State that the losses have ended: STARTUP or UP.
+    mode: Option<Mode>,
+    bw_shortterm: f64,
+    inflight_shortterm: u32,
+    inflight_longterm: u32,
+}
+
 /// BBRv3, apart, since it is larger than others' memory.
 #[derive(Clone, Debug)]
 pub struct Bbr3(Box<State>);
@@ -109,6 +120,7 @@ struct State {
     probe_rtt_round_done: bool,
     idle_restart: bool,
     prior_cwnd: u32,
+    undo: Undo,
     repair: Repair,
     extra_acked_since: Time,
     extra_acked_delivered: u64,
@@ -169,6 +181,7 @@ impl Control for Bbr3 {
             probe_rtt_round_done: false,
             idle_restart: false,
             prior_cwnd: 0,
+            undo: Undo::default(),
             repair: Repair::Open,
             extra_acked_since: Time::ZERO,
             extra_acked_delivered: 0,
@@ -198,7 +211,7 @@ impl Control for Bbr3 {
     fn marked(&mut self, _: impl Deref<Target = ()>, _: f64, _: Time) -> Mark {
         // Marks come without the connection: its count is that of the last ACK.
         let delivered = self.0.delivered;
-        self.0.note_loss(delivered);
+        self.0.note_congestion(delivered);
         Mark::Ignored
     }
 
@@ -248,7 +261,7 @@ impl Control for Bbr3 {
 
     fn lost(&mut self, _: impl Deref<Target = ()>, conn: &Connection, packet: &LostPacket) {
         let state = &mut *self.0;
-        state.note_loss(conn.delivered);
+        state.note_loss(conn);
         // Packets that follow each other are one range: a burst counts once.
         if packet.from != state.lost_end {
             state.lost_ranges += 1;
@@ -277,8 +290,30 @@ impl Control for Bbr3 {
     }
 
     fn timed_out(&mut self, _: impl Deref<Target = ()>, conn: &Connection) {
-        self.0.note_loss(conn.delivered);
+        // The window has fallen already: the one before stays saved.
         self.0.repair = Repair::Timeout;
+        self.0.note_loss(conn);
+    }
+
+    /// Losses that were none bound nothing, and the state that they ended comes back
+    /// (HandleSpuriousLossDetection). The window comes back as the repair ends.
+    fn undone(&mut self, _: impl Deref<Target = ()>, conn: &Connection) {
+        let state = &mut *self.0;
+        let undo = std::mem::take(&mut state.undo);
+        state.is_loss_in_round = false;
+        state.reset_full_bw(0.0);
+        state.bw_shortterm = state.bw_shortterm.max(undo.bw_shortterm);
+        state.inflight_shortterm = state.inflight_shortterm.max(undo.inflight_shortterm);
+        state.inflight_longterm = state.inflight_longterm.max(undo.inflight_longterm);
+        if undo.mode == Some(Mode::Startup) {
+            state.full_bw_reached = false;
+        }
+        match undo.mode {
+            _ if state.mode == Mode::ProbeRtt => {}
+            Some(Mode::Startup) => state.mode = Mode::Startup,
+            Some(Mode::Up) if state.mode != Mode::Up => state.start_refill(conn),
+            _ => {}
+        }
     }
 
     fn pacing(&self) -> Option<u64> {
@@ -381,7 +416,21 @@ impl State {
         self.prior_cwnd = if good { cwnd } else { self.prior_cwnd.max(cwnd) };
     }
 
-    fn note_loss(&mut self, delivered: u64) {
+    fn note_loss(&mut self, conn: &Connection) {
+        if !self.is_loss_in_round {
+            self.save_cwnd(conn.cwnd);
+            self.undo = Undo {
+                mode: None,
+                bw_shortterm: self.bw_shortterm,
+                inflight_shortterm: self.inflight_shortterm,
+                inflight_longterm: self.inflight_longterm,
+            };
+        }
+        self.note_congestion(conn.delivered);
+    }
+
+    /// A loss or a mark was found.
+    fn note_congestion(&mut self, delivered: u64) {
         // The first loss of a round trip says where the round ends: with what had arrived then.
         if !self.is_loss_in_round {
             self.loss_round_delivered = delivered;
@@ -476,7 +525,7 @@ impl State {
                 && self.lost_ranges >= FULL_LOSSES
                 && too_high(sample.lost, sample.tx_in_flight)
             {
-                self.full_bw_reached = true;
+                (self.full_bw_reached, self.undo.mode) = (true, Some(Mode::Startup));
                 self.inflight_longterm = self.bdp(1.0).max(packets(self.inflight_latest));
             }
             self.lost_ranges = 0;
@@ -638,6 +687,7 @@ impl State {
             self.inflight_longterm = tx_in_flight.max(least as u32);
         }
         if self.mode == Mode::Up {
+            self.undo.mode = Some(Mode::Up);
             self.start_down(conn);
         }
     }

@@ -281,6 +281,83 @@ fn a_probe_of_the_round_trip_has_half_a_bdp_of_before_it_expired() {
 }
 
 #[test]
+fn losses_that_were_none_bound_nothing() {
+    // Between probes: the bounds of before the last round trip with losses.
+    let mut path = Path::cruising();
+    path.conn.cwnd = 200;
+    path.lose(1, false);
+    path.round(60);
+    path.round(60);
+    let (bw, inflight) = (path.state().bw_shortterm, path.state().inflight_shortterm);
+    path.lose(2, false);
+    path.round(60);
+    path.round(60);
+    assert!(path.state().bw_shortterm < bw);
+    path.bbr.undone(&(), &path.conn);
+    let state = path.state();
+    assert_eq!((state.bw_shortterm, state.inflight_shortterm), (bw, inflight));
+    assert_eq!((path.mode(), path.bbr.0.full_bw), (Mode::Cruise, 0.0));
+    // Nothing is left to take back.
+    path.bbr.undone(&(), &path.conn);
+    assert_eq!(path.state().bw_shortterm, bw);
+}
+
+#[test]
+fn a_probe_that_losses_ended_begins_anew_where_they_were_none() {
+    let mut path = Path::up();
+    path.lose(3, false);
+    assert_eq!((path.mode(), path.state().inflight_longterm), (Mode::Down, 98));
+    path.bbr.undone(&(), &path.conn);
+    assert_eq!((path.mode(), path.state().inflight_longterm), (Mode::Refill, NO_BOUND));
+    // PROBE_RTT goes on.
+    let mut path = Path::up();
+    path.lose(3, false);
+    path.state().mode = Mode::ProbeRtt;
+    path.bbr.undone(&(), &path.conn);
+    assert_eq!((path.mode(), path.state().inflight_longterm), (Mode::ProbeRtt, NO_BOUND));
+}
+
+#[test]
+fn startup_goes_on_where_what_ended_it_was_not_lost() {
+    let mut path = Path::new();
+    path.round(100);
+    path.conn.repair = Repair::Recovery;
+    path.round(130);
+    for place in 1..=6 {
+        let from = 10_000 * place;
+        let packet = LostPacket {
+            from,
+            end: from + 1000,
+            tx_in_flight: 100,
+            lost: place,
+            app_limited: false,
+        };
+        path.bbr.lost(&(), &path.conn, &packet);
+    }
+    let sample = RateSample { newly: 170, tx_in_flight: 100, lost: 6, ..RateSample::default() };
+    path.ack(170, sample);
+    assert_eq!((path.mode(), path.state().full_bw_reached), (Mode::Drain, true));
+    path.bbr.undone(&(), &path.conn);
+    let state = path.state();
+    assert_eq!((state.mode, state.full_bw_reached), (Mode::Startup, false));
+    assert_eq!(state.inflight_longterm, NO_BOUND);
+}
+
+#[test]
+fn a_timeout_leaves_the_window_of_before_to_come_back_to() {
+    let mut path = Path::cruising();
+    path.bbr.cut(&(), 200.0);
+    path.conn.cwnd = 1;
+    path.bbr.timed_out(&(), &path.conn);
+    path.lose(1, false);
+    assert_eq!(path.state().prior_cwnd, 200);
+    path.bbr.undone(&(), &path.conn);
+    path.conn.in_flight = 90;
+    let steer = path.round(1);
+    assert!(steer.cwnd >= 196, "{}", steer.cwnd);
+}
+
+#[test]
 fn a_round_with_a_mark_is_one_with_a_loss() {
     let mut path = Path::cruising();
     assert_eq!(path.bbr.marked(&(), 100.0, Time::ZERO), Mark::Ignored);
