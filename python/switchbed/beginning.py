@@ -1,5 +1,4 @@
-"""What an imported scenario begins with besides the device: traffic that is enough for
-`switchbed tune` as it is."""
+"""Traffic that an imported scenario begins with: enough for `switchbed tune` as it is."""
 
 from collections.abc import Sequence
 from typing import Any

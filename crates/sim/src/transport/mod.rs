@@ -36,7 +36,7 @@ pub enum Kind {
     Unordered(unordered::Config),
 }
 
-/// What a packet of unordered delivery shows its receiver of the fabric.
+/// Traces of the fabric on a packet of unordered delivery.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sight {
     /// A switch marked it.
@@ -65,7 +65,7 @@ impl Kind {
         }
     }
 
-    /// What a receiver sees of the fabric in a packet of unordered delivery.
+    /// Traces of the fabric on a packet, as its receiver sees them.
     pub(crate) fn sight(&self, packet: &Packet, body: &Body) -> Option<Sight> {
         let (Kind::Unordered(config), Body::Rdma(data)) = (self, body) else { return None };
         let trimmed = config.trimmed(data, (packet.len_bytes, packet.class));
