@@ -49,8 +49,9 @@ pub(super) fn unnumbered(scenario: &Scenario, graph: &Graph) -> Option<String> {
     let given = roce.window.is_some_and(|window| window.get() < PACKETS_OUT * u64::from(full));
     (needed > held && !given).then(|| {
         format!(
-            "a round trip of {way} holds {:.3e} packets at {rate}, and a queue pair has {PACKETS_OUT} \
+            "a round trip of {:.3} s holds {:.3e} packets at {rate}, and a queue pair has {PACKETS_OUT} \
              out at most: PSNs have 24 bits",
+            way.as_secs_f64(),
             needed / held * PACKETS_OUT as f64
         )
     })
