@@ -12,9 +12,10 @@ use switchbed_scenario::protocols::Protocols;
 use switchbed_scenario::scheme::Value;
 use switchbed_scenario::topology::ports::is_host;
 use switchbed_scenario::traffic::{Around, Entry, Expected, Frames, Listed};
+use switchbed_scenario::transport::{LossDetection, Pacing};
 use switchbed_scenario::{Host, NicFifo, NicQueue, Transport};
 use switchbed_scenario::{QueueProbe, Scenario, SchemeChoice};
-use switchbed_units::Span;
+use switchbed_units::{Bytes, Span};
 
 /// Bytes that every run takes: pages of the program that it is the first to touch, its thread's memory, the ring of
 /// events, tables without rows.
@@ -42,10 +43,13 @@ const MODELLED: f64 = 0.65;
 /// A queue pair whose packets may arrive in any order, more than another; and its packets' states, once it has sent some.
 const SPRAY_BYTES: u64 = 390;
 const SPRAYED_BYTES: u64 = 1_100;
-/// A TCP connection whose first window waits in its card, and a queue pair that waits for its turn there, more than
-/// another.
-const WAITING_BYTES: u64 = 380;
+/// A queue pair that waits for its turn in its card, more than another.
 const TURN_BYTES: u64 = 200;
+/// A segment that is out, where its sender keeps a log (`tcp/sent.rs`), and a model's record of it (`tcp/rate.rs`). Both
+/// are in rings, which double, and of which a connection has these places anyway.
+const SENT_BYTES: u64 = 32;
+const DEPARTED_BYTES: u64 = 56;
+const RING: f64 = 4.0;
 /// State of losses in both halves of a TCP connection: the sender's repair (120 bytes), the receiver's data beyond a
 /// hole (96), room for four ranges in each (64), and the allocator's share.
 const LOSING_BYTES: u64 = 385;
@@ -99,7 +103,9 @@ const FLOW_QUEUE_BYTES: u64 = 270;
 const PARTY_BYTES: u64 = 60;
 /// A packet in the network: what it is, what it carries, and its next event.
 const PACKET_BYTES: u64 = 150;
-/// Tables of packets that have grown leave their last places empty, until these are large enough to be moved as pages.
+/// Places of a packet in the two tables, which double and are copied then.
+const PLACES_BYTES: u64 = 128;
+/// Tables that were copied leave their last places empty, until these are large enough to be given back as pages.
 const MOVED_BYTES: u64 = 75;
 const MOVED: f64 = 8_192.0;
 /// A captured packet, as it is noted and as its file has it.
@@ -162,9 +168,22 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
     let flows = sum(|source| source.flows);
     let tcp = |entry: usize| protocols.of_entry(entry as u32).find_map(Protocol::tcp);
     let tcps: Vec<Option<&Transport>> = (0..sources.len()).map(tcp).collect();
-    let packets = in_network(scenario, &protocols, &sources)
-        + most(scenario.host.each().map(|host| in_cards(scenario, host, &tcps, &sources, lasts)))
-        + held_up(scenario, &protocols);
+    // Flows without TCP wait until their card asks.
+    let others = Windows { data: f64::INFINITY, ..Windows::default() };
+    // The stack whose hosts let windows open furthest.
+    let windows = scenario.host.each().map(|host| {
+        let each = traffic.iter().zip(&sources).zip(&tcps).map(|((entry, of), tcp)| {
+            let of = (of, entry.persists(), lasts);
+            tcp.map_or(others, |tcp| Flows::new(scenario, (host, tcp), of).windows())
+        });
+        let sum = each.fold(Windows::default(), |a, b| a.with(b, |a, b| a + b));
+        let room = topology.host_links() as f64 * room_of(host);
+        Windows { in_cards: sum.in_cards.min(room), ..sum }
+    });
+    let windows = windows.fold(Windows::default(), |a, b| a.with(b, f64::max));
+    let network = in_network(scenario, &protocols, &sources);
+    let packets =
+        (network + windows.in_cards).min(windows.data.max(network)) + held_up(scenario, &protocols);
     let each_flow = |tcp: &Option<&Transport>| match tcp {
         Some(_) => TCP_FLOW_BYTES,
         None => FLOW_BYTES,
@@ -189,12 +208,10 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
     let models: f64 = models.sum();
     let losing = sources.iter().zip(&tcps).filter(|(_, tcp)| tcp.is_some());
     let losing = losing.map(|(source, _)| source.losing).sum();
-    let together = |carries: fn(&Protocol) -> bool| {
-        let of = |(entry, _): &(usize, &Expected)| protocols.of_entry(*entry as u32).any(carries);
-        sources.iter().enumerate().filter(of).map(|(_, of)| of.together).sum::<f64>()
+    let pairs = |(entry, _): &(usize, &Expected)| {
+        protocols.of_entry(*entry as u32).any(|of| of.queue_pairs().is_some())
     };
-    let (windows, turns) =
-        (together(|of| of.tcp().is_some()), together(|of| of.queue_pairs().is_some()));
+    let turns = sources.iter().enumerate().filter(pairs).map(|(_, of)| of.together).sum();
     // Queues of a port that hold packets, and the port as a whole.
     let classes = (0..switch.queues)
         .filter(|&class| class == 0 || traffic.iter().any(|entry| entry.has_class(class)));
@@ -255,12 +272,14 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
         ("operations of a rank that is read", (longest - later).max(0.0), READ_BYTES),
         ("holes of schedules", operations.min(HOLES), HOLES_BYTES),
         ("holes that records leave", left, PAGES_BYTES),
-        ("windows in cards", windows, WAITING_BYTES),
+        ("segments in logs", windows.logged, SENT_BYTES),
+        ("segments in models", windows.modelled, DEPARTED_BYTES),
         ("queue pairs in cards", turns, TURN_BYTES),
         ("connections that lose packets", losing, LOSING_BYTES),
         ("packets", packets, PACKET_BYTES),
-        // Above this the allocator moves pages, and leaves no hole.
+        // Above this the allocator gives back pages, and leaves no hole.
         ("places of packets", packets.min(MOVED), MOVED_BYTES),
+        ("places of packets that are copied", copied(packets), PLACES_BYTES),
         ("rows of series", rows(often(measure.series_every) * measured * queues), SERIES_BYTES),
         ("rows of goodput", rows(often(measure.goodput_every) * queues), GOODPUT_BYTES),
         ("probes", rows(sum(|source| source.probes)), PROBE_BYTES),
@@ -373,54 +392,252 @@ fn most(of: impl Iterator<Item = f64>) -> f64 {
     of.fold(0.0, f64::max)
 }
 
-/// Packets in the cards of hosts whose TCP flows start together: a first window of each, which waits for no ACK, and in
-/// slow start as many more as were delivered since; of small queues each flow's part.
-fn in_cards(
-    scenario: &Scenario,
-    host: &Host,
-    tcps: &[Option<&Transport>],
-    sources: &[Expected],
-    lasts_s: f64,
-) -> f64 {
-    let Scenario { topology, .. } = scenario;
-    let mtu = host.mtu.as_f64();
-    let delivered = lasts_s * topology.host_rates().most().as_bps() as f64 / 8.0 / mtu;
-    let each = |(source, tcp): (&Expected, &Option<&Transport>)| {
-        let Some(tcp) = tcp else { return 0.0 };
-        let first = f64::from(tcp.initial_window.min(tcp.receive_window));
-        // A flow without an end never runs out of packets.
-        let packets = (source.mean_bytes.unwrap_or(f64::INFINITY) / mtu).ceil();
-        let lines = source.receivers.max(1.0);
-        let window = first + delivered * lines / source.together.max(1.0);
-        let small = match host.small_queues.on {
-            true => {
-                let segments = 2.0 * if host.lso.on { host.lso.max.as_f64() / mtu } else { 1.0 };
-                let unpaced = host.small_queues.limit.as_f64() / mtu * lines;
-                segments.max(unpaced / source.together.max(1.0)).max(first)
-            }
-            false => f64::INFINITY,
-        };
-        source.together * packets.min(window).min(small).min(tcp.receive_window.into())
-    };
-    let handed: f64 = sources.iter().zip(tcps).map(each).sum();
-    let room = match host.nic {
+/// Places of packets that stand twice as tables are copied, more than there are packets in the end.
+fn copied(packets: f64) -> f64 {
+    // The second time with half of the places that the last doubling made.
+    if packets > MOVED { (1.5 * ring(packets / 2.0) - packets).max(0.0) } else { 0.0 }
+}
+
+/// Places of a table that doubles, where it holds so many.
+fn ring(held: f64) -> f64 {
+    (held.max(RING).ceil() as u64).next_power_of_two() as f64
+}
+
+/// Packets that a host's card takes.
+fn room_of(host: &Host) -> f64 {
+    match host.nic {
         NicQueue::Fq => CARD_PACKETS,
-        NicQueue::Fifo(NicFifo { buffer }) => buffer.as_f64() / mtu,
+        NicQueue::Fifo(NicFifo { buffer }) => buffer.as_f64() / host.mtu.as_f64(),
         NicQueue::Switch | NicQueue::Unlimited | NicQueue::Classes => f64::INFINITY,
-    };
-    handed.min(topology.host_links() as f64 * room)
+    }
+}
+
+/// The rate that small queues go by in slow start, in units of the window over the RTT (`tcp_update_pacing_rate`), and
+/// such a window in units of the data that is out (`tcp_is_cwnd_limited`).
+const PACED: f64 = 2.0;
+const OPENED: f64 = 2.0;
+/// Part of a second whose data a small queue holds (`sk_pacing_shift`).
+const SMALL_S: f64 = 1.0 / 1024.0;
+/// Segments of a model's window (`bbr_quantization_budget`), and its gain in slow start over the way there and back.
+const QUANTA: f64 = 3.0;
+const STARTUP: f64 = 2.89;
+/// Places of a ring that doubles for each packet that it holds: on average, and where data that was lost twice waits
+/// for a timeout behind a full window, as without RACK.
+const HELD: f64 = 1.44;
+const HELD_LONG: f64 = 2.0;
+/// Places of a model's ring for each of its window's: half and twice as many are frequent, four times as many are met.
+const MODELLED_HELD: f64 = 1.3;
+
+/// A source's TCP flows, in packets of host.mtu.
+struct Flows<'a> {
+    host: &'a Host,
+    tcp: &'a Transport,
+    of: &'a Expected,
+    /// Whether flows share connections.
+    keeps: bool,
+    lasts_s: f64,
+    /// Lines that flows share, at receivers, and packets a second of one.
+    lines: f64,
+    line: f64,
+    /// Packets that the way there and back holds, that a receiver's queue does, and from which on a queue marks.
+    way: f64,
+    queue: f64,
+    marked: Option<f64>,
+    /// Handshakes of those that start together which a full queue lets through.
+    opens: f64,
+    /// A flow, the first window, and the greatest.
+    size: f64,
+    first: f64,
+    limit: f64,
+}
+
+impl<'a> Flows<'a> {
+    fn new(
+        scenario: &Scenario,
+        (host, tcp): (&'a Host, &'a Transport),
+        (of, keeps, lasts_s): (&'a Expected, bool, f64),
+    ) -> Flows<'a> {
+        let Scenario { topology, switch, .. } = scenario;
+        let mtu = host.mtu.as_f64();
+        let marked = marked_bytes(scenario);
+        let limit = f64::from(tcp.receive_window);
+        let lines = of.receivers.min(topology.hosts().into()).max(1.0);
+        // As many as the queue holds, and as the line carries while all hosts send theirs.
+        let carried = of.together / f64::from(topology.hosts());
+        let opens = lines * (switch.buffer.as_f64() / tcp.header.as_f64() + carried);
+        Flows {
+            host,
+            tcp,
+            of,
+            keeps,
+            lasts_s,
+            lines,
+            line: topology.host_rates().most().as_bps() as f64 / 8.0 / mtu,
+            way: way_bytes(scenario) / mtu,
+            queue: marked.unwrap_or(switch.buffer).as_f64() / mtu,
+            marked: marked.filter(|_| tcp.ecn).map(|bytes| bytes.as_f64() / mtu),
+            opens: if of.losing > 0.0 { opens.min(of.together) } else { of.together },
+            // A flow without an end never runs out of packets.
+            size: (of.mean_bytes.unwrap_or(f64::INFINITY) / mtu).ceil(),
+            first: f64::from(tcp.initial_window).min(limit),
+            limit,
+        }
+    }
+
+    /// Whether a control steers by a model.
+    fn model(&self) -> bool {
+        self.tcp.control.about().model
+    }
+
+    /// Packets of a segment that is handed to the card at most.
+    fn segment(&self) -> f64 {
+        let lso = &self.host.lso;
+        if lso.on { lso.max.as_f64() / self.host.mtu.as_f64() } else { 1.0 }
+    }
+
+    /// The window of each of so many flows: slow start adds what has arrived, and a model takes little more than the
+    /// way holds.
+    fn grown(&self, flows: f64) -> f64 {
+        let arrived = self.lasts_s * self.line * self.lines / flows;
+        let window = (self.first + arrived).min(self.limit);
+        match self.model() {
+            true => window.min(QUANTA * self.segment() + STARTUP * self.way),
+            false => window,
+        }
+    }
+
+    /// Packets in its card of each of so many flows by TCP small queues: what the card sends in a moment, which flows
+    /// share by their lines, and the segment that makes it enough.
+    fn small(&self, flows: f64) -> f64 {
+        let small = &self.host.small_queues;
+        if !small.on {
+            return f64::INFINITY;
+        }
+        let sent = PACED * OPENED * SMALL_S * self.line * self.lines / flows;
+        let enough = sent + self.segment().min(sent);
+        let unpaced = small.limit.as_f64() / self.host.mtu.as_f64() + self.segment();
+        let paced = self.tcp.pacing != Pacing::Off;
+        if paced { enough.max(self.first) } else { enough.min(unpaced).max(self.first) }
+    }
+
+    /// Of each of the flows that start together: packets in its card, the data that is under way, and what is out.
+    fn together(&self) -> (f64, f64, f64) {
+        let Flows { of, size, first, .. } = *self;
+        let flows = of.together.max(1.0);
+        // A connection that is used again begins with its window, while answers to the flow before still come. Else
+        // half of a flow has arrived before slow start lets the other half out.
+        let again = self.keeps && of.flows > of.connections;
+        let half = (0.5 * (size + first)).min(size);
+        let (data, out) = if again { (size, 2.0 * size) } else { (half, half) };
+        // Answers wait behind the data of the other direction, while as much data is out again.
+        let answers = 1.0 + 1.0 / f64::from(self.tcp.ack_every);
+        let mixed = of.messages > 0.0 && !again && !self.model();
+        let data = data.min(self.grown(flows)) * if mixed { 0.5 * answers } else { 1.0 };
+        // A card that holds more has timeouts begin anew, at a window that they let double.
+        let waits = OPENED * self.tcp.rto_min.as_secs_f64() * self.line * self.lines / flows;
+        let in_card = data.min(self.small(flows) * answers).min(waits).max(data.min(first));
+        let fabric = (self.way + self.queue) * self.lines / flows;
+        let out = out.min(self.grown(flows)).min(2.0 * self.small(flows) + fabric);
+        (in_card, data, out)
+    }
+
+    /// The mean of windows of flows that come one after another, of which the greatest is this: they are anywhere
+    /// between the first one and the last doubling. Of a connection's flows the greatest counts.
+    fn spread(&self, most: f64) -> f64 {
+        let nth = if self.keeps { self.of.flows / self.of.connections.max(1.0) } else { 1.0 };
+        let nth = nth.max(1.0);
+        match most > self.first {
+            true => (most - self.first) * nth / (libm::log(most / self.first) + nth - 1.0),
+            false => most,
+        }
+    }
+
+    /// How far all windows open. Rather too far.
+    fn windows(&self) -> Windows {
+        let Flows { of, size, first, .. } = *self;
+        let (in_card, data, out) = self.together();
+        let others = (of.open - of.together).max(0.0);
+        let most = size.min(self.grown(others.max(1.0)));
+        // One flow at a line is held up by its own card alone.
+        let alone = if self.model() { ring(most) } else { self.spread(most) };
+        let alone = (alone.min(self.small(self.lines)) - first).max(0.0) * self.lines.min(others);
+        let rack = self.tcp.loss_detection == LossDetection::Rack;
+        let held = if rack { HELD } else { HELD_LONG };
+        let met = self.marked.map_or(most, |marked| most.min(2.0 * (self.way + marked)));
+        let places = match self.model() {
+            true => MODELLED_HELD * ring(most),
+            false => (held * self.spread(met)).min(ring(met)),
+        };
+        let (begun, at_once) = (ring(first), of.together.min(of.connections));
+        // The first window is known; where a larger one ends up is not.
+        let rings = (HELD * out).clamp(ring(out.min(first)), ring(out));
+        // A second try opens others, while the first ones repeat what they lost.
+        let opened = at_once.min(2.0 * self.opens);
+        // A connection that is kept keeps its log.
+        let kept = match self.keeps && others > 0.0 {
+            true => (of.connections - at_once).max(0.0),
+            false => others,
+        };
+        // Cards do not mark.
+        let unmarked = if self.marked.is_some() { held * alone } else { 0.0 };
+        let later = kept * (places - begun).max(0.0) + unmarked;
+        let logs = rack || self.tcp.tail_loss_probe || self.tcp.sacks_restart_timer;
+        let if_so = |so: bool, places: f64| if so { places } else { 0.0 };
+        Windows {
+            // Of the others a SYN waits.
+            in_cards: self.opens * in_card + (of.together - self.opens) + alone,
+            data: of.together * data + others * size.min(self.limit),
+            logged: if_so(logs, opened * (rings - RING) + later),
+            modelled: if_so(self.model(), opened * (rings - begun).max(0.0) + later),
+        }
+    }
+}
+
+/// Packets that the windows of TCP let out.
+#[derive(Clone, Copy, Debug, Default)]
+struct Windows {
+    /// In cards, ACKs behind data among them.
+    in_cards: f64,
+    /// Data under way.
+    data: f64,
+    /// Places in senders' logs, and in those of models.
+    logged: f64,
+    modelled: f64,
+}
+
+impl Windows {
+    /// Each of these by a function of it and of another's.
+    fn with(self, other: Windows, of: fn(f64, f64) -> f64) -> Windows {
+        Windows {
+            in_cards: of(self.in_cards, other.in_cards),
+            data: of(self.data, other.data),
+            logged: of(self.logged, other.logged),
+            modelled: of(self.modelled, other.modelled),
+        }
+    }
+}
+
+/// Bytes that the way there and back holds.
+fn way_bytes(scenario: &Scenario) -> f64 {
+    let Scenario { topology, .. } = scenario;
+    let delay = topology.one_way() + scenario.delays().most() * 2;
+    2.0 * delay.as_secs_f64() * topology.host_rates().most().as_bps() as f64 / 8.0
+}
+
+/// Bytes from which on the scheme marks, if it goes by bytes.
+fn marked_bytes(scenario: &Scenario) -> Option<Bytes> {
+    match scenario.scheme.params().get("threshold") {
+        Some(Value::Bytes(threshold)) => Some(*threshold),
+        _ => None,
+    }
 }
 
 /// Packets in the network: of each flow as many as the way there and back holds, and in front of each receiver a
 /// queue; but of a flow not more than it has on average, and of no more flows than there are lines to hosts.
 fn in_network(scenario: &Scenario, protocols: &Protocols, sources: &[Expected]) -> f64 {
-    let Scenario { topology, switch, scheme, host, transport, .. } = scenario;
-    let delay = topology.one_way() + scenario.delays().most() * 2;
-    let held = 2.0 * delay.as_secs_f64() * topology.host_rates().most().as_bps() as f64 / 8.0;
-    let queue = match scheme.params().get("threshold") {
-        Some(Value::Bytes(threshold)) => *threshold,
-        _ => switch.buffer,
-    };
+    let Scenario { topology, switch, host, transport, .. } = scenario;
+    let held = way_bytes(scenario);
+    let queue = marked_bytes(scenario).unwrap_or(switch.buffer);
     let open: f64 = sources.iter().map(|source| source.open).sum();
     let receivers = sources.iter().map(|source| source.receivers).fold(0.0, f64::max);
     let sending = sources.iter().filter(|source| source.open > 0.0);
