@@ -92,12 +92,13 @@ def curve(axes: "Axes", drawn: Curve, place: tuple[int, int], places: Places | N
     bars = axes.errorbar(
         xs,
         drawn.estimates,
-        yerr=drawn.reach if any(map(any, drawn.reach)) else None,
+        yerr=drawn.reach,
         color=drawn.look.colour,
         marker=drawn.look.marker,
         linestyle="none" if named else drawn.look.dashes,
         markersize=5,
-        capsize=3,
+        # Without intervals no caps either.
+        capsize=3 if any(map(any, drawn.reach)) else 0,
         label=drawn.name,
         transform=_aside(axes, *place),
     )

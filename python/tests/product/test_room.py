@@ -107,8 +107,6 @@ overload = true
 ROUNDS = INCAST.replace("100KB", "20KB").replace("8ms", "10ms") + "flows_each = 20\n"
 
 
-LARGE = FLOWS.replace("0.5", "0.8").replace("10_000", "1_000").replace("2KB", "web-search")
-
 BBR = ("transport.kind=bbr",)
 IDEAL = ("host.profile=ideal",)
 
@@ -152,10 +150,6 @@ bytes = "4MB"
         (COLLECTIVE, ("traffic.operation=all-to-all", "traffic.bytes=64MB")),
         (COLLECTIVE, ("traffic.operation=all-to-all", "traffic.bytes=64MB", *BBR)),
         (COLLECTIVE, ("traffic.operation=all-to-all", "traffic.bytes=64MB", *IDEAL)),
-        (LARGE, ("flows=2000",)),
-        (LARGE, ("scheme.name=per-port", "scheme.params.threshold=65pkt")),
-        (LARGE, ("traffic.sizes=10MB", "flows=200", "host.profile=linux-3.18")),
-        (LARGE, ("traffic.connections=persistent",)),
     ],
 )
 def test_forecasts_are_about_a_tenth_above(traffic: str, sets: tuple[str, ...]) -> None:

@@ -184,6 +184,9 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
     let network = in_network(scenario, &protocols, &sources);
     let packets =
         (network + windows.in_cards).min(windows.data.max(network)) + held_up(scenario, &protocols);
+    // Where flows come one after another, the tables have grown before connections and records are at their most.
+    let at_once = sources.iter().any(|source| source.together > 0.0);
+    let copied = if at_once { copied(packets) } else { 0.0 };
     let each_flow = |tcp: &Option<&Transport>| match tcp {
         Some(_) => TCP_FLOW_BYTES,
         None => FLOW_BYTES,
@@ -279,7 +282,7 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
         ("packets", packets, PACKET_BYTES),
         // Above this the allocator gives back pages, and leaves no hole.
         ("places of packets", packets.min(MOVED), MOVED_BYTES),
-        ("places of packets that are copied", copied(packets), PLACES_BYTES),
+        ("places of packets that are copied", copied, PLACES_BYTES),
         ("rows of series", rows(often(measure.series_every) * measured * queues), SERIES_BYTES),
         ("rows of goodput", rows(often(measure.goodput_every) * queues), GOODPUT_BYTES),
         ("probes", rows(sum(|source| source.probes)), PROBE_BYTES),
@@ -421,12 +424,8 @@ const SMALL_S: f64 = 1.0 / 1024.0;
 /// Segments of a model's window (`bbr_quantization_budget`), and its gain in slow start over the way there and back.
 const QUANTA: f64 = 3.0;
 const STARTUP: f64 = 2.89;
-/// Places of a ring that doubles for each packet that it holds: on average, and where data that was lost twice waits
-/// for a timeout behind a full window, as without RACK.
+/// Places of a ring that doubles for each packet that it holds, on average.
 const HELD: f64 = 1.44;
-const HELD_LONG: f64 = 2.0;
-/// Places of a model's ring for each of its window's: half and twice as many are frequent, four times as many are met.
-const MODELLED_HELD: f64 = 1.3;
 
 /// A source's TCP flows, in packets of host.mtu.
 struct Flows<'a> {
@@ -439,10 +438,9 @@ struct Flows<'a> {
     /// Lines that flows share, at receivers, and packets a second of one.
     lines: f64,
     line: f64,
-    /// Packets that the way there and back holds, that a receiver's queue does, and from which on a queue marks.
+    /// Packets that the way there and back holds, and that a receiver's queue does.
     way: f64,
     queue: f64,
-    marked: Option<f64>,
     /// Handshakes of those that start together which a full queue lets through.
     opens: f64,
     /// A flow, the first window, and the greatest.
@@ -459,7 +457,6 @@ impl<'a> Flows<'a> {
     ) -> Flows<'a> {
         let Scenario { topology, switch, .. } = scenario;
         let mtu = host.mtu.as_f64();
-        let marked = marked_bytes(scenario);
         let limit = f64::from(tcp.receive_window);
         let lines = of.receivers.min(topology.hosts().into()).max(1.0);
         // As many as the queue holds, and as the line carries while all hosts send theirs.
@@ -474,8 +471,7 @@ impl<'a> Flows<'a> {
             lines,
             line: topology.host_rates().most().as_bps() as f64 / 8.0 / mtu,
             way: way_bytes(scenario) / mtu,
-            queue: marked.unwrap_or(switch.buffer).as_f64() / mtu,
-            marked: marked.filter(|_| tcp.ecn).map(|bytes| bytes.as_f64() / mtu),
+            queue: marked_bytes(scenario).unwrap_or(switch.buffer).as_f64() / mtu,
             opens: if of.losing > 0.0 { opens.min(of.together) } else { of.together },
             // A flow without an end never runs out of packets.
             size: (of.mean_bytes.unwrap_or(f64::INFINITY) / mtu).ceil(),
@@ -541,54 +537,27 @@ impl<'a> Flows<'a> {
         (in_card, data, out)
     }
 
-    /// The mean of windows of flows that come one after another, of which the greatest is this: they are anywhere
-    /// between the first one and the last doubling. Of a connection's flows the greatest counts.
-    fn spread(&self, most: f64) -> f64 {
-        let nth = if self.keeps { self.of.flows / self.of.connections.max(1.0) } else { 1.0 };
-        let nth = nth.max(1.0);
-        match most > self.first {
-            true => (most - self.first) * nth / (libm::log(most / self.first) + nth - 1.0),
-            false => most,
-        }
-    }
-
-    /// How far all windows open. Rather too far.
+    /// How far the windows open of flows that start together. Others come and go, at sizes that differ much: most are
+    /// over before their windows are large, and what they hold is in the network.
     fn windows(&self) -> Windows {
         let Flows { of, size, first, .. } = *self;
         let (in_card, data, out) = self.together();
         let others = (of.open - of.together).max(0.0);
-        let most = size.min(self.grown(others.max(1.0)));
-        // One flow at a line is held up by its own card alone.
-        let alone = if self.model() { ring(most) } else { self.spread(most) };
-        let alone = (alone.min(self.small(self.lines)) - first).max(0.0) * self.lines.min(others);
-        let rack = self.tcp.loss_detection == LossDetection::Rack;
-        let held = if rack { HELD } else { HELD_LONG };
-        let met = self.marked.map_or(most, |marked| most.min(2.0 * (self.way + marked)));
-        let places = match self.model() {
-            true => MODELLED_HELD * ring(most),
-            false => (held * self.spread(met)).min(ring(met)),
-        };
-        let (begun, at_once) = (ring(first), of.together.min(of.connections));
         // The first window is known; where a larger one ends up is not.
         let rings = (HELD * out).clamp(ring(out.min(first)), ring(out));
         // A second try opens others, while the first ones repeat what they lost.
-        let opened = at_once.min(2.0 * self.opens);
-        // A connection that is kept keeps its log.
-        let kept = match self.keeps && others > 0.0 {
-            true => (of.connections - at_once).max(0.0),
-            false => others,
-        };
-        // Cards do not mark.
-        let unmarked = if self.marked.is_some() { held * alone } else { 0.0 };
-        let later = kept * (places - begun).max(0.0) + unmarked;
-        let logs = rack || self.tcp.tail_loss_probe || self.tcp.sacks_restart_timer;
+        let opened = of.together.min(of.connections).min(2.0 * self.opens);
+        let tcp = self.tcp;
+        let logs = tcp.loss_detection == LossDetection::Rack
+            || tcp.tail_loss_probe
+            || tcp.sacks_restart_timer;
         let if_so = |so: bool, places: f64| if so { places } else { 0.0 };
         Windows {
             // Of the others a SYN waits.
-            in_cards: self.opens * in_card + (of.together - self.opens) + alone,
+            in_cards: self.opens * in_card + (of.together - self.opens),
             data: of.together * data + others * size.min(self.limit),
-            logged: if_so(logs, opened * (rings - RING) + later),
-            modelled: if_so(self.model(), opened * (rings - begun).max(0.0) + later),
+            logged: if_so(logs, opened * (rings - RING)),
+            modelled: if_so(self.model(), opened * (rings - ring(first)).max(0.0)),
         }
     }
 }
