@@ -31,8 +31,6 @@ OTHER_RESULTS = {
     "f237bb5175f6f688",
 }
 """Builds since which results have changed on purpose (CHANGELOG): their rows are not run again."""
-OTHER_HOSTS = {"linux-6.x"}
-"""Readings whose profile takes needless repairs back since all of their rows (CHANGELOG)."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ def affordable() -> list[Kept]:
         for experiment in paper.experiments.values()
         for reading, rows in evidence.read(paper, experiment).items()
         for row in rows
-        if row.setup and reading in experiment.setup.readings and reading not in OTHER_HOSTS
+        if row.setup and reading in experiment.setup.readings
         if row.build not in OTHER_RESULTS and row.core_s <= AFFORDABLE_S
     ]
 
