@@ -127,10 +127,10 @@ How many there will be is worked out from the scenario: flows as far as `run.unt
 start, connections as the load makes one expect, rows as often as the intervals fit, at most
 `measure.samples`, captured packets at most `measure.capture_packets`, packets as many as the way
 there and back and a marked (or full) queue at each receiver hold, of each flow under way but of no
-more flows than hosts, what TCP's windows, small queues and timeouts let wait in cards, and a
-record of each segment that a sender or its model remembers. A host is reckoned with 840 B, a port
-with its link with 2,030 B, a queue with 60 B, a queue whose lengths are measured with 90 B and,
-once it has held packets, 1,200 B.
+more flows than hosts; of TCP flows that start together, what windows, small queues and timeouts
+let wait in cards, and a record of each segment that a sender or its model remembers. A host is
+reckoned with 840 B, a port with its link with 2,030 B, a queue with 60 B, a queue whose lengths are
+measured with 90 B and, once it has held packets, 1,200 B.
 Whole runs without tables, beside the {program:.0f} MB of the program itself:
 
 | | peak, MB, measured | reckoned with | ratio |

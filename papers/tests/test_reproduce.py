@@ -609,7 +609,7 @@ def test_a_figure_of_a_part_of_the_rows_shows_what_is_said_of_that_part() -> Non
 
 
 def test_who_is_near_another_is_beside_the_scheme_that_is_not() -> None:
-    """What should fail `within 26.4 % of the divided threshold` is the standard threshold."""
+    """The standard threshold fails `within 26.4 % of the divided threshold`."""
     paper = claims.papers()["mqecn"]
     found = page.committed(paper)["mqecn.fig10.small_vs_min"]
     assert (found.null_is, found.null_model) == ("the same measure of Standard", "not reproduced")

@@ -116,7 +116,7 @@ class Writer:
             queues = [queue for queue in bounds if bounds[queue] == bound]
             last = f"_{self.draft.sonic[queues[0]]}" if bound != kinds[0] else ""
             name = f"{EGRESS}_profile{last}"
-            # Whatever is free is all of the pool at most.
+            # A queue that may have all that is free is bounded by the pool.
             value = bound.value or str(size)
             self.draft.row("BUFFER_PROFILE", name).update(
                 {"pool": f"{EGRESS}_pool", "size": bound.reserve or "0", bound.kind: value}

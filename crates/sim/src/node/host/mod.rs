@@ -11,7 +11,6 @@
 //! | `probes` | sources of probes |
 //! | `program` | when it sends: at a time, or once what a message waits for is done |
 //! | `puller` | credit that receivers give |
-//! | `share` | the part of the line for which they give it |
 //! | `timers` | what it wants to be woken for |
 
 mod card;
@@ -24,7 +23,6 @@ mod probes;
 mod program;
 mod puller;
 mod settings;
-mod share;
 mod timers;
 
 pub(crate) use card::{Card, Polled};
@@ -296,9 +294,7 @@ impl Host {
             unsent: BTreeMap::new(),
             left_armed: Time::NEVER,
             answering: VecDeque::new(),
-            puller: settings
-                .credits
-                .then(|| Box::new(Puller::new(rate, settings.oversubscription))),
+            puller: Puller::of(rate, settings).map(Box::new),
             links: Links::of(lines, settings),
         };
         host.share_credit();

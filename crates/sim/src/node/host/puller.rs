@@ -1,10 +1,12 @@
 //! Credit that a host's receivers give: one pacer a host, whose pulls come at nearly the line's rate, in turn over the
 //! connections whose senders want them (htsim's RCCC).
 
-use super::share::Share;
-use super::{Cx, Host, Net, Timer};
+mod share;
+
+use super::{Cx, Host, Net, Settings, Timer};
 use crate::ids::ConnId;
 use crate::transport::Sight;
+use share::Share;
 use std::collections::VecDeque;
 use switchbed_units::{Rate, Time};
 
@@ -27,9 +29,12 @@ pub(super) struct Puller {
 }
 
 impl Puller {
-    pub(super) fn new(line: Rate, oversubscription: f64) -> Puller {
-        let share = (oversubscription > 1.0).then(|| Share::new(oversubscription));
-        Puller { line, turns: VecDeque::new(), next: Time::ZERO, armed: Time::NEVER, share }
+    /// The pacer of a host with such a line, where receivers give credit.
+    pub(super) fn of(line: Rate, settings: &Settings) -> Option<Puller> {
+        let times = settings.oversubscription;
+        let share = (times > 1.0).then(|| Share::new(times));
+        let (next, armed) = (Time::ZERO, Time::NEVER);
+        settings.credits.then(|| Puller { line, turns: VecDeque::new(), next, armed, share })
     }
 
     /// A packet came.
