@@ -10,7 +10,7 @@
 //! | `links` | what cards ask connections for; hosts with several links |
 //! | `probes` | sources of probes |
 //! | `program` | when it sends: at a time, or once what a message waits for is done |
-//! | `puller` | credit that receivers give |
+//! | `puller`, `share` | credit that receivers give, and for which part of the line |
 //! | `timers` | what it wants to be woken for |
 
 mod card;
@@ -23,6 +23,7 @@ mod probes;
 mod program;
 mod puller;
 mod settings;
+mod share;
 mod timers;
 
 pub(crate) use card::{Card, Polled};
@@ -363,9 +364,7 @@ impl Host {
         if let Some(card) = self.card_of(nth) {
             card.set_rate(rate);
         }
-        if nth == 0
-            && let Some(puller) = &mut self.puller
-        {
+        if let (0, Some(puller)) = (nth, &mut self.puller) {
             puller.line = rate;
         }
         self.set_line(nth, rate);

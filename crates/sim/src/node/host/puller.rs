@@ -1,12 +1,10 @@
 //! Credit that a host's receivers give: one pacer a host, whose pulls come at nearly the line's rate, in turn over the
 //! connections whose senders want them (htsim's RCCC).
 
-mod share;
-
+use super::share::Share;
 use super::{Cx, Host, Net, Settings, Timer};
 use crate::ids::ConnId;
 use crate::transport::Sight;
-use share::Share;
 use std::collections::VecDeque;
 use switchbed_units::{Rate, Time};
 
