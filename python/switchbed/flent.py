@@ -50,6 +50,11 @@ def read(folder: Path, side: str | None) -> Source:
         if side is not None:
             raise Mistake(f"--of {side}: {folder} is no lab's: leave it out")
         run = Result.load(folder)
+        if "rtt_s" in run.table("flow_series").columns:
+            raise Mistake(
+                f"{run}: has a row for each change of a flow, and flent's files have even times; "
+                "run it with measure.flow_series.every"
+            )
         pings, goodput = run.probes, measured.simulated_goodput(run)
         settings = [f"{key}={value}" for key, value in run.settings.items()] or [run.label]
         title = ", ".join([*settings, f"seed {run.seed}"])

@@ -11,12 +11,12 @@ use switchbed_scenario::{Host, Switch};
 use switchbed_units::{Span, Time};
 
 /// A transport as such hosts have it; `echo`: whether receivers echo each mark as it comes, where that is not
-/// as its kind has it.
+/// as its kind has it. Waits count from a time on; `tells_rtts`: somebody wants each round trip that is measured.
 pub(crate) fn carrier(
     (protocol, echo): (&Protocol, Option<bool>),
     host: &Host,
     (graph, switch, plb): (&Graph, &Switch, bool),
-    counts_from: Time,
+    (counts_from, tells_rtts): (Time, bool),
 ) -> Result<Carrier, BuildError> {
     let (transport, warm, ack_class_follows) = match protocol {
         Protocol::QueuePairs(roce) if roce.control.about().unordered() => {
@@ -44,7 +44,8 @@ pub(crate) fn carrier(
             let kind = match t.control.about().tcp {
                 true => {
                     let config = config.on(host).map_err(BuildError::Host)?;
-                    Kind::Tcp(config.balancing(plb).echoing(echo).counting(counts_from))
+                    let config = config.balancing(plb).echoing(echo).telling_rtts(tells_rtts);
+                    Kind::Tcp(config.counting(counts_from))
                 }
                 false => Kind::Datagrams(datagram::Config::new(t)),
             };

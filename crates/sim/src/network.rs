@@ -11,7 +11,7 @@ use crate::node::met::Met;
 use crate::node::notice::Notice;
 use crate::node::{Cause, Frames, Parcel, Shared, host};
 use crate::observe::convergence::Underway;
-use crate::observe::flow_series::SenderState;
+use crate::observe::flow_series::{SenderChange, SenderState};
 use crate::observe::observer::{Observed, Watch};
 use crate::observe::queue_stats::Lengths;
 use crate::observe::underflow::Unsent;
@@ -408,6 +408,16 @@ impl Network {
         // Stable: where a sender ends and begins at one instant, the end stays before.
         unsent.sort_by_key(|change| change.at);
         unsent
+    }
+
+    /// Takes what has changed about senders that are followed since the last call, in the order of time.
+    pub(crate) fn take_sender_changes(&mut self) -> Vec<SenderChange> {
+        let worlds = self.engine.shards.iter_mut().map(|shard| &mut shard.world);
+        let mut changes: Vec<_> =
+            worlds.flat_map(|world| std::mem::take(&mut world.log.changed)).collect();
+        // Stable: changes of one flow at one instant stay as they came.
+        changes.sort_by_key(|change| (change.at, change.number));
+        changes
     }
 
     /// Returns the bytes that receivers have of each flow under way, by number.

@@ -213,10 +213,11 @@ impl Simulation {
             None => Frames { sent: false, class: 0, len_bytes: 64, delay: Span::ZERO },
         };
         let reroutes = event::reroute(&scenario.routing, &scenario.event);
-        let (plb, warmed) = (scenario.routing.plb(), Time::ZERO + measure.warmup);
+        let plb = scenario.routing.plb();
+        let noted = (Time::ZERO + measure.warmup, measure.monitors.follows_senders());
         let carriers = protocols.all().iter().enumerate().map(|(place, protocol)| {
             let (stack, echo) = protocols.ends(place);
-            carrier((protocol, echo), host.host(stack), (&graph, &scenario.switch, plb), warmed)
+            carrier((protocol, echo), host.host(stack), (&graph, &scenario.switch, plb), noted)
         });
         let carriers = carriers.collect::<Result<Vec<_>, _>>()?;
         let phases = Phases::new(least, beats.longest());
@@ -488,6 +489,10 @@ impl Simulation {
         self.operations.take(self.network.take_operations());
         let unsent = self.network.take_unsent();
         self.each(self.now, |observer, view| observer.follow(&unsent, view));
+        let changes = self.network.take_sender_changes();
+        if !changes.is_empty() {
+            self.each(self.now, |observer, _| observer.senders_changed(&changes));
+        }
     }
 
     /// Tells each observer.

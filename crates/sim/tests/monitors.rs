@@ -215,7 +215,7 @@ fn monitors_change_nothing_and_see_the_same_however_ports_are_settled() {
             windows: 1,
         }),
         flow_series: Some(FlowSeries {
-            every: Span::from_us(200),
+            every: Some(Span::from_us(200)),
             rows: None,
             traffic: None,
             classes: None,

@@ -247,7 +247,7 @@ def queue(
     "--show",
     default="window,rtt,rate",
     metavar="NAMES",
-    help="Of window, threshold, rtt, flight, pacing, rate, alpha.",
+    help="Of window, threshold, rtt, sample, flight, pacing, rate, alpha.",
     show_default=True,
 )
 @click.option("--window", metavar="FROM,TO", help="Only this time, in ms, such as 40,44.")

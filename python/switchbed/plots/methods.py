@@ -187,8 +187,8 @@ class Plots:
         """Draw window, round trip and rate of flows over time. Needs `measure.flow_series`.
 
         Args:
-            quantities: A panel each: `window`, `threshold`, `rtt`, `flight`, `pacing`, `rate` or
-                `alpha`.
+            quantities: A panel each: `window`, `threshold`, `rtt`, `sample` (each measured round trip),
+                `flight`, `pacing`, `rate` or `alpha`.
             flows: Rows of the table `flows`; the first that were sampled if none is given.
             window: Only this time, from and to in ms.
             title: Title of the figure.

@@ -14,6 +14,7 @@ QUANTITIES = {
     "window": ("cwnd_packets", 1.0, "packets"),
     "threshold": ("ssthresh_packets", 1.0, "packets"),
     "rtt": ("srtt_s", 1e6, "µs"),
+    "sample": ("rtt_s", 1e6, "µs"),
     "flight": ("in_flight_bytes", 1e-3, "KB"),
     "pacing": ("pacing_bps", 1e-9, "Gbps"),
     "rate": ("delivered_bps", 1e-9, "Gbps"),
@@ -24,6 +25,7 @@ TITLES = {
     "window": "congestion window",
     "threshold": "slow-start threshold",
     "rtt": "smoothed RTT",
+    "sample": "RTT sample",
     "flight": "in flight",
     "pacing": "pacing rate",
     "rate": "delivery rate",
@@ -60,6 +62,10 @@ def of(
 
     column, factor, _ = QUANTITIES[quantity]
     frame = _sampled(run)
+    if column not in frame.columns:
+        raise Mistake(
+            f"{run}: has no {TITLES[quantity]}s; run it with measure.flow_series without `every`"
+        )
     if window_ms is not None:
         low, high = window_ms
         frame = frame.filter((pl.col("time_s") * 1e3).is_between(low, high))
@@ -68,6 +74,8 @@ def of(
     found = []
     for row in chosen:
         own = frame.filter(pl.col("row") == row)
+        if quantity == "sample":
+            own = own.drop_nulls(column)
         if own[column].null_count() < len(own):
             values = tuple(own[column].cast(pl.Float64) * factor)
             found.append(Flow(row, _name(run, row), tuple(own["time_s"] * 1e3), values))

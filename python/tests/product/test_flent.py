@@ -144,3 +144,11 @@ def test_what_has_no_series_is_refused_in_one_line(switchbed: Program, tmp_path:
         flent.data(flent.read(tmp_path / "run", None))
     with pytest.raises(Mistake, match=r"--of live: .* is no lab's: leave it out"):
         flent.read(tmp_path / "run", "live")
+
+
+def test_changes_of_flows_are_no_even_times(switchbed: Program, tmp_path: Path) -> None:
+    sets = ["run.until=20ms", "measure.warmup=0s", "measure.flow_series.rows=[0]"]
+    words = [word for each in sets for word in ("--set", each)]
+    switchbed("run", "@l4s-beside-cubic", *words, "--out", tmp_path / "run")
+    with pytest.raises(Mistake, match=r"run it with measure\.flow_series\.every"):
+        flent.read(tmp_path / "run", None)

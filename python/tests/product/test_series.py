@@ -466,3 +466,19 @@ def test_flows_are_drawn_as_they_were_sampled(tmp_path: Path) -> None:
     assert [line.get_label() for line in alphas.get_lines()] == ["flow 0, dctcp"]
     with pytest.raises(sb.Mistake, match=r"--flow 7: was not sampled in .*; flows are 0, 1"):
         Plots([run]).flow(flows=[7])
+    with pytest.raises(sb.Mistake, match=r"has no RTT samples; run it with .* without `every`"):
+        Plots([run]).flow(quantities=["sample"])
+
+
+def test_round_trips_are_drawn_where_each_change_has_a_row(tmp_path: Path) -> None:
+    file = tmp_path / "changes.toml"
+    file.write_text(BESIDE.replace('flow_series = { every = "1ms" }', "flow_series = { rows = [0] }"))
+    run = sb.Scenario.from_file(file).run()
+    own = run.table("flow_series")
+    assert set(own["row"]) == {0}
+    (panel,) = Plots([run]).flow(quantities=["sample"]).axes
+    (line,) = panel.get_lines()
+    sampled = own.drop_nulls("rtt_s")
+    assert len(sampled) > 100
+    assert np.array_equal(line.get_xdata(), sampled["time_s"] * 1e3)
+    assert np.array_equal(line.get_ydata(), sampled["rtt_s"] * 1e6)

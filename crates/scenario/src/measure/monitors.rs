@@ -79,10 +79,11 @@ impl Convergence {
 }
 
 params! {
-    /// Windows, round trips and rates of flows' senders at even times.
+    /// Windows, round trips and rates of flows' senders, at even times or as they change.
     pub struct FlowSeries {
-        /// Interval of the samples, from the start of the run on.
-        every: Span;
+        /// Interval of the samples, from the start of the run on. Default: a row for each change of window,
+        /// threshold, pacing rate, α or model, and for each round trip that is measured.
+        every: Option<Span>;
         /// Only flows of these rows of the table flows.
         rows: Option<Vec<u64>>;
         /// Only flows of the traffic with these places, from 0.
@@ -95,7 +96,7 @@ params! {
 impl FlowSeries {
     fn check(&self, traffic: usize) -> Result<(), Unfit> {
         let key = Self::KEY;
-        if self.every == Span::ZERO {
+        if self.every == Some(Span::ZERO) {
             return Err(Unfit::new(key.every, "an interval is longer than 0"));
         }
         let empty = [
@@ -180,7 +181,8 @@ params! {
         /// How soon each flow over a port has its fair share, an equal part of what they all get
         /// there: the tables convergence and rates.
         convergence: Option<Convergence>;
-        /// Windows, round trips and rates of flows' senders at even times: the table flow_series.
+        /// Windows, round trips and rates of flows' senders, at even times or as they change: the
+        /// table flow_series.
         flow_series: Option<FlowSeries>;
         /// How busy links were, interval by interval: the table link_series.
         link_series: Option<LinkSeries>;
@@ -208,5 +210,10 @@ impl Monitors {
         link_series.map_err(|unfit| (Self::KEY.link_series, unfit))?;
         let waits = self.waits.iter().try_for_each(Waits::check);
         waits.map_err(|unfit| (Self::KEY.waits, unfit))
+    }
+
+    /// Whether senders are followed change by change.
+    pub fn follows_senders(&self) -> bool {
+        self.flow_series.as_ref().is_some_and(|of| of.every.is_none())
     }
 }

@@ -1,4 +1,4 @@
-//! Windows, round trips and rates of flows' senders at even times, as `ss -i` shows them.
+//! Windows, round trips and rates of flows' senders, at even times or as they change, as `ss -i` shows them.
 
 use super::monitors::{Ahead, Monitor};
 use super::observer::{Asked, Observed, Observer, Room, Site, View};
@@ -14,13 +14,17 @@ impl Monitor for FlowSeries {
     const TABLES: &'static [&'static str] = &["flow_series"];
 
     fn rows(&self, run: &Ahead) -> Option<(&'static str, f64, u64)> {
-        let samples = run.lasts_s / self.every.as_secs_f64();
-        Some(("rows of flow_series", samples * run.open, size_of::<Sample>() as u64))
+        let samples = match self.every {
+            Some(every) => run.lasts_s / every.as_secs_f64() * run.open,
+            // Each packet's ACK may be a row.
+            None => run.packets_per_s * run.lasts_s * run.open,
+        };
+        Some(("rows of flow_series", samples, size_of::<SenderChange>() as u64))
     }
     fn observe(&self, site: &mut Site) -> Asked {
         Ok(Some(Box::new(Sampling {
             asked: self.clone(),
-            next: Time::ZERO + self.every,
+            next: self.every.map_or(Time::NEVER, |every| Time::ZERO + every),
             acked: BTreeMap::new(),
             samples: Vec::new(),
             room: Room::new(site.scenario.measure.samples),
@@ -45,20 +49,40 @@ pub(crate) struct SenderState {
 
 /// A row of the table.
 #[derive(Clone, Copy, Debug)]
-struct Sample {
-    at: Time,
-    row: u64,
-    delivered_bps: f64,
-    snapshot: Snapshot,
+pub(crate) struct SenderChange {
+    pub(crate) at: Time,
+    /// The number of the flow among all of the run, and its row.
+    pub(crate) number: u64,
+    pub(crate) row: u64,
+    pub(crate) delivered_bps: f64,
+    pub(crate) snapshot: Snapshot,
+}
+
+impl SenderChange {
+    /// Mean rate of so many bytes in such a time, in bit/s.
+    pub(crate) fn rate(bytes: u64, over: Span) -> f64 {
+        if over > Span::ZERO { bytes as f64 * 8.0 / over.as_secs_f64() } else { 0.0 }
+    }
+}
+
+/// Column of the round trips that were measured.
+fn measured(samples: &[SenderChange]) -> Table {
+    let rtt = |of: &SenderChange| of.snapshot.rtt.map_or(f64::NAN, Span::as_secs_f64);
+    Table::new([(
+        "rtt_s",
+        "s",
+        "round trip that was measured then; null: none. Only where measure.flow_series has no every",
+        Values::F64(samples.iter().map(rtt).collect()),
+    )])
 }
 
 /// Columns of what controls that steer by a model take the path for, under the names of `ss -i`.
-fn models(samples: &[Sample]) -> Table {
+fn models(samples: &[SenderChange]) -> Table {
     let f64s = |f: fn(&Model) -> Option<f64>| {
-        let value = |of: &Sample| of.snapshot.model.as_ref().and_then(f).unwrap_or(f64::NAN);
+        let value = |of: &SenderChange| of.snapshot.model.as_ref().and_then(f).unwrap_or(f64::NAN);
         Values::F64(samples.iter().map(value).collect())
     };
-    let mode = |of: &Sample| of.snapshot.model.as_ref().map_or("", |model| model.mode);
+    let mode = |of: &SenderChange| of.snapshot.model.as_ref().map_or("", |model| model.mode);
     Table::new([
         (
             "mode",
@@ -99,7 +123,7 @@ struct Sampling {
     next: Time,
     /// Bytes acknowledged at the last sample, by flow.
     acked: BTreeMap<u64, (Time, u64)>,
-    samples: Vec<Sample>,
+    samples: Vec<SenderChange>,
     room: Room,
 }
 
@@ -114,7 +138,7 @@ impl Observer for Sampling {
         let work = view.graph.hosts() as u64 + states.len() as u64;
         states.retain(|of| self.asked.has(of.row, of.traffic, of.class));
         states.sort_unstable_by_key(|of| of.number);
-        self.next = now + self.asked.every;
+        self.next = self.asked.every.map_or(Time::NEVER, |every| now + every);
         // All flows of a sample or none: half a sample would look like flows that have ended.
         if !self.room.take(states.len() as u64, now) {
             // Full for good: later samples would show other flows than earlier ones.
@@ -125,18 +149,21 @@ impl Observer for Sampling {
         for SenderState { number, row, start, acked, snapshot, .. } in states {
             // Before its first sample a flow had nothing, from its start on.
             let (since, had) = before.get(&number).copied().unwrap_or((start, 0));
-            let bits = acked.saturating_sub(had) as f64 * 8.0;
-            let over = now.since(since);
-            let delivered_bps = if over > Span::ZERO { bits / over.as_secs_f64() } else { 0.0 };
+            let delivered_bps = SenderChange::rate(acked.saturating_sub(had), now.since(since));
             self.acked.insert(number, (now, acked));
-            self.samples.push(Sample { at: now, row, delivered_bps, snapshot });
+            self.samples.push(SenderChange { at: now, number, row, delivered_bps, snapshot });
         }
         work
     }
 
+    fn senders_changed(&mut self, changes: &[SenderChange]) {
+        let room = &mut self.room;
+        self.samples.extend(changes.iter().take_while(|change| room.take(1, change.at)));
+    }
+
     fn tables(&mut self, _: &mut View, _: &[PortInfo]) -> Vec<Table> {
         let samples = std::mem::take(&mut self.samples);
-        let f64s = |f: fn(&Sample) -> Option<f64>| {
+        let f64s = |f: fn(&SenderChange) -> Option<f64>| {
             Values::F64(samples.iter().map(|of| f(of).unwrap_or(f64::NAN)).collect())
         };
         let rows = Values::U64(samples.iter().map(|of| of.row).collect());
@@ -179,10 +206,13 @@ impl Observer for Sampling {
             (
                 "delivered_bps",
                 "bit/s",
-                "payload acknowledged since the sample before, or the flow's start",
+                "payload acknowledged since the sample before or the flow's start; of changes: in the last round trip",
                 f64s(|of| Some(of.delivered_bps)),
             ),
         ]);
+        if self.asked.every.is_none() {
+            table.columns.extend(measured(&samples).columns);
+        }
         if modelled {
             table.columns.extend(models(&samples).columns);
         }

@@ -7,7 +7,7 @@
 //! Room in a table that grows as long as a run lasts: so many rows, and no more.
 
 use super::convergence::Underway;
-use super::flow_series::SenderState;
+use super::flow_series::{SenderChange, SenderState};
 use super::monitors::Observing;
 use super::underflow::Unsent;
 use crate::ids::{HostId, LinkId};
@@ -61,6 +61,10 @@ pub(crate) trait Observer: Any + Send {
     /// of time.
     fn follow(&mut self, unsent: &[Unsent], view: &mut View) {
         let _ = (unsent, view);
+    }
+    /// Senders that are followed have changed since the last call, in the order of time.
+    fn senders_changed(&mut self, changes: &[SenderChange]) {
+        let _ = changes;
     }
     /// Counts begin again (the warm-up is over).
     fn restart(&mut self, view: &mut View) {

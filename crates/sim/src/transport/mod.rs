@@ -153,6 +153,8 @@ pub(crate) struct Snapshot {
     /// Payload thought to be in the network.
     pub(crate) in_flight_bytes: u64,
     pub(crate) srtt: Option<Span>,
+    /// Round trip that was measured just now.
+    pub(crate) rtt: Option<Span>,
     pub(crate) pacing_bps: Option<f64>,
     pub(crate) alpha: Option<f64>,
     pub(crate) model: Option<Model>,
@@ -337,6 +339,7 @@ impl Sending {
                 ssthresh_packets: sender.threshold(config),
                 in_flight_bytes: sender.in_flight(config),
                 srtt: sender.srtt(),
+                rtt: None,
                 pacing_bps: sender.paces_at(config).map(|rate| rate as f64 * 8.0),
                 alpha: sender.alpha(),
                 model: sender.model(config),
@@ -353,6 +356,16 @@ impl Sending {
                 ..Snapshot::default()
             },
             _ => Snapshot::default(),
+        }
+    }
+
+    /// Takes the last round trip that was measured, if there is one since the last call.
+    pub(crate) fn take_rtt(&mut self) -> Option<Span> {
+        match self {
+            Sending::Tcp(sender) => sender.take_rtt(),
+            Sending::Roce(sender) => sender.take_rtt(),
+            Sending::Unordered(sender) => sender.take_rtt(),
+            Sending::Datagrams(_) => None,
         }
     }
 

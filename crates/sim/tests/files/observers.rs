@@ -72,7 +72,7 @@ const SETS: [&str; 6] = [
 ];
 
 /// Each measurement alone, and none.
-const MEASURES: [&str; 10] = [
+const MEASURES: [&str; 11] = [
     "",
     "queues = \"all\"",
     "queues = \"all\"\nseries_every = \"5us\"",
@@ -82,6 +82,7 @@ const MEASURES: [&str; 10] = [
     "bursts = { ports = [\"leaf0:0\"], apart = \"100us\" }",
     "convergence = { port = \"leaf0:0\", window = \"50us\" }",
     "flow_series = { every = \"13us\", traffic = [0] }",
+    "flow_series = { traffic = [0] }",
     "underflow = [\"leaf0:0\", \"spine0:1\"]",
 ];
 
@@ -185,6 +186,76 @@ fn slow_start_doubles_up_to_the_threshold_and_then_adds_a_packet_a_round_trip() 
     assert!(floats(table, "pacing_bps").iter().all(|rate| rate.is_nan()));
 }
 
+/// The table of changes, and its times.
+fn changes(of: &Results) -> (&Table, &[f64]) {
+    (series(of), floats(series(of), "time_s"))
+}
+
+#[test]
+fn each_change_of_a_window_has_a_row_and_each_round_trip_that_is_measured() {
+    let transport = "[transport]\nkind = \"reno\"\ninitial_window = 10\ninitial_ssthresh = 40";
+    let results = results(&text(transport, "rows = [0]"));
+    let (table, times) = changes(&results);
+    // Twenty ACKs come from 8 ms on and forty from 12 ms on, in slow start; then each adds its part of a packet.
+    let cwnd = floats(table, "cwnd_packets");
+    let within = |from: f64, until: f64| {
+        let of = times.iter().zip(cwnd).filter(move |(at, _)| (from..until).contains(*at));
+        of.map(|(_, &cwnd)| cwnd).collect::<Vec<_>>()
+    };
+    let slow: Vec<f64> = (11..=20).map(f64::from).collect();
+    assert_eq!(within(7e-3, 11e-3), slow);
+    let slow: Vec<f64> = (21..=40).map(f64::from).collect();
+    assert_eq!(within(11e-3, 15e-3), slow);
+    assert_eq!(within(15e-3, 19e-3).len(), 40);
+    // The handshake's round trip, of four frames of 40 B beside 4 ms, then each ACK's: its data frame of 1500 B
+    // takes 120 ns a hop, its own 3.2 ns, and each frame waits for those before it in the card.
+    let rtts: Vec<f64> =
+        floats(table, "rtt_s").iter().copied().filter(|rtt| !rtt.is_nan()).collect();
+    assert_eq!(rtts.len(), 1 + 10 + 20 + 40 + 40, "{rtts:?}");
+    let waits = (0..10).map(|before| 246.4e-9 + 120e-9 * f64::from(before));
+    let by_hand = std::iter::once(12.8e-9).chain(waits).map(|more| 4e-3 + more);
+    assert!(rtts.iter().zip(by_hand).all(|(rtt, by_hand)| (rtt - by_hand).abs() < 1e-12));
+    // Forty packets a round trip are delivered in the rounds before the last ACKs.
+    let rate = 40.0 * 1460.0 * 8.0 / 4e-3;
+    let last = times.iter().zip(floats(table, "delivered_bps")).filter(|(at, _)| **at > 20.01e-3);
+    let (low, high) =
+        last.fold((f64::MAX, 0.0_f64), |(low, high), (_, &rate)| (low.min(rate), high.max(rate)));
+    assert!(low > 0.97 * rate && high < 1.03 * rate, "{low} to {high} beside {rate}");
+}
+
+#[test]
+fn samples_are_the_last_changes_before_them() {
+    for transport in ["reno", "cubic", "bbr", "prague", "dcqcn", "timely", "nscc"] {
+        let of =
+            |series: &str| {
+                let host = match transport {
+                    "reno" | "cubic" | "bbr" | "prague" => "linux-6.x",
+                    _ => "ideal",
+                };
+                let text = text(&format!("[transport]\nkind = \"{transport}\""), series);
+                let text = text.replace("\"ideal\"", &format!("\"{host}\""));
+                // Some of them answer a queue.
+                results(&text.replace(
+                    "name = \"none\"",
+                    "name = \"per-queue\"\nparams.threshold = \"9pkt\"",
+                ))
+            };
+        let (sampled, changed) = (of("every = \"1500us\""), of("rows = [0]"));
+        let (changes, at) = changes(&changed);
+        // The rate of DCQCN changes with marks alone, of which there are none.
+        let least = if transport == "dcqcn" { 1 } else { 10 };
+        assert!(changes.rows() >= least, "{transport}: {} rows", changes.rows());
+        for column in ["cwnd_packets", "ssthresh_packets", "srtt_s", "pacing_bps", "alpha"] {
+            let (rows, values) = (floats(series(&sampled), "time_s"), floats(changes, column));
+            for (time, value) in rows.iter().zip(floats(series(&sampled), column)) {
+                let last = at.partition_point(|at| at <= time) - 1;
+                let same = values[last] == *value || values[last].is_nan() && value.is_nan();
+                assert!(same, "{transport}, {column} at {time}: {value} beside {}", values[last]);
+            }
+        }
+    }
+}
+
 #[test]
 fn a_queue_pair_has_its_lines_rate_until_something_cuts_it() {
     let results = results(&text("[transport]\nkind = \"dcqcn\"", "every = \"5ms\", rows = [0]"));
@@ -206,7 +277,7 @@ fn keys_choose_flows_and_are_refused_by_name() {
         ("every = \"0s\"", "measure.flow_series.every"),
         ("every = \"1ms\", traffic = [1]", "there is no traffic 1: the last is 0"),
         ("every = \"1ms\", rows = []", "measure.flow_series.rows"),
-        ("rows = [1]", "every"),
+        ("rows = []", "measure.flow_series.rows"),
     ] {
         let refused = plans_of("flows.toml", &text("", keys), Path::new(""), &[], None);
         let said = refused.expect_err(keys).to_string();

@@ -12,6 +12,7 @@
 //! | `program` | when it sends: at a time, or once what a message waits for is done |
 //! | `puller`, `share` | credit that receivers give, and for which part of the line |
 //! | `timers` | what it wants to be woken for |
+//! | `watched` | what is noted of senders at work, where somebody asks |
 
 mod card;
 mod deliver;
@@ -25,6 +26,7 @@ mod puller;
 mod settings;
 mod share;
 mod timers;
+mod watched;
 
 pub(crate) use card::{Card, Polled};
 pub use probes::ProbeSample;
@@ -35,7 +37,7 @@ use crate::engine::prefetch::prefetch_lines;
 use crate::flow::{ENDLESS, FlowRecord};
 use crate::ids::{ConnId, HostId, Rank};
 use crate::node::notice::{What, Written};
-use crate::observe::flow_series::SenderState;
+use crate::observe::flow_series::{SenderChange, SenderState};
 use crate::observe::underflow::Unsent;
 use crate::packet::{Body, Label, Payload};
 use crate::topology::Hop;
@@ -53,6 +55,7 @@ use switchbed_qdisc::{FlowId, Packet};
 use switchbed_scenario::traffic::FlowStart;
 use switchbed_units::{Bytes, Rate, Time};
 use timers::{Timer, Timers};
+use watched::Watched;
 
 /// Where a packet goes, and whose it is.
 #[derive(Clone, Copy)]
@@ -173,6 +176,8 @@ pub(crate) struct Log {
     pub(crate) open: u64,
     /// Connections that have something to send from now on, or no longer, where that is asked.
     pub(crate) unsent: Vec<Unsent>,
+    /// Changes of senders that are followed.
+    pub(crate) changed: Vec<SenderChange>,
     /// Repetitions of programs that ranks have done.
     pub(crate) rounds: Vec<Round>,
     /// Operations of programs that ranks have done, where that is asked.
@@ -210,6 +215,7 @@ impl Log {
             last: Time::ZERO,
             open: 0,
             unsent: Vec::new(),
+            changed: Vec::new(),
             rounds: Vec::new(),
             operations: Vec::new(),
             early: Early::default(),
@@ -254,8 +260,8 @@ pub(crate) struct Host {
     parts: Vec<Part>,
     /// Payload that was taken, by class, where that is asked; requests not counted.
     taken: Vec<u64>,
-    /// The ways of connections with something to send, where that is asked.
-    unsent: BTreeMap<ConnId, Hop>,
+    /// Knowledge of its senders, where that is asked.
+    watched: Option<Box<Watched>>,
     /// The wake-up pending for what leaves the card, where connections hear of that.
     left_armed: Time,
     /// Queue pairs whose answers wait for space in the card, each once.
@@ -292,7 +298,7 @@ impl Host {
             probes: Vec::new(),
             parts: Vec::new(),
             taken: Vec::new(),
-            unsent: BTreeMap::new(),
+            watched: None,
             left_armed: Time::NEVER,
             answering: VecDeque::new(),
             puller: Puller::of(rate, settings).map(Box::new),
@@ -592,8 +598,8 @@ impl Host {
             }
         }
         self.arm_sender(conn);
-        if cx.settings.tells_unsent {
-            self.note_unsent(conn, cx, now);
+        if cx.settings.watches_senders {
+            self.note_sender(conn, cx, now);
         }
     }
 
@@ -700,30 +706,6 @@ impl Host {
         }
     }
 
-    /// Tells who asks whether a connection has something to send.
-    pub(super) fn note_unsent<N: Net>(&mut self, conn: ConnId, cx: &mut Cx<N>, now: Time) {
-        if !cx.settings.tells_unsent {
-            return;
-        }
-        let half = &self.senders[conn];
-        let hop = (half.sending.unsent() > 0).then_some(half.hop());
-        let before = self.unsent.get(&conn).copied();
-        if hop == before {
-            return;
-        }
-        let mut tell = |hop, begins| {
-            cx.log.unsent.push(Unsent { at: now, host: self.id, hop, begins });
-        };
-        if let Some(hop) = before {
-            tell(hop, false);
-            self.unsent.remove(&conn);
-        }
-        if let Some(hop) = hop {
-            tell(hop, true);
-            self.unsent.insert(conn, hop);
-        }
-    }
-
     /// Ends flows that are acknowledged; closes a connection that has nothing more to do.
     #[inline]
     fn finish<N: Net>(&mut self, conn: ConnId, cx: &mut Cx<N>, now: Time) {
@@ -823,15 +805,7 @@ impl Host {
 
     /// The senders of flows under way, requests apart. Of several flows on a connection its first is sent.
     pub(crate) fn states(&self, settings: &Settings) -> impl Iterator<Item = SenderState> {
-        let halves = self.senders.iter().filter(|half| half.open && !half.asks);
-        halves.filter_map(|half| {
-            let flow = half.running.front()?;
-            let FlowRecord { row, traffic, class, start, .. } = flow.record;
-            // Since a connection carries flows one after another: the part within this one.
-            let acked = half.sending.acked().clamp(flow.from, flow.until) - flow.from;
-            let snapshot = half.sending.snapshot(settings.transport(half.kind));
-            Some(SenderState { number: flow.number, row, traffic, class, start, acked, snapshot })
-        })
+        self.senders.iter().filter_map(|half| half.state(settings))
     }
 
     /// The stream offset that a connection's data has reached here.

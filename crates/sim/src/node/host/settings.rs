@@ -7,6 +7,7 @@ use crate::ids::HostId;
 use crate::transport::Kind;
 use std::sync::Arc;
 use switchbed_scenario::Scenario;
+use switchbed_scenario::measure::FlowSeries;
 use switchbed_scenario::protocols::Protocols;
 use switchbed_scenario::topology::choice::Choice;
 use switchbed_scenario::traffic::FlowStart;
@@ -56,6 +57,10 @@ pub(crate) struct Settings {
     pub(super) tells_taken: bool,
     /// Somebody wants to know which connections have something to send.
     pub(super) tells_unsent: bool,
+    /// Flows whose senders somebody follows, change by change.
+    pub(super) followed: Option<FlowSeries>,
+    /// Either of these.
+    pub(super) watches_senders: bool,
     /// Connections leave congested paths.
     pub(super) plb: bool,
     /// Each packet chooses its link, at hosts with several.
@@ -81,6 +86,9 @@ impl Settings {
         let credits = any(Kind::credits);
         let times = carriers.iter().map(|carrier| carrier.transport.oversubscription());
         let oversubscription = times.fold(1.0, f64::max);
+        let tells_unsent = !measure.monitors.underflow.is_empty();
+        let followed = measure.monitors.flow_series.clone();
+        let followed = followed.filter(|_| measure.monitors.follows_senders());
         Settings {
             first: carriers.remove(0),
             others: carriers,
@@ -104,7 +112,9 @@ impl Settings {
             plb: scenario.routing.plb(),
             by_packet: scenario.routing.choice() != Choice::ByFlow,
             traces: measure.operations.unwrap_or(false),
-            tells_unsent: !measure.monitors.underflow.is_empty(),
+            tells_unsent,
+            watches_senders: tells_unsent || followed.is_some(),
+            followed,
         }
     }
 

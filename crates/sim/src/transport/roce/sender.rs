@@ -40,6 +40,8 @@ pub struct Sender {
     repair: Option<Box<Repair>>,
     /// Bytes that each switch on the way had sent, by its last INT.
     sent_bytes: [u64; SWITCHES],
+    /// The last round trip that was measured; 0: none since it was asked for.
+    rtt: Span,
 }
 
 /// Knowledge of the packets behind one that is missing.
@@ -73,6 +75,7 @@ impl Sender {
             line,
             counters: Counters::default(),
             waits: Waits::default(),
+            rtt: Span::ZERO,
             repair: None,
             sent_bytes: [0; SWITCHES],
         }
@@ -108,6 +111,12 @@ impl Sender {
     /// Whether it has given up: nothing more will be sent.
     pub fn failed(&self) -> bool {
         self.failed
+    }
+
+    /// Takes the last round trip that was measured, if there is one since the last call.
+    pub(crate) fn take_rtt(&mut self) -> Option<Span> {
+        let rtt = std::mem::take(&mut self.rtt);
+        (rtt > Span::ZERO).then_some(rtt)
     }
 
     /// Returns the counts so far; a CNP counts as a cut for a mark.
@@ -279,7 +288,8 @@ impl Sender {
         (self.progress, self.retries) = (now, 0);
         self.restart_timer(config, now);
         let stamps = config.about.stamps;
-        let rtt = if stamps { now.since(answer.trail.stamp()) } else { Default::default() };
+        let rtt = if stamps { now.since(answer.trail.stamp()) } else { Span::ZERO };
+        self.rtt = rtt;
         let (mut hops, mut count) = ([UNWRITTEN; SWITCHES], 0);
         if config.about.int {
             for (int, before) in answer.trail.written(answer.hops).zip(&mut self.sent_bytes) {

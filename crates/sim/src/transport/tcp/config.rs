@@ -41,6 +41,8 @@ pub struct Config {
     ect: Ecn,
     /// The control sets window and pacing rate by rate samples.
     pub(super) by_model: bool,
+    /// Each round trip that is measured is handed on ([`super::Sender::take_rtt`]).
+    pub(super) tells_rtts: bool,
     /// A loss in a window that a mark has cut cuts it again.
     pub(super) loss_adds_to_mark: bool,
     pub(super) abc_limit: f64,
@@ -194,6 +196,7 @@ impl Config {
             accurate_option: about.scalable && t.ecn && t.accecn_option,
             ect: if about.scalable { Ecn::Ect1 } else { Ecn::Ect0 },
             by_model: about.model,
+            tells_rtts: false,
             loss_adds_to_mark: about.loss_adds_to_mark,
             abc_limit: t.abc_limit as f64,
             hystart,
@@ -276,6 +279,11 @@ impl Config {
     #[must_use]
     pub(crate) fn counting(self, counts_from: Time) -> Config {
         Config { counts_from, ..self }
+    }
+
+    /// The same where each round trip that is measured is handed on, or not.
+    pub(crate) fn telling_rtts(self, tells_rtts: bool) -> Config {
+        Config { tells_rtts, ..self }
     }
 
     /// The same where connections leave congested paths, or stay.

@@ -12,7 +12,7 @@ use super::sender::Sender;
 use super::sent::SentLog;
 use super::{Config, Flags, Segment};
 use switchbed_scenario::transport;
-use switchbed_units::Time;
+use switchbed_units::{Span, Time};
 
 /// Event that a sender's deadline is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,6 +58,8 @@ pub(super) struct Extras {
     pub(super) rates: Option<Box<Deliveries>>,
     /// Protective load balancing.
     pub(super) plb: Plb,
+    /// The last round trip that was measured, where somebody asks for them.
+    pub(super) rtt: Option<Span>,
 }
 
 impl Extras {
@@ -67,6 +69,7 @@ impl Extras {
             || config.shapes
             || config.opens
             || config.plb
+            || config.tells_rtts
             || config.by_model
             || Growth::needed(config)
             || config.reduction != transport::Reduction::AtOnce

@@ -433,6 +433,7 @@ impl Sender {
         self.rtt.sample(rtt);
         if let Some(extras) = &mut self.extras {
             extras.rack.min_rtt = rtt;
+            extras.rtt = Some(rtt);
         }
     }
 
@@ -559,6 +560,16 @@ impl Sender {
         if config.shapes {
             self.sample_output(rtt);
         }
+        if config.tells_rtts
+            && let Some(extras) = &mut self.extras
+        {
+            extras.rtt = Some(rtt);
+        }
+    }
+
+    /// Takes the last round trip that was measured, if there is one since the last call.
+    pub(crate) fn take_rtt(&mut self) -> Option<Span> {
+        self.extras.as_mut()?.rtt.take()
     }
 
     /// An ACK with ECE, before which `flight` bytes were out: the window is cut at most once

@@ -66,6 +66,8 @@ pub struct Sender {
     /// The card's line is down: a timer runs out then though nothing is out.
     held_until: Time,
     rto: Span,
+    /// The last round trip that was measured, until somebody asks for it.
+    rtt: Option<Span>,
     counters: Counters,
     waits: Waits,
 }
@@ -126,6 +128,7 @@ impl Sender {
             rto: config.rto,
             counters: Counters::default(),
             waits: Waits::default(),
+            rtt: None,
         }
     }
 
@@ -167,6 +170,11 @@ impl Sender {
     /// Whether it has given up.
     pub fn failed(&self) -> bool {
         self.failed
+    }
+
+    /// Takes the last round trip that was measured, if there is one since the last call.
+    pub(crate) fn take_rtt(&mut self) -> Option<Span> {
+        self.rtt.take()
     }
 
     /// Returns the counts so far.
@@ -409,6 +417,7 @@ impl Sender {
             }
             (true, _) => None,
         };
+        self.rtt = rtt.or(self.rtt);
         let met = if sack.marked() { Met::Mark } else { Met::Nothing };
         self.spray.heard(sack.entropy(), met, config.trimming, now);
         if !request {
@@ -480,6 +489,7 @@ impl Sender {
         };
         self.spray.heard(nack.entropy(), met, config.trimming, now);
         let (wire, rtt) = (self.wire(config, packet.len), self.sample(nack, now));
+        self.rtt = rtt.or(self.rtt);
         if let Some(nscc) = &mut self.nscc {
             let in_flight = self.in_flight.max(0) as u64;
             nscc.trimmed(now, (wire, in_flight), rtt, !(last && config.credits));
