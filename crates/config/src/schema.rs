@@ -236,8 +236,8 @@ pub(crate) fn example(kind: &ParamKind) -> String {
         ParamKind::Threshold => "\"65pkt\"".to_owned(),
         ParamKind::Time | ParamKind::Wait => "\"10us\"".to_owned(),
         ParamKind::Rate => "\"10Gbps\"".to_owned(),
-        ParamKind::Number { .. } => "0.5".to_owned(),
-        ParamKind::Count { min, .. } => min.max(&8).to_string(),
+        ParamKind::Number { min, max } => 0.5_f64.clamp(*min, *max).to_string(),
+        ParamKind::Count { min, max } => 8.clamp(*min, *max).to_string(),
         ParamKind::Packets => "\"16pkt\"".to_owned(),
         ParamKind::Word(words) => {
             let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
@@ -249,5 +249,19 @@ pub(crate) fn example(kind: &ParamKind) -> String {
         ParamKind::Either(kinds) => kinds.first().map_or(String::new(), example),
         ParamKind::Table(_) | ParamKind::SchemeParams => "{ … }".to_owned(),
         ParamKind::Tables(_) => "[{ … }]".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn examples_are_in_the_range_of_their_key() {
+        let count = |min, max| example(&ParamKind::Count { min, max });
+        assert_eq!([count(0, 7), count(1, 100), count(9, 20)], ["7", "8", "9"]);
+        let number = |min, max| example(&ParamKind::Number { min, max });
+        let found = [number(0.0, 1.0), number(0.0, 0.25), number(1.0, f64::INFINITY)];
+        assert_eq!(found, ["0.5", "0.25", "1"]);
     }
 }

@@ -16,7 +16,7 @@ use switchbed_qdisc::port::view::DropReason;
 use switchbed_scenario::protocol::Protocol;
 use switchbed_scenario::protocols::Protocols;
 use switchbed_scenario::traffic::{Probe, Traffic};
-use switchbed_scenario::{NicQueue, Scenario, Transport, cautions};
+use switchbed_scenario::{NicQueue, Recovery, Scenario, Transport, cautions};
 use switchbed_units::{Bytes, Span, Time};
 
 /// A 99th percentile of fewer flows than this rests on a handful.
@@ -120,6 +120,7 @@ pub(crate) fn warnings(
     warnings.extend(straggler(scenario, flows));
     warnings.extend(idle_beginning(simulation, flows));
     warnings.extend(own_cards(scenario, reports));
+    warnings.extend(sent_in_vain(&protocols, flows));
     warnings.extend(unmarkable(scenario, summary, flows, reports));
     if scenario.measure.warmup == Span::ZERO
         && scenario.traffic.iter().any(|traffic| traffic.goes_on())
@@ -201,6 +202,35 @@ fn own_cards(scenario: &Scenario, reports: &[PortReport]) -> Option<String> {
         NicQueue::Unlimited | NicQueue::Classes => return None,
     };
     Some(format!("packets were lost in hosts' own cards ({buffer}): drops_full in the table ports"))
+}
+
+/// Warns of queue pairs that mostly send again what their receivers threw away behind a lost packet: with enough
+/// losses hardly anything arrives (Guo et al., SIGCOMM 2016, section 4.1, call it a livelock).
+fn sent_in_vain(protocols: &Protocols, flows: &Records) -> Option<String> {
+    // Packets sent again, and those that came, by transport.
+    let mut of = vec![(0_u64, 0_u64); protocols.all().len()];
+    for flow in flows.iter() {
+        let place = usize::from(protocols.place(flow.traffic, flow.class, (flow.src, flow.dst)));
+        let pairs = protocols.all()[place].queue_pairs();
+        if let Some(roce) = pairs.filter(|roce| roce.recovery == Recovery::GoBackN) {
+            of[place].0 += u64::from(flow.retransmissions);
+            of[place].1 += flow.received.get().div_ceil(roce.mtu.get());
+        }
+    }
+    let names = protocols.names();
+    let vain = of.iter().zip(&names).filter(|((again, came), _)| *again > *came.max(&FEW));
+    let vain: Vec<String> = vain
+        .map(|((again, came), name)| {
+            format!("{name} sent {again} packets again for {came} that came")
+        })
+        .collect();
+    (!vain.is_empty()).then(|| {
+        format!(
+            "{}: go-back-n drops what follows a lost packet; roce.recovery = \"selective\", a lossless class \
+             ([switch.pfc]) or marks before queues are full avoid that",
+            vain.join("; ")
+        )
+    })
 }
 
 /// Warns of packets that marking dropped because they were not ECN-capable, while others were, and of a scheme

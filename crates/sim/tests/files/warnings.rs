@@ -171,6 +171,24 @@ fn what_decides_the_tail_beside_the_switch_is_named() {
 }
 
 #[test]
+fn queue_pairs_that_mostly_send_again_are_named() {
+    let of = |sets: &[&str]| {
+        let few = ["transport.kind=dcqcn", "run.until=20ms"];
+        let found = warnings_with("none", 9, &[&few, sets].concat());
+        found.into_iter().find(|warning| warning.contains("packets again for"))
+    };
+    let named = of(&["switch.buffer=60KB"]).expect("senders that nothing slows down");
+    assert!(named.starts_with("dcqcn sent ") && named.contains("selective"), "{named}");
+    assert_eq!(of(&["switch.buffer=60KB", "roce.recovery=selective"]), None);
+    assert_eq!(of(&[r#"switch={pool="9MB", pfc={priorities=[0]}}"#]), None);
+    // Two of three transports, each by its name.
+    let traffic = r#"traffic=[{kind="long-lived", from="1-3", to=0, transport="timely"},
+        {kind="long-lived", from="4-6", to=0}, {kind="long-lived", from="7-8", to=0, transport="cubic"}]"#;
+    let named = of(&[traffic, "switch.buffer=30KB"]).expect("the same beside TCP");
+    assert!(named.contains("dcqcn sent ") && !named.contains("cubic"), "{named}");
+}
+
+#[test]
 fn what_waits_for_a_delayed_ack_is_named() {
     // 21 segments: the last is acknowledged with no other.
     let traffic = r#"traffic=[{kind="incast", sizes="30660B", from="1-2", to="0"}]"#;
