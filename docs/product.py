@@ -21,7 +21,9 @@ THEORY = {
 }
 """The command that draws each."""
 BY_PAGES = {
-    "coexistence.md": {"bbr.png": "coexistence-bbr.png", "l4s.png": "coexistence-l4s.png"},
+    "coexistence.md": {
+        f"{case}.png": f"coexistence-{case}.png" for case in ("dctcp", "l4s", "bbr", "roce", "fq")
+    },
     "trimming.md": {"incast.png": "trimming-incast.png"},
     "prototyping.md": {"waiting.png": "prototyping-tcn.png"},
     "plots.md": {
@@ -95,7 +97,7 @@ underflow = ["switch:0"]
 changes = { ports = ["switch:0"], until = "1ms", slope_over = "10us" }
 bursts = { ports = ["switch:0"], apart = "50us" }
 convergence = { port = "switch:0", window = "50us" }
-flow_series = { every = "100us" }
+flow_series = {}
 link_series = { every = "100us" }
 waits = { every = "100us" }
 """,

@@ -2,7 +2,8 @@
 
 `fct[class=1,size<=100KB].p99.9_us`, `slowdown[src=3].mean`, `query.p99_us` are of flows;
 `queue[port=switch:8].mean_kb`, `goodput[class=0].mean_gbps` and `share[class=0].mean_pct` (of all
-goodput) of series, `utilisation.max` of switches' ports. Tables can be asked for a window of time.
+goodput) of series, `utilisation.max` of switches' ports, `rate[transport=bbr].mean_mbps` of flows
+without an end: the goodput of each. Tables can be asked for a window of time.
 `job.mean_us`, `busbw[traffic=1].mean_gbps` are of collectives: the time of a repetition and the
 bandwidth that it comes to. A `query` is a round of an incast, from its start to its last flow's
 end, or a request with its answer.
@@ -43,6 +44,7 @@ UNITS = {
     "slowdown": {"": 1.0},
     "queue": {"bytes": 1.0, "kb": 1e-3, "pkt": 1.0},
     "goodput": {"bps": 1.0, "mbps": 1e-6, "gbps": 1e-9},
+    "rate": {"bps": 1.0, "mbps": 1e-6, "gbps": 1e-9},
     "share": {"": 1.0, "pct": 100.0},
     "utilisation": {"": 1.0, "pct": 100.0},
 }
@@ -58,6 +60,7 @@ COLUMNS = {
     "slowdown": FLOWS,
     "queue": ("port", "queue"),
     "goodput": ("class",),
+    "rate": ("traffic", "transport", "hosts", "class", "src", "dst"),
     "share": ("class",),
     "utilisation": ("port", "to"),
 }
@@ -71,6 +74,7 @@ WORDS = {
     "slowdown": "slowdown",
     "queue": "queue",
     "goodput": "goodput",
+    "rate": "goodput of a flow",
     "share": "share of goodput",
     "utilisation": "utilisation",
 }
@@ -333,6 +337,21 @@ def _rates(metric: Metric, run: "Result", window: Window) -> list[float]:
     return list(together["goodput_bps"])
 
 
+def _goodputs(metric: Metric, run: "Result", window: Window) -> list[float]:
+    """Return what each flow without an end has got a second since the warm-up, as Jain's index has
+    it."""
+    import polars as pl
+
+    if window != (None, None):
+        raise Mistake(
+            f"--metric {metric.text}: is of all the time since the warm-up; "
+            "leave out --from and --until"
+        )
+    flows = run.flows.filter(pl.col("size_bytes").is_null(), pl.col("counted"))
+    lasts_s = run.summary()["simulated_s"] - warmup_s(run)
+    return [bytes_ * 8 / lasts_s for bytes_ in _chosen(flows, metric, run)["received_bytes"]]
+
+
 def _shares(metric: Metric, run: "Result", window: Window) -> list[float]:
     """Return the class's share in the intervals in which anything arrived."""
     every = replace(metric, conditions=())
@@ -375,6 +394,7 @@ READERS = {
     "query": _queries,
     "queue": _lengths,
     "goodput": _rates,
+    "rate": _goodputs,
     "share": _shares,
     "utilisation": _busy,
 }

@@ -77,9 +77,10 @@ class Plots:
 
         Args:
             metric: Dotted name of a figure of the summary, or of a table, or several of them.
-            x: Key on the x axis that was swept, or `scheme`.
-            colour: Key whose values become lines, or `scheme`.
-            panel: Key whose values become panels, or `scheme`.
+            x: Key on the x axis that was swept, or `scheme`, or of flows `transport`, `hosts`,
+                `traffic`, `class`.
+            colour: Key whose values become lines, likewise.
+            panel: Key whose values become panels, likewise.
             against: Setting such as `scheme=MQ-ECN` or `host.lso=false`; values are divided by
                 those of
                 the runs that have it, seed by seed.
@@ -91,11 +92,13 @@ class Plots:
             >>> found.plot.curve(metric="queue[port=switch:8].mean_kb", x="load")
         """
         from switchbed.plots import curve
+        from switchbed.series import curves, runs
         from switchbed.series.curves import Asked
 
         metrics = (metric,) if isinstance(metric, str) else tuple(metric)
         asked = Asked(metrics, x, colour, panel, against, (since, until))
-        return curve.figure(self._read(), asked, title)
+        curves.check(asked)
+        return curve.figure(runs.divided(self._read(), x, colour, panel), asked, title)
 
     def cdf(
         self,
@@ -187,7 +190,7 @@ class Plots:
         """Draw window, round trip and rate of flows over time. Needs `measure.flow_series`.
 
         Args:
-            quantities: A panel each: `window`, `threshold`, `rtt`, `sample` (each measured round trip),
+            quantities: A panel each: `window`, `threshold`, `rtt`, `sample` (each round trip),
                 `flight`, `pacing`, `rate` or `alpha`.
             flows: Rows of the table `flows`; the first that were sampled if none is given.
             window: Only this time, from and to in ms.

@@ -16,6 +16,9 @@ from switchbed.series.looks import Style
 from switchbed.series.places import number
 from switchbed.series.runs import SCHEME, named, swept, words
 
+OF_FLOWS = ("fct", "slowdown", "query", "rate")
+"""Quantities of single flows."""
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -62,6 +65,18 @@ def label(metric: Metric, against: str | None, over: str = "ideal") -> str:
         return metric.quantity + (f" ({metric.shown_in})" if metric.shown_in else "")
     key, _, value = against.partition("=")
     return f"{metric.quantity} over {value if key == SCHEME else f'{words(key)} {value}'}"
+
+
+def check(asked: Asked) -> None:
+    """Refuses figures that tell no flows apart, where columns of flows are asked for."""
+    by = {"x": asked.x, "colour": asked.colour, "panel": asked.panel}
+    for option, key in by.items():
+        for text in asked.metrics if key in runs.OF_FLOWS else ():
+            if Metric.read(text).of not in OF_FLOWS:
+                raise Mistake(
+                    f"--{option} {key}: tells flows apart; --metric {text} is of the whole run, "
+                    "not of flows, as fct.mean_us and rate.mean_gbps are"
+                )
 
 
 def keys(results: Sequence[Result], asked: Asked) -> tuple[str, str | None, str | None]:

@@ -235,6 +235,10 @@ def test_flows_of_each_transport_may_have_a_line_or_a_panel(
     assert titles[0] == "traffic 0, all flows"
     assert "traffic 1, all flows" in titles
     Plots(mixed).sizes(colour="transport", bins=2)
+    axes, *_ = Plots(mixed).curve(metric="fct.max_ms", x="transport").axes
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["cubic", "dctcp"]
+    with pytest.raises(sb.Mistake, match=r"--x transport: tells flows apart, .* rate\.mean_gbps"):
+        Plots(mixed).curve(x="transport")
     # All flows of these runs have one transport, and their classes are 0 and 1.
     with pytest.raises(sb.Mistake, match="--colour transport: was not swept in these runs"):
         Plots(pair).cdf(colour="transport")
@@ -472,7 +476,9 @@ def test_flows_are_drawn_as_they_were_sampled(tmp_path: Path) -> None:
 
 def test_round_trips_are_drawn_where_each_change_has_a_row(tmp_path: Path) -> None:
     file = tmp_path / "changes.toml"
-    file.write_text(BESIDE.replace('flow_series = { every = "1ms" }', "flow_series = { rows = [0] }"))
+    file.write_text(
+        BESIDE.replace('flow_series = { every = "1ms" }', "flow_series = { rows = [0] }")
+    )
     run = sb.Scenario.from_file(file).run()
     own = run.table("flow_series")
     assert set(own["row"]) == {0}
@@ -482,3 +488,12 @@ def test_round_trips_are_drawn_where_each_change_has_a_row(tmp_path: Path) -> No
     assert len(sampled) > 100
     assert np.array_equal(line.get_xdata(), sampled["time_s"] * 1e3)
     assert np.array_equal(line.get_ydata(), sampled["rtt_s"] * 1e6)
+
+
+def test_the_rate_of_flows_is_their_transports_goodput(tmp_path: Path) -> None:
+    file = tmp_path / "beside.toml"
+    file.write_text(BESIDE.replace("[measure]", '[measure]\nwarmup = "5ms"'))
+    run = sb.Scenario.from_file(file).run()
+    for each in run.summary()["by_transport"]:
+        rate = Metric.read(f"rate[transport={each['transport']}].mean_mbps").value(run)
+        assert rate == pytest.approx(each["goodput_bps"] / 1e6, rel=1e-9)
