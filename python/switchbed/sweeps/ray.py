@@ -8,6 +8,7 @@ import tempfile
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Self
@@ -179,7 +180,7 @@ def _ray() -> ModuleType:
     # Ray warns of what it will do with GPUs one day; there are none in a run.
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:
-        import ray
+        # By its name: types are checked where it is not installed, too.
+        return import_module("ray")
     except ImportError as error:
         raise Mistake(MISSING) from error
-    return ray

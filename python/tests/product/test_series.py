@@ -237,7 +237,7 @@ def test_flows_of_each_transport_may_have_a_line_or_a_panel(
     Plots(mixed).sizes(colour="transport", bins=2)
     axes, *_ = Plots(mixed).curve(metric="fct.max_ms", x="transport").axes
     assert [text.get_text() for text in axes.get_xticklabels()] == ["cubic", "dctcp"]
-    with pytest.raises(sb.Mistake, match=r"--x transport: tells flows apart, .* rate\.mean_gbps"):
+    with pytest.raises(sb.Mistake, match=r"--x transport: tells flows apart; .* rate\.mean_gbps"):
         Plots(mixed).curve(x="transport")
     # All flows of these runs have one transport, and their classes are 0 and 1.
     with pytest.raises(sb.Mistake, match="--colour transport: was not swept in these runs"):
