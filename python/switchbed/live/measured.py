@@ -231,6 +231,7 @@ def beside(settings: dict[str, Any], setup: "Setup", live: Measured) -> dict[str
         "notes": [
             *setup.notes,
             *_unfinished(setup, live),
+            *_silent(live),
             *_lost(live.counters),
             *_late(live.stats["wakes"]),
         ],
@@ -264,6 +265,30 @@ def _unfinished(setup: "Setup", live: Measured) -> Iterator[str]:
     yield (
         f"live: {len(left)} of {len(ends)} flows did not finish in {setup.until_s:.3g} s: {why}; "
         f"all flows: {waits} sent again"
+    )
+
+
+def _silent(live: Measured) -> Iterator[str]:
+    """Which flows without an end never got through."""
+    import polars as pl
+
+    endless = live.flows.filter(pl.col("size_bytes").is_null(), pl.col("counted"))
+    silent = endless.filter(pl.col("received_bytes") == 0)
+    if silent.is_empty():
+        return
+    by = {}
+    if "transport" in silent.columns:
+        by = dict(silent["transport"].value_counts(sort=True).iter_rows())
+    who = f" ({', '.join(f'{n} of {name}' for name, n in by.items())})" if by else ""
+    ports = live.stats.get("ports", ())
+    refused = sum(port.get("drops_not_ecn_capable", 0) for port in ports)
+    why = (
+        f"; the switch dropped {refused} packets that are not ECN-capable, as SYNs are not "
+        '(switch.unmarkable = "pass" lets them go on)'
+    )
+    yield (
+        f"live: {len(silent)} of {len(endless)} flows without an end{who} had no byte at the "
+        f"receiver: not connected, or the first packets lost{why if refused else ''}"
     )
 
 

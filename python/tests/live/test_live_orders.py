@@ -305,12 +305,14 @@ def notes(
     rows: list[tuple[float, float | None, int]],
     counters: dict[str, int],
     wakes: dict[str, int] = PUNCTUAL,
+    size: int | None = 1000,
+    ports: tuple[dict[str, int], ...] = (),
 ) -> list[str]:
     """Of a lab whose flows of 1000 bytes have these starts, FCTs and received bytes."""
     flows = pl.DataFrame(
         {
             "class": [0] * len(rows),
-            "size_bytes": [1000] * len(rows),
+            "size_bytes": pl.Series([size] * len(rows), dtype=pl.Int64),
             "start_s": [start for start, _, _ in rows],
             "counted": [start >= 1 for start, _, _ in rows],
             "fct_s": pl.Series([fct for _, fct, _ in rows], dtype=pl.Float64),
@@ -319,7 +321,9 @@ def notes(
     )
     none = pl.DataFrame(schema={"time_s": pl.Float64, "port": pl.Utf8, "bytes": pl.UInt64})
     pings = pl.DataFrame(schema=measured.PINGS)
-    found = measured.Measured(flows, none, pings, COUNTERS | counters, stats={"wakes": wakes})
+    found = measured.Measured(
+        flows, none, pings, COUNTERS | counters, stats={"wakes": wakes, "ports": ports}
+    )
     setup: Any = SimpleNamespace(
         scenario=SCENARIO,
         simulated=found,
@@ -350,6 +354,18 @@ def test_why_a_flow_did_not_finish_is_said() -> None:
         "4 timeouts, 7 segments sent again",
     ):
         assert part in said
+
+
+def test_flows_without_an_end_that_never_got_through_are_named() -> None:
+    rows = [(1.0, None, 7_000), (1.0, None, 0), (0.5, None, 0)]
+    (said,) = notes(rows, {}, size=None)
+    assert said == (
+        "live: 1 of 2 flows without an end had no byte at the receiver: not connected, or the "
+        "first packets lost"
+    )
+    (said,) = notes(rows, {}, size=None, ports=({"drops_not_ecn_capable": 4}, {}))
+    assert "the switch dropped 4 packets that are not ECN-capable, as SYNs are not" in said
+    assert notes(rows[:1], {}, size=None) == []
 
 
 def test_losses_of_cards_and_before_the_switch_are_named() -> None:
