@@ -120,7 +120,9 @@ def run(request: Request) -> list[dict[str, Any]]:
     netns.check(name, "the lab's name" if request.name is None else "--name")
     plans = _native.plans(request.file, request.sets, request.seed)
     if request.out is not None and request.out.exists():
-        raise Mistake(f"--out {request.out}: exists; name another")
+        raise Mistake(
+            f"--out {request.out}: exists, and --force replaces files alone; name another"
+        )
     for plan in plans:
         _check(request, json.loads(plan.scenario))
     for program in ("ip", "setpriv", *(["iperf3"] if request.iperf3 else [])):

@@ -47,7 +47,9 @@ def run(request: Request, text: str | None = None) -> int:
         plan = _native.live_plan_of(str(request.file), text, request.sets)
     live = json.loads(plan.live)
     if request.out is not None and request.out.exists():
-        raise Mistake(f"--out {request.out}: exists; name another")
+        raise Mistake(
+            f"--out {request.out}: exists, and --force replaces files alone; name another"
+        )
     traces = _traces(live)
     with interfaces.joined(live):
         return _run(request, plan, live, traces)
