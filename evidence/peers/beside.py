@@ -298,7 +298,7 @@ def render(found: Found) -> str:
             rows.append(f"| {' | '.join(cells)} |")
     return TEXT.format(
         mbps=RATE_BPS / 1e6,
-        kernel=next(iter(there.values()))["kernel_version"],
+        kernel=" and ".join(dict.fromkeys(row["kernel_version"] for row in there.values())),
         seconds=SECONDS,
         warmup=WARMUP,
         runs=len(STAGGERS_MS),
