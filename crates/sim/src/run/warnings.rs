@@ -209,7 +209,8 @@ fn own_cards(scenario: &Scenario, reports: &[PortReport]) -> Option<String> {
 fn sent_in_vain(protocols: &Protocols, flows: &Records) -> Option<String> {
     // Packets sent again, and those that came, by transport.
     let mut of = vec![(0_u64, 0_u64); protocols.all().len()];
-    for flow in flows.iter() {
+    // Flows that failed have a warning of their own, which says by what.
+    for flow in flows.iter().filter(|flow| flow.failed.is_none()) {
         let place = usize::from(protocols.place(flow.traffic, flow.class, (flow.src, flow.dst)));
         let pairs = protocols.all()[place].queue_pairs();
         if let Some(roce) = pairs.filter(|roce| roce.recovery == Recovery::GoBackN) {

@@ -516,6 +516,17 @@ impl Receiving {
         }
     }
 
+    /// Bytes of the stream below an offset that have come, those beyond gaps too, if that is known.
+    pub(crate) fn came_below(&self, offset: u64) -> Option<u64> {
+        let (next, beyond) = match self {
+            Receiving::Tcp(receiver) => (receiver.received(), receiver.came_beyond(offset)),
+            Receiving::Roce(receiver) => (receiver.received(), receiver.came_beyond(offset)),
+            Receiving::Unordered(receiver) => (receiver.received(), receiver.came_beyond(offset)),
+            Receiving::Datagrams(_) => return None,
+        };
+        Some(next.min(offset) + beyond)
+    }
+
     /// Whether it is a queue pair's.
     #[inline]
     pub fn is_pair(&self) -> bool {

@@ -233,3 +233,41 @@ fn what_came_counts_also_while_its_sender_has_not_heard_of_it() {
         }
     }
 }
+
+#[test]
+fn goodput_since_any_time_is_no_more_than_the_line_carries() {
+    for (host, transport) in [
+        ("switchbed-0.1", "kind = \"dctcp\"\nrto_min = \"10ms\"\nrto_initial = \"10ms\""),
+        ("linux-6.x", "kind = \"cubic\"\necn = false"),
+        ("ideal", "kind = \"dcqcn\""),
+        ("ideal", "kind = \"nscc\""),
+    ] {
+        for warmup_ms in 8..=14 {
+            let text = format!(
+                r#"
+                topology = {{ kind = "star", hosts = 9, rate = "10Gbps", delay = "25us" }}
+                scheme = {{ name = "per-queue", params = {{ threshold = "65pkt" }} }}
+                host.profile = "{host}"
+                roce.recovery = "selective"
+                measure.warmup = "{warmup_ms}ms"
+                run.until = "{}ms"
+                switch.buffer = "300KB"
+                [transport]
+                {transport}
+                [[traffic]]
+                kind = "long-lived"
+                from = "0-7"
+                to = 8
+                stagger = "1ms"
+                "#,
+                warmup_ms + 10
+            );
+            let mut run = run(&text);
+            let mut flows = run.take_finished();
+            flows.extend(run.unfinished());
+            let received: u64 = flows.iter().map(|flow| flow.received.get()).sum();
+            let gbps = received as f64 * 8.0 / 10e-3 / 1e9;
+            assert!(gbps <= 10.0, "{transport} since {warmup_ms} ms: {gbps} Gbps");
+        }
+    }
+}

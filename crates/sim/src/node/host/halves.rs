@@ -146,17 +146,16 @@ impl ReceiveHalf {
 
     /// Bytes of a flow that came.
     pub(super) fn taken(&self, flow: &Expected) -> u64 {
-        match self.receiving.in_order() {
-            // A connection carries one flow after another: what is in order may lie before or
-            // beyond this one.
-            Some(until) => until.clamp(flow.from, flow.until) - flow.from,
-            None => flow.taken,
-        }
+        // A connection carries one flow after another: what came may lie before or beyond this one. Data beyond a gap
+        // count as they come: else those that wait at the warm-up's end would count after it.
+        let came = |offset| self.receiving.came_below(offset);
+        came(flow.until).zip(came(flow.from)).map_or(flow.taken, |(all, before)| all - before)
     }
 
     /// Payload that has arrived since the warm-up.
     pub(super) fn received(&self, flow: &Expected) -> Bytes {
-        Bytes::new(self.taken(flow) - flow.before)
+        // Data that came beyond a gap may be dropped again for want of space.
+        Bytes::new(self.taken(flow).saturating_sub(flow.before))
     }
 
     /// The warm-up is over.

@@ -43,6 +43,11 @@ impl Receiver {
         self.expected
     }
 
+    /// Bytes below an offset that have come beyond a gap, and are kept.
+    pub(crate) fn came_beyond(&self, offset: u64) -> u64 {
+        self.kept.bytes_below(offset)
+    }
+
     /// A packet came; `ce`: with a congestion mark.
     pub(crate) fn on_data(&mut self, config: &Config, data: &Rdma, ce: bool, now: Time) {
         if ce && let Some(interval) = config.cnp_interval {

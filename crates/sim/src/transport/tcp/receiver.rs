@@ -82,6 +82,11 @@ impl Receiver {
         self.next
     }
 
+    /// Bytes below an offset that have come beyond a gap.
+    pub(crate) fn came_beyond(&self, offset: u64) -> u64 {
+        self.beyond.as_ref().map_or(0, |beyond| beyond.ranges.bytes_below(offset))
+    }
+
     /// When [`Receiver::on_timeout`] is due.
     pub fn next_timeout(&self) -> Option<Time> {
         (self.deadline != Time::NEVER).then_some(self.deadline)

@@ -38,6 +38,11 @@ impl Receiver {
         self.expected
     }
 
+    /// Bytes below an offset that have come beyond a gap, and are kept.
+    pub(crate) fn came_beyond(&self, offset: u64) -> u64 {
+        self.kept.bytes_below(offset)
+    }
+
     /// Packets that came before others which are missing.
     pub(super) fn early(&self) -> u64 {
         self.kept_psns.iter().map(|(start, end)| end - start).sum()
