@@ -24,7 +24,7 @@ def figure(
     """Of one run. Without `rows` its first flows, as many as have colours of their own."""
     found = [run for line in drawn for run in line.runs]
     if len(found) > 1:
-        raise Mistake(f"{len(found)} runs are too many: give one")
+        raise Mistake(f"{len(found)} runs are too many: give one, or --only scheme=NAME")
     sampled = flows.rows(found[0])
     if missing := [row for row in rows if row not in sampled]:
         few = ", ".join(map(str, sampled[:MOST]))

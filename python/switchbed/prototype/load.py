@@ -136,7 +136,7 @@ def _all_taken(classes: Mapping[str, type], params: Mapping[str, Any]) -> None:
         if key not in known:
             who = " and ".join(cls.__name__ for cls in classes.values())
             takes = ", ".join(known) or "none"
-            shared = "params of [scheme] go to every scheme of [compare], so give each its own"
+            shared = "[scheme] params go to every scheme: move them to the entries that take them"
             raise Mistake(
                 f"scheme.params.{key}: is no parameter of {who}, which takes {takes}; {shared}"
             )

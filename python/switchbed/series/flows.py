@@ -22,7 +22,7 @@ QUANTITIES = {
 }
 """Column, factor and unit of each quantity that a plot may show."""
 TITLES = {
-    "window": "congestion window",
+    "window": "cwnd",
     "threshold": "slow-start threshold",
     "rtt": "smoothed RTT",
     "sample": "RTT sample",
