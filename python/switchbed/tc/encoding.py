@@ -61,9 +61,31 @@ def gain_parts(gain: float) -> int:
     return int(single * PARTS)
 
 
+def _steps(parts: int) -> int:
+    return parts * (SCALE - 1) // 4 // 10**9
+
+
 def gain_on_device(parts: int) -> float:
     """The gain that a device has which is given so many 256ths."""
-    return (parts * (SCALE - 1) // 4 // 10**9) * 4 * 10**9 / (SCALE - 1) / PARTS
+    return _steps(parts) * 4 * 10**9 / (SCALE - 1) / PARTS
+
+
+def gains_shown(shown: float, reach: float) -> list[float]:
+    """The gains that a device may have which shows this one, give or take `reach`: it cuts off what
+    is less than a 256th (dualpi2_unscale_alpha_beta)."""
+    least, most = (PARTS * (shown + sign * reach) for sign in (-1, 1))
+    given = range(max(1, math.floor(least)), min(math.floor(most) + 2, GAIN_MOST) + 1)
+    has = {_steps(n): n for n in given if least <= _steps(n) * 4 * 10**9 // (SCALE - 1) <= most}
+    return [gain_on_device(parts) for parts in has.values()]
+
+
+def parts_nearest(gain: float) -> int:
+    """The 256ths that give a device the gain, or the one next to it."""
+    nearest = round(PARTS * gain)
+    return min(
+        (nearest, nearest + 1, nearest - 1),
+        key=lambda parts: not math.isclose(gain_on_device(parts), gain, rel_tol=1e-9),
+    )
 
 
 def exponent(low: int, burst: int) -> int | None:

@@ -21,6 +21,7 @@ from switchbed.tc.encoding import (
     exponent,
     gain_on_device,
     gain_parts,
+    parts_nearest,
     weight_fits,
 )
 
@@ -561,16 +562,25 @@ class _Export:
             if not math.isclose(value, round(value), abs_tol=1e-9):
                 self.said.refused(f"{self.params}.{key}", f"{params[key]}: tc has whole numbers")
                 return
-        if params["th_len"]:
+        in_packets = params["th_len"] and time_ps(params["step"]) == 0
+        if params["th_len"] and not in_packets:
             self.said.refused(
                 f"{self.params}.th_len",
-                f"{params['th_len']}: Linux has min_qlen_step, by what a packet finds: th_len = 0",
+                f"{params['th_len']}: Linux has a step in time or in packets: th_len = 0, or "
+                'step = "0us"',
             )
             return
         least = f" min_qlen_step {params['min_qlen_step']}" if params["min_qlen_step"] else ""
         target = self._time("target", params["target"], times.PLAIN)
         update = self._time("t_update", params["t_update"], times.SHORT)
-        step = self._time("step", params["step"], times.SHORT)
+        if in_packets:
+            step = f"{params['th_len']}p"
+            self.said.exact(
+                f"{self.params}.th_len", f"{params['th_len']} packets, tc's step_thresh"
+            )
+            self.said.exact(f"{self.params}.step", "0 us: the step is in packets")
+        else:
+            step = self._time("step", params["step"], times.SHORT)
         alpha, beta = (self._gain(name, float(params[name])) for name in ("alpha", "beta"))
         self.add(
             where,
@@ -588,7 +598,7 @@ class _Export:
     def _gain(self, name: str, gain: float) -> str:
         """A gain of dualpi2 in 256ths, nearest, in all its digits: tc cuts off what is less."""
         key = f"{self.params}.{name}"
-        parts = round(PARTS * gain)
+        parts = parts_nearest(gain)
         if not 1 <= parts <= GAIN_MOST:
             self.said.refused(key, f"{gain:g}: dualpi2 takes 1/{PARTS} to {GAIN_MOST / PARTS:.10g}")
             return f"{gain:g}"

@@ -10,7 +10,7 @@ from switchbed import beginning, foreign, library, quantity, toml
 from switchbed._native import Mistake
 from switchbed.sonic.finding import Findings
 from switchbed.tc import times
-from switchbed.tc.encoding import CERTAIN, chance_on_device
+from switchbed.tc.encoding import CERTAIN, GAIN_MOST, PARTS, chance_on_device, gains_shown
 from switchbed.tc.shown import SIZES, Shown
 
 SHAPERS = ("tbf", "htb")
@@ -18,7 +18,9 @@ TREES = ("ets", "prio", "pfifo_fast")
 STRICT_TREES = TREES[1:]
 """All of whose bands are strict."""
 NO_QUEUE = "noqueue"
-LEAVES = ("red", "bfifo", "pfifo", "codel", "pie", "fq", "fq_codel", "fq_pie", "cake")
+LEAVES = (
+    *("red", "bfifo", "pfifo", "codel", "pie", "fq", "fq_codel", "fq_pie", "cake", "dualpi2"),
+)
 MOST_RATE = 10**13
 """In bytes a second."""
 MOST_PACKETS = 10**7
@@ -407,6 +409,8 @@ class _Import:
             return self._fq_pie(options)
         if kind == "cake":
             return self._cake(options)
+        if kind == "dualpi2":
+            return self._dualpi2(options)
         has = ", ".join((*SHAPERS, *TREES, *LEAVES))
         shown = foreign.name(str(kind))
         if kind in (*SHAPERS, *TREES, "mq") and "parent" in one:
@@ -414,10 +418,7 @@ class _Import:
                 f"{options.at}: under {foreign.name(str(one['parent']))}: a scenario's queues are "
                 f"not shaped or divided again: one of {', '.join(LEAVES)} is needed there"
             )
-        # Of a scheme with an equivalent no output was there to read by.
-        known = any(scheme["tc"] == kind for scheme in library.schemes())
-        what = "is not read yet" if known else "is no discipline of a scenario's"
-        raise Mistake(f"{self.where}: {shown}: {what}; there are {has}")
+        raise Mistake(f"{self.where}: {shown}: is no discipline of a scenario's; there are {has}")
 
     def _codel(self, options: Shown) -> _Leaf:
         limit = options.number("limit", 1, MOST_PACKETS)
@@ -546,6 +547,78 @@ class _Import:
                 'a sender\'s, of its own flows: host.nic = "fq" and transport.pacing have it',
             )
         return _Leaf("fq-codel", params, self._packets(limit))
+
+    def _dualpi2(self, options: Shown) -> _Leaf:
+        """By tc/q_dualpi2.c of iproute2 6.16; the kernel shows all of its settings."""
+        limit = options.number("limit", 1, MOST_PACKETS)
+        memory = options.number("memory-limit", usual=2**32 - 1)
+        params: dict[str, Any] = {
+            name: options.time(self.said, f"scheme.params.{name}", key, clock, 1)
+            for name, key, clock in (
+                ("target", "target", times.PLAIN),
+                ("t_update", "tupdate", times.SHORT),
+            )
+        }
+        params |= {name: self._gain(options, name) for name in ("alpha", "beta")}
+        params["coupling"] = options.number("coupling", 1, 255)
+        if "step-thresh-pkts" in options:
+            # The kernel compares what a packet leaves, of any wait.
+            params |= {"step": "0us", "th_len": options.number("step-thresh-pkts", 0, 10**6)}
+            self.said.exact("scheme.params.th_len", f"{params['th_len']} packets, its step")
+        else:
+            params["step"] = options.time(
+                self.said, "scheme.params.step", "step-thresh-us", times.SHORT
+            )
+        params["min_qlen_step"] = options.number("min-qlen-step", 0, 10**6, usual=0)
+        params["classic_weight"] = options.number("c-protection", 0, 100) / 100
+        params["drop_overload"] = self._word(options, "drop-overload", ("drop", "overflow"))
+        if not self._word(options, "ecn-mask", ("l4s-ect", "any-ect")):
+            raise Mistake(
+                f"{options.at}: ecn-mask: is any-ect: here ECT(1) alone is in the L4S queue: "
+                "l4s-ect is needed"
+            )
+        if not self._word(options, "drop-early", ("drop-dequeue", "drop-enqueue")):
+            self.said.approximated(
+                "dualpi2.drop-early",
+                "drop-enqueue: classic packets are judged as they arrive there, as they leave here",
+            )
+        if "split-gso" not in options:
+            self.said.left_out(
+                "dualpi2.split-gso", "off: long segments of a sender wait as one; here as packets"
+            )
+        self.said.exact("scheme", f"dualpi2, limit {limit} packets")
+        fewer = memory < limit * PACKET
+        return _Leaf("dualpi2", params, self._truesize(memory) if fewer else self._packets(limit))
+
+    @staticmethod
+    def _word(options: Shown, name: str, words: tuple[str, str]) -> bool:
+        """Whether an option is the first of two words."""
+        value = options.get(name)
+        if value not in words:
+            found = foreign.shown(value)
+            raise Mistake(f"{options.at}: {name}: is {found}: {' or '.join(words)} is needed")
+        return bool(value == words[0])
+
+    def _gain(self, options: Shown, name: str) -> float:
+        """A gain, of which the device shows 256ths and tc six digits."""
+        shown = options.get(name)
+        if not foreign.number(shown, 0, GAIN_MOST / PARTS):
+            raise Mistake(
+                f"{options.at}: {name}: is {foreign.shown(shown)}: a number from 0 on is needed"
+            )
+        # JSON has six digits in all, and text six after the point.
+        has = gains_shown(shown, max(1e-6, 10.0 ** (math.floor(math.log10(shown or 1)) - 5)))
+        key = f"scheme.params.{name}"
+        if len(has) == 1:
+            self.said.exact(key, f"{has[0]:.6g}, shown as {shown:g}")
+            return has[0]
+        if not has:
+            self.said.approximated(key, f"{shown:g} as shown: no gain of the kernel's shows so")
+            return float(shown)
+        self.said.approximated(
+            key, f"{shown:g} as shown: the device has {has[0]:.6g} to {has[-1]:.6g}"
+        )
+        return has[0]
 
     def _cake(self, options: Shown) -> _Leaf:
         """One COBALT, where that is all it is."""

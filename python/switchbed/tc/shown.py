@@ -33,6 +33,8 @@ STATISTICS = (
     *("flows_plimit", "pkts_too_long", "alloc_errors", "next_packet_delay", "unthrottle_latency"),
     *("memory_limit", "capacity_estimate", "min_network_size", "max_network_size"),
     *("min_adj_size", "max_adj_size", "avg_hdr_offset", "tins"),
+    *("delay-c", "delay-l", "pkts-in-c", "pkts-in-l", "ecn-mark", "step-mark", "credit"),
+    *("memory-used", "max-memory-used", "memory-limit"),
 )
 """Keys that `tc -s` adds."""
 ANY = object()
@@ -96,6 +98,9 @@ UNREAD = (
     Unread("fq", "weights", "flows of three priorities; here one"),
     Unread("fq_codel", "ce_threshold_mask", "ce_threshold marks certain DSCPs alone; here all"),
     Unread("fq_codel", "ce_threshold_selector", "ce_threshold marks certain DSCPs alone; here all"),
+    Unread(
+        "dualpi2", "split-gso", "long segments of a sender wait as one; here as packets", (None,)
+    ),
     Unread("cake", "nat", "how flows are told apart; with flowblind they are not", (ANY,)),
     Unread("cake", "fwmark", "the tin by a filter's mark; with besteffort there is one", (ANY,)),
     Unread("cake", "wash", "DSCPs are cleared behind it; here they stay", (False,)),
@@ -135,10 +140,11 @@ class Line(dict[str, Any]):
 
 ROUNDED = {
     **dict.fromkeys(("rate", "bandwidth"), "topology.rate"),
-    **dict.fromkeys(("limit", "memory_limit", "memlimit", "lat"), "switch.buffer"),
+    **dict.fromkeys(("limit", "memory_limit", "memory-limit", "memlimit", "lat"), "switch.buffer"),
     **dict.fromkeys(("min", "max"), "scheme.params"),
     **{name: f"scheme.params.{name}" for name in ("target", "interval", "ce_threshold")},
     **{"tupdate": "scheme.params.t_update", "rtt": "scheme.params.interval"},
+    "step-thresh-us": "scheme.params.step",
 }
 """Keys of a scenario that follow from options that text rounds."""
 
@@ -289,6 +295,21 @@ CAKE_WORDS: Mapping[str, tuple[str, Any]] = {
     "autorate-ingress": ("autorate", True),
 }
 """Words of cake's text, with the JSON's key and value (tc/q_cake.c)."""
+DUALPI2_WORDS: Mapping[str, tuple[str, Any]] = {
+    "drop_on_overload": ("drop-overload", "drop"),
+    "overflow": ("drop-overload", "overflow"),
+    "drop_enqueue": ("drop-early", "drop-enqueue"),
+    "drop_dequeue": ("drop-early", "drop-dequeue"),
+    "l4s_ect": ("ecn-mask", "l4s-ect"),
+    "any_ect": ("ecn-mask", "any-ect"),
+    "split_gso": ("split-gso", None),
+}
+"""Words of dualpi2's text, with the JSON's key and value (tc/q_dualpi2.c)."""
+DUALPI2_KEYS = {
+    **{"memlimit": "memory-limit", "min_qlen_step": "min-qlen-step"},
+    **{"coupling_factor": "coupling", "classic_protection": "c-protection"},
+}
+"""Names of its text that the JSON has otherwise."""
 
 
 def _of_line(where: str, line: str) -> dict[str, Any]:
@@ -317,12 +338,31 @@ def _of_line(where: str, line: str) -> dict[str, Any]:
         elif words[0] == "cake" and name in CAKE_WORDS:
             key, value = CAKE_WORDS[name]
             options[key] = value
+        elif words[0] == "dualpi2":
+            _dualpi2(options, rounded, name, values, words[at - 1])
         elif name in LISTS:
             options[name] = values
         else:
             options[name] = values[0] if values else True
     found.rounded = rounded
     return found
+
+
+def _dualpi2(
+    options: dict[str, Any], rounded: dict[str, Rounded], name: str, values: list[Any], word: str
+) -> None:
+    """An option of dualpi2 as JSON has it; `no_split_gso` is none there."""
+    if name in DUALPI2_WORDS:
+        key, value = DUALPI2_WORDS[name]
+        options[key] = value
+    elif name == "step_thresh":
+        # Packets end in `p`; times do not.
+        key = "step-thresh-pkts" if word.endswith("p") else "step-thresh-us"
+        options[key] = values[0] if values else True
+        if name in rounded:
+            rounded[key] = rounded.pop(name)
+    elif name != "no_split_gso":
+        options[DUALPI2_KEYS.get(name, name)] = values[0] if values else True
 
 
 NUMBER = r"([0-9]{1,15})(?:\.([0-9]{1,9}))?"
@@ -359,6 +399,8 @@ def _ends(text: str) -> tuple[int, int] | None:
 
 def _value(where: str, text: str) -> Any:
     """A number with tc's unit, in packets, bytes, bytes a second or microseconds."""
+    # dualpi2 has bytes as `15140000B` and parts as `10%`.
+    text = re.sub("^([0-9]+)[B%]$", r"\1", text)
     found = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)([A-Za-z]*)", text)
     if found is None or found[2] not in UNITS:
         # Others are texts in JSON, too: `default 0x10`, `burst 1600b/1`, `unlimited`.

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import tomllib
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from switchbed import quantity
 from switchbed._native import Mistake
 from switchbed.sonic.finding import Findings
 from switchbed.tc import exporting, importing
-from switchbed.tc.encoding import burst, exponent
+from switchbed.tc.encoding import burst, exponent, gain_on_device
 
 PORT = FABRIC.replace(
     'policy = "dynamic"\npool = "12MB"\nbuffer = "12MB"\nalpha = 1\n',
@@ -59,6 +60,35 @@ def shown(made: list[str]) -> list[dict[str, Any]]:
     return found
 
 
+def dualpi2(words: list[str]) -> dict[str, Any]:
+    """By tc/q_dualpi2.c and dualpi2_dump."""
+    given = dict(pairwise(words))
+
+    def gain(name: str) -> float:
+        steps = int(float(given[name]) * 256) * (2**32 - 1) // 4 // 10**9
+        return float(f"{steps * 4 * 10**9 // (2**32 - 1) / 256:g}")
+
+    step = given["step_thresh"]
+    in_packets = step.endswith("p")
+    limit = int(given["limit"])
+    return {
+        "limit": limit,
+        "memory-limit": 1514 * limit,
+        "target": int(given["target"].removesuffix("us")),
+        "tupdate": int(given["tupdate"].removesuffix("us")),
+        "alpha": gain("alpha"),
+        "beta": gain("beta"),
+        f"step-thresh-{'pkts' if in_packets else 'us'}": int(step.rstrip("pus")),
+        "min-qlen-step": int(given.get("min_qlen_step", 0)),
+        "coupling": int(given["coupling_factor"]),
+        "drop-overload": "drop" if "drop_on_overload" in words else "overflow",
+        "drop-early": "drop-dequeue",
+        "c-protection": int(given["classic_protection"]),
+        "ecn-mask": "l4s-ect",
+        "split-gso": None,
+    }
+
+
 def options(kind: str, words: list[str]) -> dict[str, Any]:
     text = " ".join(words)
 
@@ -92,6 +122,8 @@ def options(kind: str, words: list[str]) -> dict[str, Any]:
         flags |= {"harddrop": False, "adaptive": False}
         limit = number("limit")
         return {"limit": limit, "min": low, "max": high, "ewma": n, "probability": kept, **flags}
+    if kind == "dualpi2":
+        return dualpi2(words)
     if kind == "cake":
         mode = {"diffserv": "besteffort", "flowmode": "flowblind", "bandwidth": "unlimited"}
         return mode | {"rtt": number("rtt"), "memlimit": number("memlimit")}
@@ -332,8 +364,6 @@ def test_strict_queues_are_the_first_bands_whatever_their_numbers() -> None:
 def test_what_no_scenario_has_is_refused() -> None:
     with pytest.raises(Mistake, match="sfq: is no discipline of a scenario's; there are tbf, htb"):
         importing.load([{"kind": "sfq", "root": True, "handle": "1:"}], "x.json")
-    with pytest.raises(Mistake, match="dualpi2: is not read yet; there are tbf, htb"):
-        importing.load([{"kind": "dualpi2", "root": True, "handle": "1:"}], "x.json")
     with pytest.raises(Mistake, match="0 root disciplines"):
         importing.load([], "x.json")
 
@@ -412,6 +442,80 @@ def test_a_discipline_with_queues_of_its_own_is_the_ports_only_one() -> None:
     # tc cuts off 256ths: 0.160156 would be 40 of them, and 0.16015625 is 41.
     assert "tupdate 16000us alpha 0.16015625 beta 3.19921875 coupling_factor 2" in line
     assert "step_thresh 1000us classic_protection 10 drop_on_overload" in line
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        "",
+        'target = "1ms", t_update = "500us", step = "67us"',
+        'step = "50us", min_qlen_step = 4, coupling = 3',
+        'step = "0us", th_len = 8, drop_overload = false',
+        "classic_weight = 0.25, alpha = 12.5, beta = 250",
+        "alpha = 0.00390625, beta = 0.0078125",
+    ],
+)
+def test_a_dualpi2_comes_back_as_the_device_has_it(params: str) -> None:
+    scheme = f'name = "dualpi2"\nparams = {{ {params} }}'
+    made = ALONE.replace(SCHEME, scheme)
+    (line,) = lines(made)
+    text, said = importing.load(shown([line]), "x.json")
+    own, back = (resolved(each)["scheme"]["params"] for each in (made, text))
+    gains = {name: (back.pop(name), own.pop(name)) for name in ("alpha", "beta")}
+    assert back == own
+    for has, wanted in gains.values():
+        # A 256th, and what the kernel cuts off.
+        assert has == pytest.approx(wanted, abs=2 / 256)
+    # What was imported is exported to the digit.
+    again, found = exporting.export(resolved(text), exporting.Choices())
+    assert again == [line]
+    verdicts = {each.key: each.kind for each in found.all}
+    assert {verdicts[f"scheme.params.{name}"] for name in gains} == {"exact"}
+    assert {each.kind for each in said.all if each.key.startswith("scheme.params")} == {"exact"}
+    assert len(sb.Scenario(tomllib.loads(text)).plans) == 1
+
+
+DEFAULTS = (
+    "limit 10000 target 15000us tupdate 16000us alpha 0.16015625 beta 3.19921875 "
+    "coupling_factor 2 step_thresh 1000us classic_protection 10 drop_on_overload"
+)
+LINUX = dualpi2(DEFAULTS.split())
+"""The kernel's defaults."""
+
+
+def test_what_dualpi2_has_and_a_scenario_has_not_is_said() -> None:
+    def load(**changed: Any) -> tuple[dict[str, Any], dict[str, str]]:
+        has = {**LINUX, **{key.replace("_", "-"): value for key, value in changed.items()}}
+        has = {key: value for key, value in has.items() if value is not ...}
+        one = {"kind": "dualpi2", "handle": "1:", "root": True, "options": has}
+        text, said = importing.load([one], "x.json")
+        return resolved(text), {each.key: f"{each.kind}: {each.text}" for each in said.all}
+
+    scenario, said = load()
+    params = scenario["scheme"]["params"]
+    # 41 and 819 of 256 are shown as 40 and 818: the kernel cuts off twice.
+    assert (LINUX["alpha"], LINUX["beta"]) == (40 / 256, float(f"{818 / 256:g}"))
+    assert (params["alpha"], params["beta"]) == (gain_on_device(41), gain_on_device(819))
+    assert (params["target"], params["t_update"], params["step"]) == ("15ms", "16ms", "1ms")
+    assert said["switch.buffer"].startswith("approximated: 10000 packets")
+    assert not any(each.startswith("left out") for each in said.values())
+    _, said = load(drop_early="drop-enqueue")
+    assert "judged as they arrive there" in said["dualpi2.drop-early"]
+    _, said = load(split_gso=...)
+    assert "long segments" in said["dualpi2.split-gso"]
+    scenario, said = load(memory_limit=1_000_000)
+    assert scenario["switch"]["buffer"] == "1MB"
+    assert "the kernel's memory" in said["switch.buffer"]
+    _, said = load(newer=3)
+    assert "no option that is known here" in said["dualpi2.newer"]
+    for key, bad in (
+        *(("limit", 0), ("limit", "x"), ("target", 0), ("tupdate", -1), ("coupling", 0)),
+        *(("coupling", 256), ("c_protection", 101), ("alpha", "x"), ("beta", -1), ("beta", ...)),
+        *(("drop_overload", True), ("ecn_mask", "any-ect"), ("drop_early", None)),
+        *(("step_thresh_us", -1), ("min_qlen_step", 2**30), ("target", ...)),
+    ):
+        with pytest.raises(Mistake, match=key.replace("_", "-")):
+            load(**{key: bad})
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,44 @@ from conftest import Program
 from switchbed.tc import importing
 
 TEXTS: dict[str, tuple[str, list[Any]]] = {
+    "dualpi2, of a time": (
+        "qdisc dualpi2 1: dev eth0 root refcnt 2 limit 10000p memlimit 15140000B target 15ms "
+        "tupdate 16ms alpha 0.156250 beta 3.195312 step_thresh 1ms min_qlen_step 0p "
+        "coupling_factor 2 drop_on_overload drop_dequeue classic_protection 10% l4s_ect "
+        "split_gso \n",
+        [
+            {
+                "kind": "dualpi2",
+                "handle": "1:",
+                "root": True,
+                "options": {
+                    **{"limit": 10_000, "memory-limit": 15_140_000, "target": 15_000},
+                    **{"tupdate": 16_000, "alpha": 0.15625, "beta": 3.19531},
+                    **{"step-thresh-us": 1000, "min-qlen-step": 0, "coupling": 2},
+                    **{"drop-overload": "drop", "drop-early": "drop-dequeue"},
+                    **{"c-protection": 10, "ecn-mask": "l4s-ect", "split-gso": None},
+                },
+            }
+        ],
+    ),
+    "dualpi2, of packets": (
+        "qdisc dualpi2 8001: root refcnt 2 limit 800p memlimit 1211200B target 999us tupdate 500us "
+        "alpha 12.500000 beta 250.000000 step_thresh 8p min_qlen_step 2p coupling_factor 3 "
+        "overflow drop_enqueue classic_protection 0% l4s_ect no_split_gso \n",
+        [
+            {
+                "kind": "dualpi2",
+                "handle": "8001:",
+                "root": True,
+                "options": {
+                    **{"limit": 800, "memory-limit": 1_211_200, "target": 999, "tupdate": 500},
+                    **{"alpha": 12.5, "beta": 250, "step-thresh-pkts": 8, "min-qlen-step": 2},
+                    **{"coupling": 3, "drop-overload": "overflow", "drop-early": "drop-enqueue"},
+                    **{"c-protection": 0, "ecn-mask": "l4s-ect"},
+                },
+            }
+        ],
+    ),
     "a default": (
         "qdisc fq_codel 0: dev eth0 root refcnt 2 limit 10240p flows 1024 quantum 1514 target 5ms "
         "interval 100ms memory_limit 32Mb ecn drop_batch 64 \n"
