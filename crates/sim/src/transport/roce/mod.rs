@@ -17,7 +17,6 @@ pub use receiver::Receiver;
 pub use sender::Sender;
 use switchbed_congestion::roce::{Path, RateAbout, RateControl};
 use switchbed_qdisc::Ecn;
-use switchbed_scenario::roce::PACKETS_OUT;
 use switchbed_scenario::{Recovery, Roce};
 use switchbed_units::{Rate, Span, Time};
 
@@ -42,8 +41,6 @@ pub struct Config {
     rto_low: Span,
     give_up: Span,
     window: u64,
-    /// Payload beyond what is acknowledged whose packets PSNs tell apart.
-    numbered: u64,
     cnp_interval: Option<Span>,
     ack_class: Option<u8>,
     cnp_class: Option<u8>,
@@ -84,7 +81,6 @@ impl Config {
             rto_low: roce.rto_low,
             give_up: roce.give_up,
             window: roce.window.map_or(u64::MAX, |window| window.get()),
-            numbered: PACKETS_OUT * u64::from(mtu),
             ack_class: roce.ack_class,
             cnp_class: roce.cnp_class.or(roce.ack_class),
         }

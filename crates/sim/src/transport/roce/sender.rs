@@ -9,7 +9,7 @@ use crate::transport::{Counters, Outgoing, Wait, Waits};
 use switchbed_congestion::roce::{IntHop, RateMemory, RoceAck};
 use switchbed_scenario::Recovery;
 use switchbed_scenario::int::SWITCHES;
-use switchbed_scenario::roce::RETRIES;
+use switchbed_scenario::roce::{PACKETS_OUT, RETRIES};
 use switchbed_units::{Rate, Span, Time};
 
 /// The sending half.
@@ -153,7 +153,21 @@ impl Sender {
         // Packets that arrived out of order have left the network.
         let out = sent - self.arrived();
         let window = self.memory.window().unwrap_or(u64::MAX).min(config.window);
-        (out < window && sent < config.numbered).then_some(self.next)
+        (out < window && self.numbered(config)).then_some(self.next)
+    }
+
+    /// Whether the next packet's number is told apart from that of the oldest one that is out.
+    #[inline]
+    fn numbered(&self, config: &Config) -> bool {
+        // A packet carries a byte at least: most pairs never have as many bytes out.
+        self.next - self.acked < PACKETS_OUT || self.packets_out(config) < PACKETS_OUT as u32
+    }
+
+    /// Numbers from the oldest packet that is out to the next one.
+    #[cold]
+    fn packets_out(&self, config: &Config) -> u32 {
+        let number = |at| self.messages.cut(at, config.mtu).map_or(0, |cut| cut.psn);
+        number(self.next).wrapping_sub(number(self.acked))
     }
 
     /// Whether it has a packet that only the rate may hold back.
@@ -400,3 +414,99 @@ impl Sender {
 
 const UNWRITTEN: IntHop =
     IntHop { rate: Rate::from_bps(1), at: Time::ZERO, tx_bytes: 0, queue_bytes: 0 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use switchbed_config::param::{Params, Value, defaults};
+    use switchbed_scenario::Roce;
+    use switchbed_units::Bytes;
+
+    /// Payload of a full packet.
+    const MTU: u64 = 1024;
+    /// Numbers that a queue pair may have out.
+    const MOST: u64 = 1 << 23;
+
+    fn config(recovery: Recovery) -> Config {
+        let mut values = defaults(Roce::TABLE);
+        values.insert("kind".to_owned(), Value::Word("roce".to_owned()));
+        let roce = Roce::of(values, Bytes::new(1500)).expect("defaults fit");
+        assert_eq!((roce.mtu.get(), roce.window), (MTU, None));
+        Config::new(&Roce { recovery, ..roce }, Span::from_us(10), 1)
+    }
+
+    /// A queue pair that has sent so many packets, none of which is acknowledged.
+    fn having_sent(config: &Config, messages: &[(u64, u64)], out: u64) -> Sender {
+        let mut sender = Sender::new(config, Rate::from_gbps(100), Time::ZERO);
+        for &(count, bytes) in messages {
+            for _ in 0..count {
+                sender.write(config, bytes);
+            }
+        }
+        // Sending them one by one takes seconds.
+        sender.next = out;
+        sender.highest = out;
+        sender
+    }
+
+    /// The number of the packet that leaves next.
+    fn leaves(sender: &mut Sender, config: &Config) -> Option<u32> {
+        assert_eq!(sender.has_more(config), sender.due(config).is_some());
+        let now = sender.not_before;
+        let packet = sender.poll_transmit(config, now)?;
+        let Body::Rdma(rdma) = packet.body else { panic!("queue pairs send data") };
+        Some(rdma.psn)
+    }
+
+    fn answered(sender: &mut Sender, config: &Config, kind: RdmaKind, to: u64) {
+        let trail = Trail::default();
+        let answer = Rdma { offset: to, trail, psn: 0, len: 0, hops: 0, kind };
+        sender.on_answer(config, &answer, sender.not_before);
+    }
+
+    #[test]
+    fn a_queue_pair_has_as_many_packets_out_as_numbers_are_told_apart() {
+        for recovery in [Recovery::GoBackN, Recovery::Selective] {
+            let config = config(recovery);
+            let mut sender = having_sent(&config, &[(1, 2 * MOST * MTU)], (MOST - 1) * MTU);
+            assert_eq!(leaves(&mut sender, &config), Some(MOST as u32 - 1));
+            // No time brings the next one, but an answer does.
+            assert_eq!(leaves(&mut sender, &config), None);
+            assert_eq!(leaves(&mut sender, &config), None);
+            answered(&mut sender, &config, RdmaKind::Ack, 2 * MTU);
+            assert_eq!(leaves(&mut sender, &config), Some(MOST as u32));
+            assert_eq!(leaves(&mut sender, &config), Some(MOST as u32 + 1));
+            assert_eq!(leaves(&mut sender, &config), None);
+            // What is sent again has its number.
+            if recovery == Recovery::GoBackN {
+                answered(&mut sender, &config, RdmaKind::Nack, 2 * MTU);
+                assert_eq!(leaves(&mut sender, &config), Some(2));
+            }
+        }
+    }
+
+    #[test]
+    fn short_packets_count_as_full_ones() {
+        // Seven eighths of the bytes of full packets: 2^20 messages of eight packets, the last of which has one byte.
+        let config = config(Recovery::GoBackN);
+        let of = 7 * MTU + 1;
+        let mut sender = having_sent(&config, &[(MOST / 8, of), (9, 100)], MOST / 8 * of);
+        assert_eq!(leaves(&mut sender, &config), None);
+        answered(&mut sender, &config, RdmaKind::Ack, MTU);
+        assert_eq!(leaves(&mut sender, &config), Some(MOST as u32));
+        assert_eq!(leaves(&mut sender, &config), None);
+        answered(&mut sender, &config, RdmaKind::Ack, of);
+        let after: Vec<_> = std::iter::from_fn(|| leaves(&mut sender, &config)).collect();
+        assert_eq!(after, (1..8).map(|nth| MOST as u32 + nth).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn numbers_wrap_where_few_packets_are_out() {
+        let config = config(Recovery::GoBackN);
+        let sent = (u64::from(u32::MAX) - 1) * MTU;
+        let mut sender = having_sent(&config, &[(1, sent + 4 * MTU)], sent);
+        answered(&mut sender, &config, RdmaKind::Ack, sent);
+        let numbers: Vec<_> = std::iter::from_fn(|| leaves(&mut sender, &config)).collect();
+        assert_eq!(numbers, [u32::MAX - 1, u32::MAX, 0, 1]);
+    }
+}
