@@ -104,9 +104,9 @@ class Field:
         """Return the summaries of all scenes for a seed."""
         return [self.summaries[point, scene, seed] for scene in self.scenes]
 
-    def has(self, points: Sequence[Point], seeds: Sequence[int]) -> bool:
-        """Whether the store has them all."""
-        return all(self.store.has(name) for _, _, name in self._planned(points, seeds))
+    def missing(self, points: Sequence[Point], seeds: Sequence[int]) -> int:
+        """Return how many of these runs, of all scenes, the store lacks."""
+        return sum(not self.store.has(name) for _, _, name in self._planned(points, seeds))
 
     def packet_hops(self, point: Point, seed: int) -> float | None:
         """Packet-hops that all scenes are expected to take together, if each can be expected."""

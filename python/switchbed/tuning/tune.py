@@ -3,7 +3,7 @@
 import json
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -278,9 +278,12 @@ class _Tuning:
             behind = self.race.behind
             # Half as many again each time: every look costs some of the error.
             more = 0 if behind else min(max(1, n // GROWTH), self.asked.seeds - n)
-            due = sum(n + more - self.race.blocks(p) for p in self.race.live)
+            due = {p: range(self.race.blocks(p), n + more) for p in self.race.live}
+            if not any(due.values()):
+                return
             # Fresh seeds are paid from the same budget, so the race stops short of it.
-            if due <= 0 or self._cost(1, due) > self._room():
+            lacks = sum(self._missing([p], blocks) for p, blocks in due.items() if blocks)
+            if lacks > 0 and self._takes(lacks) > self._room():
                 return
             self._block(n + more)
             self._look()
@@ -375,9 +378,10 @@ class _Tuning:
     def _price_of_pilot(self) -> None:
         """One run of each scene tells what a run takes, and whether it has flows enough."""
         own = self.points[self.own]
-        known = self._known(PILOT)
-        hops = None if known else self.place.packet_hops(own, self.seed)
-        least = LEAST_HOP_S * (hops or 0.0) * len(self.points) * PILOT
+        points = range(len(self.points))
+        lacks = self._missing(points, range(PILOT))
+        hops = self.place.packet_hops(own, self.seed) if lacks else None
+        least = LEAST_HOP_S * (hops or 0.0) * lacks / len(self.place.scenes)
         # Runs for hours are not begun to find that minutes are given.
         if least > 60 * self.asked.budget:
             raise self._too_dear("at least", least)
@@ -389,11 +393,10 @@ class _Tuning:
             self.objective.check(summary, flows)
             for guard in self.guards:
                 guard.value(summary)  # an unknown name is refused before the pilot
-        pilot = self._cost(len(self.points), PILOT)
         # The first run is paid already.
-        missing = pilot * (1 - 1 / (len(self.points) * PILOT))
-        if not known and missing > self._room():
-            raise self._too_dear("about", pilot)
+        left = self._missing(points, range(PILOT))
+        if left > 0 and self._takes(left) > self._room():
+            raise self._too_dear("about", self._takes(lacks))
 
     def _too_dear(self, about: str, pilot_s: float) -> Mistake:
         return Mistake(
@@ -403,9 +406,13 @@ class _Tuning:
             "KEY=VALUE,VALUE), scenes or flows"
         )
 
-    def _known(self, seeds: int) -> bool:
-        """Whether the store has the pilot."""
-        return self.place.has(self.points, [self.seed + n for n in range(seeds)])
+    def _missing(self, points: Iterable[int], blocks: Iterable[int]) -> int:
+        """How many runs of these points and blocks the store lacks: kept ones cost nothing."""
+        seeds = [self.seed + n for n in blocks]
+        return self.place.missing([self.points[p] for p in points], seeds)
+
+    def _takes(self, runs: int) -> float:
+        return runs * self.place.run_s
 
     def _cost(self, points: int, blocks: int) -> float:
         return points * blocks * len(self.place.scenes) * self.place.run_s
@@ -413,8 +420,8 @@ class _Tuning:
     def _room(self) -> float:
         """Seconds of a core that are left, less what fresh seeds take at least."""
         # Fresh seeds are due in any case, so their part is set aside.
-        fresh = self._cost(len(self._shown()), PILOT)
-        return 60 * self.asked.budget - self.spent - fresh
+        fresh = self._missing(self._shown(), range(FRESH, FRESH + PILOT))
+        return 60 * self.asked.budget - self.spent - self._takes(fresh)
 
     def _price(self) -> str:
         blocks = self.race.further()
@@ -459,16 +466,26 @@ class _Tuning:
         places = [point.place[0] for point in self.points] if one else None
         return advised(self.race, keep, places)
 
+    def _fresh_blocks(self, shown: Sequence[int]) -> range:
+        """As many fresh seeds as the leader has had, or what the budget leaves."""
+        if not shown:
+            return range(0)
+        room = 60 * self.asked.budget - self.spent
+        # Two make an interval, whatever they cost.
+        many = 2
+        lacks = self._missing(shown, range(FRESH, FRESH + many))
+        for n in range(many, self.race.blocks(self.race.leader)):
+            lacks += self._missing(shown, [FRESH + n])
+            if lacks > 0 and self._takes(lacks) > room:
+                break
+            many = n + 1
+        return range(FRESH, FRESH + many)
+
     def _conclude(self, price: str, stopped: BaseException | None = None) -> Advice:
         advised = self._advised() if stopped is None else None
         shown = self._shown() if stopped is None else []
         blocks = self.race.blocks(self.race.leader)
-        each = self._cost(len(shown), 1)
-        room = 60 * self.asked.budget - self.spent
-        # As many fresh seeds as the leader has had, or what the budget leaves; two make an
-        # interval.
-        many = max(2, min(blocks, int(room / each) if each else blocks)) if shown else 0
-        seeds = [self.seed + FRESH + n for n in range(many)]
+        seeds = [self.seed + n for n in self._fresh_blocks(shown)]
         lacking = [self.lacking] if self.lacking is not None and shown else []
         self.spent += self.place.run([*(self.points[p] for p in shown), *lacking], seeds)
         entries = [self._entry(point, self.verdicts, advised) for point in self.grid.points]
@@ -502,7 +519,7 @@ class _Tuning:
             else "",
             stopped_by=stopped,
             robust=self._robust(),
-            rests_on=first.rests_on(self.scenario, self.link, blocks, many),
+            rests_on=first.rests_on(self.scenario, self.link, blocks, len(seeds)),
             runs=len(self.place.summaries),
             core_minutes=self.spent / 60,
         )

@@ -137,6 +137,35 @@ def test_a_pilot_over_the_budget_is_refused_with_its_price(
     assert "the pilot (4 points, 1 scenes, 5 seeds) takes at least" in done.stderr
 
 
+def test_runs_that_a_store_has_cost_nothing(
+    switchbed: Program, single: Path, tmp_path: Path
+) -> None:
+    def tuned(thresholds: str, budget: str, *, code: int = 0) -> str:
+        asked = ["--param", f"threshold={thresholds}", "--budget", budget]
+        few = ["--objective", "fct.all.mean_us", "--rtt", "30us", "--set", "flows=100"]
+        told = ["--seeds", "5", "--json", "found.json", "--force"]
+        return switchbed("tune", single, *few, *asked, *told, code=code).stderr
+
+    tuned("3KB,30KB,150KB", "60")
+    first = json.loads((tmp_path / "found.json").read_text())
+    # Fresh seeds of the store are as many as before, however little may be spent.
+    tuned("3KB,30KB,150KB", "1e-9")
+    again = json.loads((tmp_path / "found.json").read_text())
+    assert again["core_minutes"] == 0
+    for each in (first, again):
+        each.pop("core_minutes"), each.pop("price")
+    assert first == again
+    # Runs took 1,000 s: of one point more the pilot lacks five, and fresh seeds five at most.
+    for path in tmp_path.glob("switchbed-store/runs/*/machine.json"):
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"processor_s": 1000.0}))
+    lacking = tuned("3KB,30KB,150KB,200KB", "80", code=2)
+    assert "takes about 83.3 core-minutes" in lacking
+    tuned("3KB,30KB,150KB,200KB", "170")
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert [point["label"] for point in found["points"]][-1] == "200 KB"
+    assert 0 < found["core_minutes"] < 60
+
+
 def test_what_takes_hours_is_refused_before_it_is_begun(switchbed: Program, single: Path) -> None:
     long = ["--set", "flows=2_000_000", "--budget", "1", "--any-memory"]
     done = switchbed("tune", single, *FAST[:-2], *long, code=2)
