@@ -8,7 +8,9 @@ least be ones. `make` is only asked whether it could.
 import ast
 import contextlib
 import io
+import itertools
 import json
+import math
 import os
 import re
 import shlex
@@ -17,6 +19,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import click
@@ -320,6 +323,32 @@ def test_the_table_of_cqrd_is_what_its_command_prints(averages: dict[str, str]) 
     assert dict(zip(names, values, strict=True)) == averages
 
 
+def table(page: str, head: str) -> list[list[str]]:
+    """The cells of the page's table whose first line begins so."""
+    lines = (ROOT / "docs" / page).read_text().splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith(head))
+    rows = itertools.takewhile(lambda line: line.startswith("|"), lines[at + 2 :])
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("figure", ["8", "11"])
+def test_the_figures_of_cqrd_are_what_their_scenarios_find(figure: str) -> None:
+    means: dict[str, dict[float, list[float]]] = {}
+    for run in sb.Scenario.from_file(ROOT / f"scenarios/cqrd-fig{figure}.toml").run_all():
+        by_load = means.setdefault(run.scenario["scheme"]["label"], {})
+        small = by_load.setdefault(run.scenario["traffic"][0]["load"], [])
+        small.append(run.summary()["fct"]["small"]["mean_us"])
+
+    def lower(name: str) -> str:
+        pairs = zip(means[name].values(), means["oq"].values(), strict=True)
+        return ", ".join(f"{100 * (1 - fmean(ours) / fmean(oq)):.0f}" for ours, oq in pairs) + " %"
+
+    lines = {line[0]: line[1:] for line in table("schemes/cqrd.md", "| lower than `oq` at")}
+    names = ["hcf", "cq", "cqrd", "cqrd-configured"]
+    assert lines[f"figure {figure}"] == [lower(name) if name in means else "" for name in names]
+
+
 Found = dict[str, dict[str, Any]]
 
 
@@ -351,6 +380,17 @@ def of_two_queues(found: Found) -> list[float]:
     return [each[0], sum(each), part(found, "PMSB, 65 packets", "step a queue, 65 packets")]
 
 
+def of_ten_senders(found: Found) -> list[float]:
+    """How far goodputs under AFD are from an equal share in percent, the ends of those without, in
+    Mbps, and the mean queue in KB."""
+    rates = {
+        name: [row["goodput_bps"] / 1e6 for row in each["classes"]] for name, each in found.items()
+    }
+    off = max(abs(rate / 960 - 1) for rate in rates["afd"])
+    queue = found["afd"]["bottleneck"]["mean_bytes"] / 1e3
+    return [100 * off, min(rates["none"]), max(rates["none"]), queue]
+
+
 STEP = "step, 65 packets"
 PRINTED: dict[str, tuple[str, str, Callable[[Found], list[float]]]] = {
     "pie": (
@@ -376,6 +416,11 @@ PRINTED: dict[str, tuple[str, str, Callable[[Found], list[float]]]] = {
         r"the queue to (\d+) KB under step marking .* reaches (\d+) KB .* and (\d+) KB under",
         longest,
     ),
+    "afd": (
+        "@afd-unequal",
+        r"within ([\d.]+) %, where tail drop .* (\d+) and ([\d,]+), and .* (\d+) KB where",
+        of_ten_senders,
+    ),
     "cedm": ("@cedm-bursts", r"is (\d+) % used instead of (\d+) %", lambda f: full(f)[::-1]),
     "dualpi2": (
         "@l4s-joining",
@@ -389,7 +434,10 @@ PRINTED: dict[str, tuple[str, str, Callable[[Found], list[float]]]] = {
 """By page: its scenario, what it prints of it, and where that comes from."""
 
 
-@pytest.mark.parametrize("page", PRINTED)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=pytest.mark.long if page == "afd" else []) for page in PRINTED],
+)
 def test_what_a_schemes_page_prints_is_what_its_scenario_finds(page: str) -> None:
     name, pattern, find = PRINTED[page]
     text = (SCHEMES / f"{page}.md").read_text().replace("\n", " ")
@@ -401,7 +449,10 @@ def test_what_a_schemes_page_prints_is_what_its_scenario_finds(page: str) -> Non
     runs = sb.Scenario.from_file(name).with_(sets).run_all()
     found = find({run.label: run.summary() for run in runs})
     for digits, value in zip(printed.groups(), found, strict=True):
-        assert f"{value:.{len(digits.partition('.')[2])}f}" == digits
+        assert f"{value:,.{len(digits.partition('.')[2])}f}" == digits
+
+
+RATES = ("time_s", "class", "goodput_bps", "fair_bps")
 
 
 @pytest.mark.long
@@ -432,6 +483,110 @@ def test_the_goodputs_of_af_qcn_are_what_its_scenarios_find() -> None:
     gets, brought = printed(r"that flow gets (\d+) Mbps .* of 2 KB brings it to (\d+)\.")
     _, weighted, lower = goodputs("@afqcn-fig13", {})
     assert (f"{1e3 * weighted[0]:.0f}", f"{1e3 * lower[0]:.0f}") == (gets, brought)
+    # Weights, and from 2 s on a cap; half a second after each change is left out.
+    (far,) = printed(r"Payload is within (\d+) % of what is due")
+    sampled = sb.Scenario.from_file("@afqcn-fig9").run_all()[1].goodput
+    both: list[float] = []
+    for begin, end in ((0.5, 2), (2.5, 4)):
+        by_class: dict[int, list[tuple[float, float]]] = {}
+        for at, flow, rate, fair in sampled.select(*RATES).rows():
+            if begin < at <= end:
+                by_class.setdefault(flow, []).append((rate, fair))
+        columns = [zip(*pairs, strict=True) for pairs in by_class.values()]
+        both += [fmean(rates) / fmean(fair) - 1 for rates, fair in columns]
+    assert f"{100 * max(map(abs, both)):.0f}" in (far, f"{int(far) - 1}")
+
+
+@pytest.mark.long
+def test_fairness_and_short_flows_of_qcn_are_what_its_scenarios_find() -> None:
+    page = (SCHEMES / "qcn.md").read_text().replace("\n", " ")
+    printed = re.search(r"(\d+) % are off the fair share by .* quarter; with .* (\d+) %\.", page)
+    assert printed is not None
+    off = []
+    for run in sb.Scenario.from_file("@afqcn-fig8").run_all():
+        rows = [row for row in run.goodput.select(*RATES).rows() if row[0] > 0.5]
+        far = sum(abs(rate / fair - 1) > 0.25 for _, _, rate, fair in rows)
+        off.append(f"{100 * far / len(rows):.0f}")
+    assert tuple(off) == printed.groups()
+    ends = (1e3, 1e4, 1e5, 1e6, math.inf)
+    runs = [
+        [row for row in run.flows.select("size_bytes", "fct_s").rows() if row[1] is not None]
+        for run in sb.Scenario.from_file("@afqcn-table1").run_all()
+    ]
+    lines = table("schemes/af-qcn.md", "| flow size |")
+    for (size, here, _), (low, high) in zip(lines, itertools.pairwise(ends), strict=True):
+        bins = [[1e3 * fct for bytes_, fct in flows if low <= bytes_ < high] for flows in runs]
+        assert f"({len(bins[0])} flows)" in size or high < math.inf
+        qcn, af_qcn = map(fmean, bins)
+        digits = 2 if qcn < 10 else 1
+        assert here == f"{qcn:.{digits}f} → {af_qcn:.{digits}f}, {100 * (1 - af_qcn / qcn):.0f} %"
+
+
+@pytest.mark.long
+def test_what_hosts_without_ecn_get_is_what_the_sweep_finds() -> None:
+    sets = {"compare.host.1.share": [0.25, 0.5, 0.75], "compare.run.seed": [1, 2, 3, 4, 5]}
+    found: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
+    for run in sb.Scenario.from_file("@mixed-stacks").with_(sets).run_all():
+        by = {each["transport"]: each for each in run.summary()["by_transport"]}
+        case = (run.scenario["scheme"]["label"], f"{100 * run.scenario['host'][1]['share']:.0f} %")
+        cubic, dctcp = by["cubic"], by["dctcp"]
+        found.setdefault(case, []).append((100 * cubic["share"], dctcp["marks"], cubic["drops"]))
+    means = {
+        case: [fmean(column) for column in zip(*rows, strict=True)] for case, rows in found.items()
+    }
+    for scheme, share, *cells in table(
+        "mixed-stacks.md", "| scheme | without ECN | CUBIC's share |"
+    ):
+        got = means[scheme, share]
+        printed = [cell.split(" ")[0] for cell in cells]
+        assert printed == [f"{got[0]:.1f}", f"{got[1]:,.0f}", f"{got[2]:,.0f}"]
+
+
+@pytest.mark.long
+def test_what_a_storm_costs_is_what_each_watchdog_finds() -> None:
+    page = (ROOT / "docs/pfc.md").read_text().replace("\n", " ")
+    said = re.search(r"held for ([\d.]+) ms, .* for ([\d.]+) ms, .* forwards for ([\d.]+) ms", page)
+    assert said is not None
+    found: dict[str, tuple[str, str]] = {}
+    polls = {"looks every 100 us": "100us", "every 200 us": "200us"}
+    for words, poll in {
+        "exact": None,
+        **polls,
+        "every 500 us": "500us",
+        "every 1 ms": "1ms",
+    }.items():
+        sets = {} if poll is None else {"switch.pfc.poll": poll}
+        for nth, run in enumerate(sb.Scenario.from_file("@pfc-storm").with_(sets).run_all()):
+            kind, told = run.scenario["switch"]["pfc"]["watchdog"], run.summary()
+            name = kind if kind == "off" else f"`{kind}`, {words}"
+            found[name] = (f"{told['goodput_bps'] / 1e9:.1f} Gbps", f"{told['drops']:,}")
+            if poll is None:
+                waited = 1e3 * max(run.flows["waited_s"].to_list()[:2])
+                assert f"{waited:.1f}" == said[nth + 1]
+    for name, _, goodput, lost, _ in table("watchdog.md", "| watchdog |"):
+        whole = name if name in found else f"`drop`, {name}"
+        assert (goodput, lost) == found[whole]
+
+
+def test_shares_of_transports_are_what_their_commands_find() -> None:
+    page = (ROOT / "docs/coexistence.md").read_text().replace("\n", " ")
+    (told,) = sb.Scenario.from_file("@dctcp-beside-cubic").run_all()
+    cubic, dctcp = (f"{100 * each['share']:.1f}" for each in told.summary()["by_transport"])
+    assert f"CUBIC gets {cubic} % of the goodput, DCTCP {dctcp} %;" in page
+
+
+def test_sprayed_messages_end_when_the_page_says(tmp_path: Path) -> None:
+    page = (ROOT / "docs/unordered.md").read_text()
+    for name, content in SAVED.findall(page):
+        (tmp_path / name).write_text(content)
+    said = re.search(
+        r"after ([\d.]+) µs \(`rccc`\), ([\d.]+) \(`nscc`\) and ([\d.]+) \(`nscc-rccc`\)",
+        page.replace("\n", " "),
+    )
+    assert said is not None
+    for kind, printed in zip(("rccc", "nscc", "nscc-rccc"), said.groups(), strict=True):
+        run = sb.Scenario.from_file(tmp_path / "sprayed.toml").with_({"transport.kind": kind}).run()
+        assert f"{1e6 * max(run.flows['fct_s'].to_list()):.1f}" == printed
 
 
 def test_the_queue_under_each_policy_is_what_its_scenario_finds() -> None:
