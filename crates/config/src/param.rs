@@ -55,6 +55,9 @@ pub enum ParamKind {
         /// Greatest value that is accepted.
         max: u64,
     },
+    /// A fraction of a queue's own memory, from 0 to 1, that the queue is compared with: said where it is
+    /// under a packet.
+    Part,
     /// A number of packets, at least one: `"16pkt"` or `16`.
     Packets,
     /// One of a list of words.
@@ -262,6 +265,7 @@ impl ParamKind {
     /// A description of what would be right.
     pub fn holds(&self, value: &Value) -> Result<(), String> {
         match (*self, value) {
+            (ParamKind::Part, value) => FRACTION.holds(value),
             // `nan` and `inf` are numbers to `parse`, and none of a scenario.
             (ParamKind::Number { .. }, &Value::Number(x)) if !x.is_finite() => {
                 Err("it must be finite".to_owned())
@@ -305,7 +309,7 @@ impl ParamKind {
             ParamKind::Size | ParamKind::Threshold => quantity::size(text, None).map(Value::Bytes),
             ParamKind::Time | ParamKind::Wait => quantity::time(text).map(Value::Span),
             ParamKind::Rate => quantity::rate(text).map(Value::Rate),
-            ParamKind::Number { .. } => number(text).map(Value::Number),
+            ParamKind::Number { .. } | ParamKind::Part => number(text).map(Value::Number),
             ParamKind::Count { min, max } => {
                 let wrong = |_| format!("it must be a whole number from {min} to {max}");
                 text.parse().map(Value::Count).map_err(wrong)
@@ -540,7 +544,7 @@ const fn fits(own: &ParamKind, kind: &ParamKind) -> bool {
     use ParamKind::*;
     match (own, kind) {
         (Size, Size | Threshold) | (Time, Time | Wait) | (Rate, Rate) => true,
-        (Number { .. }, Number { .. }) => true,
+        (Number { .. }, Number { .. } | Part) => true,
         // A value that fits the range said must fit the type read.
         (Count { max: most, .. }, Count { max, .. }) => *max <= *most,
         // A number of packets is read as a u32.

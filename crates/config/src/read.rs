@@ -24,7 +24,7 @@ fn read_any(kind: &ParamKind, node: &Node, packet: Option<Bytes>) -> Result<Valu
             quantity::time(&quantity_text(node, "85.2us")?).map(Value::Span)
         }
         ParamKind::Rate => quantity::rate(&quantity_text(node, "10Gbps")?).map(Value::Rate),
-        ParamKind::Number { .. } => number(node).map(Value::Number),
+        ParamKind::Number { .. } | ParamKind::Part => number(node).map(Value::Number),
         ParamKind::Count { min, max } => count(node, min, max).map(Value::Count),
         ParamKind::Packets => packets(node).map(Value::Count),
         ParamKind::Word(words) => word(node, words).map(|word| Value::Word(word.to_owned())),

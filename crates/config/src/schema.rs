@@ -2,7 +2,7 @@
 //! is read by.
 
 use crate::mistake::list_of;
-use crate::param::{Param, ParamKind};
+use crate::param::{FRACTION, Param, ParamKind};
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Write;
 
@@ -72,6 +72,7 @@ fn of_kind(kind: &ParamKind, notes: &Notes<'_>) -> Json {
         ParamKind::Size | ParamKind::Threshold => json!({ "$ref": "#/$defs/size" }),
         ParamKind::Time | ParamKind::Wait => json!({ "$ref": "#/$defs/time" }),
         ParamKind::Rate => json!({ "$ref": "#/$defs/rate" }),
+        ParamKind::Part => of_kind(&FRACTION, notes),
         ParamKind::Number { min, max } => {
             let mut number = json!({ "type": "number", "minimum": min });
             if max.is_finite() {
@@ -211,6 +212,7 @@ pub fn takes(kind: &ParamKind) -> String {
         ParamKind::Size | ParamKind::Threshold => "a size, such as 300KB or 65pkt".to_owned(),
         ParamKind::Time | ParamKind::Wait => "a time, such as 85.2us".to_owned(),
         ParamKind::Rate => "a rate, such as 10Gbps".to_owned(),
+        ParamKind::Part => takes(&FRACTION),
         ParamKind::Number { min, max } if max.is_finite() => {
             format!("a number from {min} to {max}")
         }
@@ -237,6 +239,7 @@ pub(crate) fn example(kind: &ParamKind) -> String {
         ParamKind::Time | ParamKind::Wait => "\"10us\"".to_owned(),
         ParamKind::Rate => "\"10Gbps\"".to_owned(),
         ParamKind::Number { min, max } => 0.5_f64.clamp(*min, *max).to_string(),
+        ParamKind::Part => "0.5".to_owned(),
         ParamKind::Count { min, max } => 8.clamp(*min, *max).to_string(),
         ParamKind::Packets => "\"16pkt\"".to_owned(),
         ParamKind::Word(words) => {

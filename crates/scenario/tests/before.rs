@@ -1,6 +1,8 @@
 //! What a check says before anything runs: loads of links, fields of protocols, small thresholds.
 
 use std::path::Path;
+use switchbed_config::param::ParamKind;
+use switchbed_scenario::scheme::schemes;
 use switchbed_scenario::{Plan, plans_of, to_toml};
 
 const STAR: &str = r#"[topology]
@@ -314,4 +316,133 @@ fn thresholds_of_deployed_schemes_are_looked_at_where_they_are() {
     let slowed =
         format!("{spine}[[event]]\nat = \"1ms\"\nlink = \"leaf1-spine0\"\nrate = \"10Gbps\"\n");
     assert!(cautions(&slowed, &[]).contains("1.2us (spine0:1)"));
+}
+
+/// Sizes, times and fractions that no queue and no wait is compared with.
+const NOT_COMPARED: &[(&str, &[&str])] = &[
+    ("a probability, or a step of one", &["pmax", "ecn_up_to", "increment", "decrement"]),
+    ("a weight", &["alpha", "beta", "weight", "w_s", "classic_weight"]),
+    ("the spread of a period", &["jitter"]),
+    ("a period", &["interval", "pst_interval", "t_update", "t_s", "period", "clock", "t_idle"]),
+    ("how long it is quiet, or looks ahead", &["max_burst", "t_a", "base_rtt"]),
+    ("a packet's or a burst's size", &["header", "burst", "cell", "quantum"]),
+    ("what a sender sends, not what waits", &["active_threshold"]),
+    ("what all queues hold before the longest loses packets", &["memory_limit"]),
+];
+
+#[test]
+fn every_schemes_threshold_is_said_where_it_is_under_a_packet() {
+    let mut unknown = Vec::new();
+    for scheme in schemes() {
+        let mut small = Vec::new();
+        let mut given = Vec::new();
+        for param in scheme.params {
+            let value = match param.kind {
+                ParamKind::Threshold if param.name == "k2" => "\"1100B\"",
+                ParamKind::Threshold => "\"1KB\"",
+                ParamKind::Wait => "\"1us\"",
+                ParamKind::Part => "0.001",
+                _ if param.name == "t_i" => "\"1us\"",
+                ParamKind::Size | ParamKind::Time => {
+                    let known = NOT_COMPARED.iter().any(|(_, names)| names.contains(&param.name));
+                    if !known {
+                        unknown.push(format!("{}.{}", scheme.name, param.name));
+                    }
+                    if !param.required && !["t_a"].contains(&param.name) {
+                        continue;
+                    }
+                    "\"100us\""
+                }
+                ParamKind::Number { min, max } if max <= 1.0 && min < 0.01 => {
+                    let known = NOT_COMPARED.iter().any(|(_, names)| names.contains(&param.name));
+                    if !known {
+                        unknown.push(format!("{}.{}", scheme.name, param.name));
+                    }
+                    continue;
+                }
+                _ => continue,
+            };
+            given.push(format!("{} = {value}", param.name));
+            if !matches!(param.kind, ParamKind::Size | ParamKind::Time) || param.name == "t_i" {
+                small.push(param.name);
+            }
+        }
+        if scheme.name == "python" {
+            continue;
+        }
+        let text = STAR
+            .replace("buffer = \"100KB\"", "buffer = \"100KB\"\npool = \"1MB\"")
+            .replace("name = \"none\"", &format!("name = \"{}\"", scheme.name))
+            .replace("[transport]", &format!("[scheme.params]\n{}\n[transport]", given.join("\n")));
+        let found = cautions(&text, &[]);
+        for name in small {
+            let said = format!("{}'s {name} is ", scheme.name);
+            assert!(found.contains(&said), "{said}: {found}");
+        }
+    }
+    assert!(unknown.is_empty(), "are these compared with a queue or a wait? {unknown:?}");
+}
+
+#[test]
+fn parts_of_memory_are_said_by_what_they_are_at_a_port() {
+    let with = |scheme: &str, memory: &str| {
+        STAR.replace("buffer = \"100KB\"", &format!("memory = \"{memory}\""))
+            .replace("name = \"none\"", scheme)
+    };
+    // 500 KB are 100 KB a port of five, and 20 KB a crosspoint.
+    let marks = |name: &str, part: &str| {
+        with(&format!("name = \"{name}\"\nparams.ecn_threshold = {part}"), "500KB")
+    };
+    let said = "cqrd's ecn_threshold is 0.07 (1400B there), less than a packet, 1.5KB";
+    let found = cautions(&marks("cqrd", "0.07"), &[]);
+    assert!(found.contains(said) && found.contains("(switch:0 and 4 other ports)"), "{found}");
+    assert_eq!(cautions(&marks("cq", "0.08"), &[]), "");
+    assert_eq!(cautions(&marks("oq", "0.02"), &[]), "");
+    assert!(cautions(&marks("oq", "0.01"), &[]).contains("is 0.01 (1000B there)"));
+    // Two queues of half of 100 KB.
+    assert!(cautions(&marks("hcf", "0.02"), &[]).contains("is 0.02 (1000B there)"));
+    assert_eq!(cautions(&marks("hcf", "0.03"), &[]), "");
+    // RED's default is half of a queue's memory: 20 KB over five inputs are enough, one packet's are not.
+    let red = |memory: &str| with("name = \"cqrd-configured\"", memory);
+    assert_eq!(cautions(&red("500KB"), &[]), "");
+    let found = cautions(&red("50KB"), &[]);
+    assert!(found.contains("cqrd-configured's kmin is 0.5 (1000B there)"), "{found}");
+    assert!(!found.contains("kmax"), "{found}");
+    // Memory and scheme of switches of their own, with as many ports as each has.
+    let mixed = FABRIC.replace("buffer = \"300KB\"", "memory = \"500KB\"")
+        + "[[deploy]]\nswitches = \"spine\"\nmemory = \"20KB\"\n\
+           scheme = { name = \"oq\", params.ecn_threshold = 0.1 }\n";
+    let found = cautions(&mixed, &[]);
+    assert!(found.contains("oq's ecn_threshold is 0.1 (1000B there)"), "{found}");
+    assert!(found.contains("(spine0:0 and 1 other port)"), "{found}");
+    let memory = mixed.replace("name = \"none\"", "name = \"oq\"\nparams.ecn_threshold = 0.1");
+    let memory = memory.replace("scheme = { name = \"oq\", params.ecn_threshold = 0.1 }\n", "");
+    let found = cautions(&memory, &[]);
+    assert!(found.contains("(spine0:0 and 1 other port)"), "{found}");
+}
+
+#[test]
+fn defaults_that_a_slow_line_makes_small_are_said() {
+    // At 1 Mbps a packet takes 12 ms: over CoDel's target of 5 ms and DualPI2's step of 1 ms, under PIE's of 15 ms.
+    let slow = |scheme: &str| {
+        STAR.replace("name = \"none\"", &format!("name = \"{scheme}\"")).replace("1Gbps", "1Mbps")
+    };
+    for (scheme, said) in [
+        ("codel", "codel's target is 5ms, less than a packet's time at 1Mbps, 12ms"),
+        ("fq-codel", "fq-codel's target is 5ms"),
+        ("cobalt", "cobalt's target is 5ms"),
+        ("dualpi2", "dualpi2's step is 1ms"),
+    ] {
+        let found = cautions(&slow(scheme), &[]);
+        assert!(found.contains(said), "{scheme}: {found}");
+    }
+    for scheme in ["pie", "fq-pie"] {
+        assert!(!cautions(&slow(scheme), &[]).contains("target"), "{scheme}");
+    }
+    let growth = "name = \"s-ecn\"\nparams.t_i_packets = 0.5";
+    let found = cautions(&STAR.replace("name = \"none\"", growth), &[]);
+    assert!(found.contains("s-ecn's t_i_packets is 0.5, less than a packet's time"), "{found}");
+    assert!(found.contains("growth over it means nothing"), "{found}");
+    let enough = growth.replace("0.5", "1");
+    assert_eq!(cautions(&STAR.replace("name = \"none\"", &enough), &[]), "");
 }

@@ -45,7 +45,7 @@ params! {
     pub struct OwnPart {
         /// Packets are marked from this part of their queue's memory on; the paper's: 0.4. Default:
         /// none is marked.
-        ecn_threshold: Option<f64> as FRACTION;
+        ecn_threshold: Option<f64> as Part;
         /// The memory's cells.
         cells: Cells;
     }
@@ -187,7 +187,7 @@ params! {
     pub struct CqrdParams {
         /// An arrival that takes its queue over this part of its memory has one packet drawn by
         /// length and marked; the paper's: 0.4. Default: none is marked.
-        ecn_threshold: Option<f64> as FRACTION;
+        ecn_threshold: Option<f64> as Part;
         /// The memory's cells.
         cells: Cells;
     }
@@ -240,9 +240,9 @@ params! {
         queues: Option<u32> as count(1, MAX_QUEUES as u64);
         /// RED drops or marks from this part of a queue's memory on. The paper gives none of RED's
         /// settings.
-        kmin: f64 = "0.5" as FRACTION;
+        kmin: f64 = "0.5" as Part;
         /// RED's upper threshold, likewise.
-        kmax: f64 = "1" as FRACTION;
+        kmax: f64 = "1" as Part;
         /// The probability at kmax.
         pmax: f64 = "0.1" as FRACTION;
         /// Weight of the present length in RED's average.

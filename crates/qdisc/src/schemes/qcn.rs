@@ -37,7 +37,7 @@ params! {
     pub struct QcnParams {
         /// The queue length that it steers to, Q_eq. The standard's; the task group's simulations
         /// have 33KB.
-        q_eq: Bytes = "26KB";
+        q_eq: Bytes = "26KB" as Threshold;
         /// Weight of the queue's growth since the last sample.
         w: f64 = "2" as number(0.0, 1_000.0);
         /// How much a sampling period varies to either side, as a fraction of it.

@@ -86,6 +86,7 @@ fn others(kind: &ParamKind, present: Option<&Value>) -> Vec<Value> {
         ParamKind::Word(words) => words.iter().map(|word| Value::Word((*word).into())).collect(),
         ParamKind::Flag => vec![Value::Flag(true), Value::Flag(false)],
         ParamKind::Number { min, max } => vec![Value::Number(0.25_f64.clamp(min, max))],
+        ParamKind::Part => vec![Value::Number(0.25)],
         ParamKind::Count { min, max } => vec![Value::Count(3.clamp(min, max))],
         ParamKind::List(item) => {
             let item = small(item).unwrap_or(Value::Number(3.0));

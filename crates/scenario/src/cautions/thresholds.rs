@@ -9,14 +9,22 @@ use crate::topology::graph::{Cable, Graph, Node};
 use crate::topology::{links, ports};
 use crate::{NicQueue, Scenario, SchemeChoice};
 use std::collections::HashMap;
-use switchbed_config::param::ParamKind;
+use switchbed_config::param::{Param, ParamKind};
 use switchbed_qdisc::memory::pfc::Input;
 use switchbed_qdisc::schemes::divides_threshold;
 use switchbed_units::ids::LinkId;
-use switchbed_units::{Bytes, Rate};
+use switchbed_units::{Bytes, Rate, Span};
 
-/// A port, and a rate that its line has at some time.
-type Line = (String, Rate);
+/// A port with a rate that its line has at some time.
+#[derive(Clone)]
+struct Line {
+    port: String,
+    rate: Rate,
+    /// Memory of the port.
+    memory: Bytes,
+    /// Number of ports of its switch.
+    ports: u32,
+}
 
 /// A scheme, the queues that have it (none: all of a port), and the ports.
 struct Use<'a> {
@@ -44,14 +52,21 @@ fn uses<'a>(scenario: &'a Scenario, graph: &Graph) -> Vec<Use<'a>> {
     let host_of = scenario.host_of();
     let mut put = |link: LinkId, rate: Rate| match links::cable(graph, link).from {
         Node::Host(host) if host_of(host).nic == NicQueue::Switch => {
-            kinds[0].1.push((graph.port_name(link), rate));
+            let memory = scenario.switch.port_memory(1);
+            kinds[0].1.push(Line { port: graph.port_name(link), rate, memory, ports: 1 });
         }
         Node::Host(_) => {}
-        Node::Switch(switch) => {
+        node @ Node::Switch(switch) => {
             let name = graph.name(switch);
-            let port = graph.port_of(link).1;
+            let port = format!("{name}:{}", graph.port_of(link).1.0);
             let kind = kind_of.get(name).copied().unwrap_or(0);
-            kinds[kind].1.push((format!("{name}:{}", port.0), rate));
+            let own = scenario.deploy.iter().find(|of| of.switches.iter().any(|of| of == name));
+            let ports = graph.ports(node);
+            let memory = match own {
+                Some(deploy) => deploy.switch(&scenario.switch).port_memory(ports),
+                None => scenario.switch.port_memory(ports),
+            };
+            kinds[kind].1.push(Line { port, rate, memory, ports });
         }
     };
     let switches: usize = graph.switches.iter().map(|(_, cables)| cables.len()).sum();
@@ -85,9 +100,20 @@ fn uses<'a>(scenario: &'a Scenario, graph: &Graph) -> Vec<Use<'a>> {
     uses
 }
 
+/// A value at the port of a line.
+enum At {
+    /// Bytes of a queue.
+    Bytes(f64),
+    /// A wait.
+    Wait(Span),
+    /// A time over which a queue's growth is taken.
+    Growth(Span),
+}
+
 fn of_scheme(scenario: &Scenario, Use { scheme, queues, lines }: &Use<'_>) -> Vec<String> {
     let (about, params) = (scheme.scheme.about(), scheme.params());
     let packet = scenario.host.mtu();
+    let takes = |rate: Rate| rate.tx_time(packet.get() as u32);
     let scale = |rate: Rate| match params.get("rate") {
         Some(Value::Rate(of)) => rate.as_bps() as f64 / of.as_bps() as f64,
         _ => 1.0,
@@ -99,17 +125,35 @@ fn of_scheme(scenario: &Scenario, Use { scheme, queues, lines }: &Use<'_>) -> Ve
     let least = own.map(|(_, quantum)| quantum).fold(f64::INFINITY, f64::min);
     let divides = divides_threshold(about.name);
     let part = if divides { least / quanta.iter().sum::<f64>() } else { 1.0 };
-    let under = |kind: ParamKind, value: &Value, rate: Rate| match (kind, value) {
+    let at = |param: &Param, value: &Value, line: &Line| match (param.kind, value) {
         (ParamKind::Threshold, Value::Bytes(bytes)) => {
-            bytes.as_f64() * scale(rate) * part < packet.as_f64()
+            Some(At::Bytes(bytes.as_f64() * scale(line.rate) * part))
         }
-        (ParamKind::Wait, Value::Span(span)) => *span < rate.tx_time(packet.get() as u32),
-        _ => false,
+        (ParamKind::Part, Value::Number(part)) => {
+            let layout = scheme.scheme.layout(line.ports);
+            let memory = layout.map_or(line.memory, |layout| layout.part(line.memory));
+            Some(At::Bytes(memory.as_f64() * part))
+        }
+        (ParamKind::Wait, Value::Span(span)) => Some(At::Wait(*span)),
+        (ParamKind::Time, Value::Span(span)) if scheme.scheme.window() == Some(*span) => {
+            (param.name == "t_i").then_some(At::Growth(*span))
+        }
+        (ParamKind::Number { .. }, Value::Number(packets)) if param.name == "t_i_packets" => {
+            let packet_s = takes(line.rate).as_secs_f64();
+            Some(At::Growth(Span::from_secs_f64(packet_s * packets)))
+        }
+        _ => None,
+    };
+    let under = |param: &Param, value: &Value, line: &Line| match at(param, value, line) {
+        Some(At::Bytes(bytes)) => bytes < packet.as_f64(),
+        Some(At::Wait(span) | At::Growth(span)) => span < takes(line.rate),
+        None => false,
     };
     // Of queues that divide a threshold, those with the least part.
     let smallest = |&queue: &usize| has(queue) && (!divides || quanta[queue] == least);
     let named: Vec<usize> = (0..quanta.len()).filter(smallest).collect();
-    let all = named.len() == quanta.len();
+    // Queues that a scheme makes itself are not the switch's.
+    let all = named.len() == quanta.len() || about.fills_the_seats();
     let mut details = Vec::new();
     if scheme.label != scheme.name() {
         details.push(scheme.name().to_owned());
@@ -125,23 +169,32 @@ fn of_scheme(scenario: &Scenario, Use { scheme, queues, lines }: &Use<'_>) -> Ve
     let keys = find(about.name).map_or(&[][..], |info| info.params);
     for param in keys {
         let Some(value) = params.get(param.name) else { continue };
-        let short: Vec<&Line> =
-            lines.iter().filter(|(_, rate)| under(param.kind, value, *rate)).collect();
-        let Some((port, rate)) = short.iter().min_by_key(|(_, rate)| *rate) else { continue };
-        let (given, needs) = match value {
-            Value::Span(span) => {
-                let takes = rate.tx_time(packet.get() as u32);
-                (span.to_string(), format!("a packet's time at {rate}, {takes}"))
-            }
-            Value::Bytes(bytes) if part * scale(*rate) != 1.0 => {
-                let has = bytes.as_f64() * part * scale(*rate);
-                (format!("{bytes} ({has:.0}B there)"), format!("a packet, {packet}"))
-            }
-            Value::Bytes(bytes) => (bytes.to_string(), format!("a packet, {packet}")),
+        let short: Vec<&Line> = lines.iter().filter(|line| under(param, value, line)).collect();
+        let Some(slowest) = short.iter().min_by_key(|line| line.rate) else { continue };
+        let Some(found) = at(param, value, slowest) else { continue };
+        let given = match value {
+            Value::Span(span) => span.to_string(),
+            Value::Bytes(bytes) => bytes.to_string(),
+            Value::Number(number) => number.to_string(),
             _ => continue,
         };
+        let (there, needs) = match found {
+            At::Bytes(bytes) => {
+                let same = matches!(value, Value::Bytes(given) if given.as_f64() == bytes);
+                let there = if same { String::new() } else { format!(" ({bytes:.0}B there)") };
+                (there, format!("a packet, {packet}"))
+            }
+            At::Wait(_) | At::Growth(_) => {
+                let (rate, takes) = (slowest.rate, takes(slowest.rate));
+                (String::new(), format!("a packet's time at {rate}, {takes}"))
+            }
+        };
+        let then = match found {
+            At::Growth(_) => "growth over it means nothing",
+            _ => "a packet that waits for one other is over it, and the line may not be filled",
+        };
         // A port whose rate changes is one port.
-        let mut others: Vec<&str> = short.iter().map(|(name, _)| name.as_str()).collect();
+        let mut others: Vec<&str> = short.iter().map(|line| line.port.as_str()).collect();
         others.sort_unstable();
         others.dedup();
         let more = match others.len() - 1 {
@@ -150,9 +203,8 @@ fn of_scheme(scenario: &Scenario, Use { scheme, queues, lines }: &Use<'_>) -> Ve
             n => format!(" and {n} other ports"),
         };
         said.push(format!(
-            "{}'s {}{details} is {given}, less than {needs} ({port}{more}): a packet that waits for one other \
-             is over it, and the line may not be filled",
-            scheme.label, param.name
+            "{}'s {}{details} is {given}{there}, less than {needs} ({}{more}): {then}",
+            scheme.label, param.name, slowest.port
         ));
     }
     said

@@ -111,6 +111,7 @@ fn ends(key: &str, kind: &ParamKind) -> Vec<(String, String)> {
         ParamKind::Size | ParamKind::Threshold => all(&["0B", "1B", "1000GB"]),
         ParamKind::Time | ParamKind::Wait => all(&["0ps", "1ns", "100000s"]),
         ParamKind::Rate => all(&["1bps", "100Tbps", "1000000Tbps"]),
+        ParamKind::Part => all(&["0.0", "1.0"]),
         ParamKind::Packets => all(&["1pkt", "4294967295pkt"]),
         ParamKind::List(item) => {
             ends(key, item).into_iter().map(|(key, value)| (key, format!("[{value}]"))).collect()
