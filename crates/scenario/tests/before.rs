@@ -318,6 +318,20 @@ fn thresholds_of_deployed_schemes_are_looked_at_where_they_are() {
     assert!(cautions(&slowed, &[]).contains("1.2us (spine0:1)"));
 }
 
+#[test]
+fn what_an_override_makes_refuse_all_is_named_by_the_override() {
+    let refused = read(STAR, &["switch.policy=dynamic", "switch.pool=100KB", "switch.alpha=0.001"]);
+    let refused = refused.unwrap_err();
+    assert!(refused.starts_with("--set switch.alpha=0.001: switch.alpha is 0.001"), "{refused}");
+    assert!(refused.ends_with("it must be at least 0.015"), "{refused}");
+    let file = STAR.replace(
+        "buffer = \"100KB\"",
+        "buffer = \"100KB\"\npolicy = \"dynamic\"\npool = \"100KB\"\nalpha = 0.001",
+    );
+    let refused = read(&file, &[]).unwrap_err();
+    assert!(refused.starts_with("f.toml:10: switch.alpha is 0.001"), "{refused}");
+}
+
 /// Sizes, times and fractions that no queue and no wait is compared with.
 const NOT_COMPARED: &[(&str, &[&str])] = &[
     ("a probability, or a step of one", &["pmax", "ecn_up_to", "increment", "decrement"]),
@@ -443,6 +457,8 @@ fn defaults_that_a_slow_line_makes_small_are_said() {
     let found = cautions(&STAR.replace("name = \"none\"", growth), &[]);
     assert!(found.contains("s-ecn's t_i_packets is 0.5, less than a packet's time"), "{found}");
     assert!(found.contains("growth over it means nothing"), "{found}");
+    let given = growth.replace("t_i_packets = 0.5", "t_i = \"20us\"\nparams.t_i_packets = 0.5");
+    assert_eq!(cautions(&STAR.replace("name = \"none\"", &given), &[]), "");
     let enough = growth.replace("0.5", "1");
     assert_eq!(cautions(&STAR.replace("name = \"none\"", &enough), &[]), "");
 }

@@ -138,7 +138,9 @@ fn of_scheme(scenario: &Scenario, Use { scheme, queues, lines }: &Use<'_>) -> Ve
         (ParamKind::Time, Value::Span(span)) if scheme.scheme.window() == Some(*span) => {
             (param.name == "t_i").then_some(At::Growth(*span))
         }
-        (ParamKind::Number { .. }, Value::Number(packets)) if param.name == "t_i_packets" => {
+        (ParamKind::Number { .. }, Value::Number(packets))
+            if param.name == "t_i_packets" && scheme.scheme.window().is_none() =>
+        {
             let packet_s = takes(line.rate).as_secs_f64();
             Some(At::Growth(Span::from_secs_f64(packet_s * packets)))
         }

@@ -164,7 +164,8 @@ fn refuses(
                     return Some(("switch.buffer", why));
                 };
                 let memory = switch.pool.unwrap_or(switch.buffer);
-                let least = bytes.as_f64() / memory.as_f64();
+                // Rounded up: what is advised must be enough.
+                let least = (bytes.as_f64() / memory.as_f64() * 1e9).ceil() / 1e9;
                 let (key, is) = match own == switch.alpha {
                     true => ("switch.alpha", format!("is {alpha}: an empty queue")),
                     false => {
@@ -172,7 +173,7 @@ fn refuses(
                     }
                 };
                 let why = format!(
-                    "{is} admits no packet of {bytes}, alpha times {memory}: it must be at least {least:.2e}"
+                    "{is} admits no packet of {bytes}, alpha times {memory}: it must be at least {least}"
                 );
                 (key, why)
             }

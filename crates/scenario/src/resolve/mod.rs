@@ -204,11 +204,19 @@ pub(crate) fn resolve(
         return Err(origin.mistake(at, "traffic", message));
     }
     if let Some((key, message)) = admits::refused(&scenario, &graph) {
-        let section = key.split('.').next().unwrap_or(key);
-        let at = root.get(section).map_or(At::Unwritten, |node| node.at);
-        return Err(origin.mistake(at, key, message));
+        return Err(origin.mistake(written(root, key), key, message));
     }
     Ok((scenario, hosts))
+}
+
+/// Where a dotted key is written, or the innermost table around it that is.
+fn written(root: &Table, key: &str) -> At {
+    let (mut at, mut table) = (At::Unwritten, Some(root));
+    for part in key.split('.') {
+        let Some(node) = table.and_then(|table| table.get(part)) else { break };
+        (at, table) = (node.at, node.as_table());
+    }
+    at
 }
 
 /// Refuses what must know the path of each flow, where senders spray their packets over several.

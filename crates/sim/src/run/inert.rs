@@ -7,11 +7,12 @@ use crate::run::summary::Summary;
 use crate::run::warnings::bottleneck;
 use crate::simulation::{PortReport, Simulation};
 use crate::topology::Node;
+use switchbed_config::param::ParamKind;
 use switchbed_qdisc::QueueId;
 use switchbed_qdisc::port::view::DropReason;
 use switchbed_scenario::protocol::Protocol;
 use switchbed_scenario::protocols::Protocols;
-use switchbed_scenario::scheme::Value;
+use switchbed_scenario::scheme::{Value, find};
 use switchbed_scenario::{NicQueue, Scenario, SchemeChoice};
 use switchbed_units::Span;
 
@@ -216,8 +217,34 @@ fn reason(
     let wait = rate.tx_time(max.min(u32::MAX.into()) as u32);
     let own = std::ptr::eq(scheme, &scenario.scheme);
     let given = if own { "scheme.params.interval" } else { "its interval" };
-    let why = not_for_long(scheme, given, wait).map_or(String::new(), |why| format!("; {why}"));
+    let why = match not_for_long(scheme, given, wait) {
+        Some(why) => format!("; {why}"),
+        None if against.is_empty() => below(scheme, max, wait).unwrap_or_default(),
+        None => String::new(),
+    };
     format!("{against}{why}")
+}
+
+/// The least wait or length that a scheme compares with, beside a queue's.
+fn below(scheme: &SchemeChoice, max: u64, wait: Span) -> Option<String> {
+    let (params, info) = (scheme.params(), find(scheme.scheme.about().name)?);
+    let given = info.params.iter().filter_map(|param| Some((param, params.get(param.name)?)));
+    let waits = given.clone().filter_map(|(param, value)| match (param.kind, value) {
+        (ParamKind::Wait, Value::Span(span)) => Some((*span, param.name)),
+        _ => None,
+    });
+    if let Some((span, name)) = waits.min() {
+        return Some(format!(", which take {wait} to send; its {name} is {span}"));
+    }
+    let mut sizes = given.filter_map(|(param, value)| match (param.kind, value) {
+        (ParamKind::Threshold, Value::Bytes(bytes)) => Some((*bytes, param.name)),
+        _ => None,
+    });
+    let (bytes, name) = sizes.next()?;
+    Some(match max <= bytes.get() {
+        true => format!(", never above its {name}, {bytes}"),
+        false => format!("; its {name} is {bytes}"),
+    })
 }
 
 /// Why an AQM with a target did not mark. One of CoDel's kind first does when packets have waited over `target`, a

@@ -136,6 +136,23 @@ fn a_queue_as_long_as_its_threshold_is_never_above_it() {
         let line = said(&found, "marked nothing");
         assert!(line.ends_with("waited over the target, 100us, but too briefly"), "{line}");
     }
+    // Nor has a wait, or what a queue is steered to.
+    let kind = |set: &str| results(text, &[set]).summary;
+    for (scheme, why) in [
+        ("{ name = \"tcn\", params = { threshold = \"1s\" } }", "; its threshold is 1s"),
+        (
+            "{ name = \"ecn-sharp\", params = { ins_target = \"2s\", pst_target = \"1s\", pst_interval = \"3s\" } }",
+            "; its pst_target is 1s",
+        ),
+        ("{ name = \"afd\", params = { q_ref = \"200KB\" } }", ", never above its q_ref, 200KB"),
+        ("{ name = \"qcn\", params = { q_eq = \"200KB\" } }", ", never above its q_eq, 200KB"),
+        ("{ name = \"af-qcn\", params = { q_eq = \"200KB\" } }", ", never above its q_eq, 200KB"),
+    ] {
+        let found = kind(&format!("scheme={scheme}"));
+        let did = if scheme.contains("qcn") { "notified nobody" } else { "marked nothing" };
+        let line = said(&found, did);
+        assert!(line.ends_with(why), "{line}");
+    }
     let under = at(max - 1);
     assert!(under.marks > 0);
     unsaid(&under, "marked nothing");
