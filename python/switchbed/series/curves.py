@@ -224,8 +224,11 @@ def _change(ratio: stats.Interval) -> str:
 
 
 def notes(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """Lines below a table: what slowdowns are over, and how many intervals are read together."""
+    """Lines below a table: what slowdowns are over, which rows have too few seeds for an interval,
+    and how many intervals are read together."""
     said = [comparing.SLOWDOWNS[over] for row in rows if (over := row.get("over"))]
+    if any(row["low"] is None and row["seeds"] > 1 and "change" not in row for row in rows):
+        said.append(f"– in low and high of several seeds: {stats.FEW}")
     looked = stats.looked(sum(map(_is_interval, rows)))
     return [*dict.fromkeys(said), *([looked] if looked else [])]
 

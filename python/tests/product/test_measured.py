@@ -310,6 +310,17 @@ def test_rows_have_the_same_columns_and_intervals_that_can_miss_are_counted(
     assert looked == ([stats.looked(len(counted))] if len(counted) > 1 else [])
 
 
+def test_rows_without_an_interval_are_explained() -> None:
+    def told(**row: Any) -> list[str]:
+        rows = [{"metric": "timeouts", "estimate": 1.0, "low": None, "high": None} | row]
+        return [note for note in curves.notes(rows) if stats.FEW in note]
+
+    assert told(seeds=2) == [f"– in low and high of several seeds: {stats.FEW}"]
+    assert told(seeds=1) == told(seeds=2, low=0.5, high=2.0) == []
+    # A change says so itself.
+    assert told(seeds=2, change=stats.FEW) == []
+
+
 def test_a_queue_over_time_has_room_in_a_column() -> None:
     with sb.look(width="3.3in"):
         narrow, _ = style.over_time(1, "", "time (ms)", "queue (KB)")
