@@ -418,7 +418,7 @@ PRINTED: dict[str, tuple[str, str, Callable[[Found], list[float]]]] = {
     ),
     "afd": (
         "@afd-unequal",
-        r"within ([\d.]+) %, where tail drop .* (\d+) and ([\d,]+), and .* (\d+) KB where",
+        r"within ([\d.]+) %\. Tail drop .* (\d+) and ([\d,]+)\. .* (\d+) KB where",
         of_ten_senders,
     ),
     "cedm": ("@cedm-bursts", r"is (\d+) % used instead of (\d+) %", lambda f: full(f)[::-1]),

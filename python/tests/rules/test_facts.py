@@ -27,7 +27,8 @@ OTHERS = {
     ("live/switch.py", "none"),  # a column
     ("prototype/load.py", "none"),  # a value of the parameter base
     *(("tc/exporting.py", kind) for kind in ("red", "codel", "pie", "dualpi2")),  # tc's disciplines
-    *(("tc/importing.py", kind) for kind in ("red", "codel", "pie")),
+    *(("tc/importing.py", kind) for kind in ("red", "codel", "pie", "dualpi2")),
+    ("tc/shown.py", "dualpi2"),
     ("theory/plot.py", "e-ecn"),  # pictures of papers
     ("theory/plot.py", "cedm"),
 }

@@ -477,7 +477,7 @@ mod tests {
             assert_eq!(leaves(&mut sender, &config), Some(MOST as u32));
             assert_eq!(leaves(&mut sender, &config), Some(MOST as u32 + 1));
             assert_eq!(leaves(&mut sender, &config), None);
-            // What is sent again has its number.
+            // A packet that is sent again keeps its number.
             if recovery == Recovery::GoBackN {
                 answered(&mut sender, &config, RdmaKind::Nack, 2 * MTU);
                 assert_eq!(leaves(&mut sender, &config), Some(2));
