@@ -23,10 +23,21 @@ from switchbed.sonic.reading import (
     rows_by_port,
     runs,
 )
-from switchbed.sonic.trimming import trimming
+from switchbed.sonic.trimming import trimmed, trimming
 
 LINKS = "links"
 """The file of ports whose speeds differ, where the scenario has no name yet."""
+_CLASSES = "a class is its queue's number at every port"
+MAPS = {
+    "dscp_to_tc_map": f"these DSCPs are of other classes there; here {_CLASSES}",
+    "dot1p_to_tc_map": f"these priorities are of other classes there; here {_CLASSES}",
+    "tc_to_queue_map": f"these classes are in other queues there; here {_CLASSES}",
+    "tc_to_pg_map": "these classes fill other groups there; here a class has its own number's",
+    "pfc_to_queue_map": "a pause stops another queue there; none of these is lossless here",
+    "pfc_to_pg_map": "another group pauses there; none of these is lossless here",
+    "tc_to_dscp_map": "packets are remarked otherwise there; nothing is remarked here",
+}
+"""Maps of a port by their fields in PORT_QOS_MAP, with what other maps at some ports change."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +87,7 @@ class _Import:
         ports = self._ports()
         # The ports are alike: the first stands for all.
         queues = self._queues(ports[0])
-        self._maps(ports[0])
+        self._maps(ports)
         device = Device(self.reading.tables, ports=list(ports), count=len(queues))
         device.nvidia = _nvidia(self.reading.about)
         switch, rules = self._scheduling(queues, device)
@@ -200,7 +211,20 @@ class _Import:
             )
             for each in self._set(port)
         )
-        return queues, self.reading.of_port(port).get("pfc_enable", "")
+        return queues, self._pauses(port), trimmed(self.reading, port)
+
+    def _pauses(self, port: str) -> tuple[Any, ...]:
+        """Return the priorities that pause at a port, each with the queue that it stops and the
+        group that it is for."""
+        of = self.reading.map_of
+        queues, groups, classes = (
+            of(port, name) or {} for name in ("pfc_to_queue_map", "pfc_to_pg_map", "tc_to_pg_map")
+        )
+        enabled = self.reading.of_port(port).get("pfc_enable", "").split(",")
+        return tuple(
+            (each, queues.get(each, each), groups.get(each), classes.get(each, each))
+            for each in sorted(set(enabled))
+        )
 
     def _set(self, port: str) -> list[Queue]:
         """The queues that the configuration has of a port."""
@@ -308,32 +332,56 @@ class _Import:
                 self.said.exact("QUEUE", f"queue {listed(mine)}: {text}")
         return found
 
-    def _maps(self, port: str) -> None:
-        """Says where a class is not its queue, or not in its queue's group."""
-        row = self.reading.of_port(port)
-        name = row.get("tc_to_queue_map")
-        classes = self.reading.full.get("TC_TO_QUEUE_MAP", {}).get(name or "", {})
-        moved = [f"{tc} to {to}" for tc, to in sorted(classes.items()) if tc != to]
+    def _maps(self, ports: Sequence[str]) -> None:
+        """Says where a class is not its queue, or not in its queue's group, and which ports have
+        other maps than most."""
+        usual: dict[str, str] = {}
+        for name, changes in MAPS.items():
+            kinds: dict[str, list[str]] = {}
+            for port in ports:
+                # By content, since maps of other names may say the same.
+                kinds.setdefault(str(self.reading.map_of(port, name)), []).append(port)
+            most = max(kinds.values(), key=len)
+            usual[name] = most[0]
+            for mine in kinds.values():
+                if mine is not most:
+                    differ = self._differ(name, mine, most[0])
+                    self.said.approximated(f"PORT_QOS_MAP|{name}", f"{differ}: {changes}")
+        port = usual["tc_to_queue_map"]
+        classes = self.reading.map_of(port, "tc_to_queue_map") or {}
+        moved = [f"{tc} to {to}" for tc, to in classes.items() if tc != to]
         if moved:
+            name = self.reading.of_port(port)["tc_to_queue_map"]
             self.said.approximated(
-                f"TC_TO_QUEUE_MAP|{foreign.name(str(name))}",
+                f"TC_TO_QUEUE_MAP|{foreign.name(name)}",
                 f"traffic class {foreign.some(moved)}: a scenario's class is its queue's number",
             )
-        self._groups_of(row)
+        self._groups_of(usual["tc_to_pg_map"])
 
-    def _groups_of(self, row: Mapping[str, str]) -> None:
+    def _differ(self, name: str, ports: Sequence[str], most: str) -> str:
+        """Return which map some ports have, and its fields that another port's has otherwise."""
+        mine, usual = (self.reading.map_of(port, name) for port in (ports[0], most))
+        has = f"{foreign.some(ports)} {'has' if len(ports) == 1 else 'have'}"
+        if mine is None:
+            return f"{has} none"
+        keys = sorted({*mine, *(usual or {})}, key=int)
+        values = [(key, mine.get(key, "none"), (usual or {}).get(key, "none")) for key in keys]
+        text = foreign.some(f"{key} to {a} (elsewhere {b})" for key, a, b in values if a != b)
+        return f"{has} {foreign.name(self.reading.of_port(ports[0])[name])}: {text}"
+
+    def _groups_of(self, port: str) -> None:
         """Says which lossless classes are counted in other groups, or lossy ones in theirs."""
-        name = row.get("tc_to_pg_map")
-        groups = self.reading.full.get("TC_TO_PRIORITY_GROUP_MAP", {}).get(name or "", {})
+        row = self.reading.of_port(port)
+        groups = self.reading.map_of(port, "tc_to_pg_map") or {}
         enabled = [each for each in row.get("pfc_enable", "").split(",") if each]
         mixed = [
             f"{tc} to {group}"
-            for tc, group in sorted(groups.items())
+            for tc, group in groups.items()
             if tc != group and (tc in enabled or group in enabled)
         ]
         if mixed:
             self.said.approximated(
-                f"TC_TO_PRIORITY_GROUP_MAP|{foreign.name(str(name))}",
+                f"TC_TO_PRIORITY_GROUP_MAP|{foreign.name(row['tc_to_pg_map'])}",
                 f"traffic class {foreign.some(mixed)}: here a lossless class has the group of its "
                 "own number, and no other class is in it",
             )

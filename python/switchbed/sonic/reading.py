@@ -78,6 +78,14 @@ class Reading:
         # The port's own fields win.
         return {**rows.get("global", {}), **rows.get(port, {})}
 
+    def map_of(self, port: str, name: str) -> dict[str, str] | None:
+        """The map that a field of PORT_QOS_MAP names for a port, in the order of its numbers."""
+        named, to = self.of_port(port).get(name), schema.TABLES["PORT_QOS_MAP"].fields[name].to
+        if named in (None, "NULL") or to is None:
+            return None
+        row = self.full.get(to, {}).get(str(named), {})
+        return {key: row[key] for key in sorted(row, key=int)}
+
     def speed(self, port: str) -> int | None:
         """Mbps of a port."""
         text = self.full.get("PORT", {}).get(port, {}).get("speed", "")

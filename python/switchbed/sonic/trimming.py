@@ -42,6 +42,12 @@ def trimming(reading: Reading, port: str, queues: Sequence[Queue]) -> dict[str, 
     return {"size": f"{size}B", "queues": eligible, "queue": queue, "dscp": queue}
 
 
+def trimmed(reading: Reading, port: str) -> int | None:
+    """Queue of a port's trimmed packets, as far as it is known."""
+    row = reading.full.get("SWITCH_TRIMMING", {}).get("GLOBAL")
+    return _queue(reading, port, row) if row else None
+
+
 def _trims(reading: Reading, queue: Queue) -> bool:
     profile = reading.full.get("BUFFER_PROFILE", {}).get(queue.profile or "", {})
     return profile.get("packet_discard_action") == "trim"
@@ -52,12 +58,11 @@ def _queue(reading: Reading, port: str, row: Any) -> int | None:
     index = row.get("queue_index", "dynamic")
     if index != "dynamic":
         return foreign.whole(index)
-    maps = reading.of_port(port)
     tc = row.get("tc_value")
     if row.get("dscp_value") != "from-tc":
-        classes = reading.full.get("DSCP_TO_TC_MAP", {}).get(maps.get("dscp_to_tc_map", ""), {})
+        classes = reading.map_of(port, "dscp_to_tc_map") or {}
         tc = classes.get(row.get("dscp_value", "0"))
-    to = reading.full.get("TC_TO_QUEUE_MAP", {}).get(maps.get("tc_to_queue_map", ""), {})
+    to = reading.map_of(port, "tc_to_queue_map") or {}
     return foreign.whole(to.get(tc, "")) if tc is not None else None
 
 

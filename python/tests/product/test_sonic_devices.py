@@ -593,3 +593,100 @@ def test_lossless_queues_mark_up_to_their_own_pools_end() -> None:
     assert '"kmin" = "1048576B", "kmax" = "1500000B"' in told(config)[0].text
     config["BUFFER_POOL"]["egress_lossless_pool"]["size"] = "1048576"
     assert "begins at 1048576, above the memory, 1048576: it is off" in told(config)[1]
+
+
+def two_maps(field: str, table: str, changes: dict[str, str]) -> Any:
+    """The last port's map by another name and with other values; the second's by name alone."""
+    config: Any = base()
+    table_rows = config.setdefault(table, {})
+    ports = list(config["PORT"])
+    table_rows.setdefault("AZURE", {str(i): str(i) for i in range(8)})
+    table_rows |= {"SAME": dict(table_rows["AZURE"]), "OTHER": table_rows["AZURE"] | changes}
+    for port, name in zip(ports, ("AZURE", "SAME", "AZURE", "OTHER"), strict=True):
+        config["PORT_QOS_MAP"][port][field] = name
+    return config
+
+
+@pytest.mark.parametrize(
+    ("field", "table", "changes", "says"),
+    [
+        (
+            *("dscp_to_tc_map", "DSCP_TO_TC_MAP", {"2": "2", "10": "5"}),
+            "Ethernet12 has OTHER: 2 to 2 (elsewhere 0), 10 to 5 (elsewhere 0)",
+        ),
+        (
+            *("dot1p_to_tc_map", "DOT1P_TO_TC_MAP", {"1": "0"}),
+            "Ethernet12 has OTHER: 1 to 0 (elsewhere 1)",
+        ),
+        (
+            *("tc_to_queue_map", "TC_TO_QUEUE_MAP", {"5": "6", "9": "1"}),
+            "Ethernet12 has OTHER: 5 to 6 (elsewhere 5), 9 to 1 (elsewhere none)",
+        ),
+        (
+            # Class 1 counts with the lossless class 3 there.
+            *("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP", {"1": "3"}),
+            "Ethernet12 has OTHER: 1 to 3 (elsewhere 0)",
+        ),
+        (
+            # No priority that pauses.
+            *("pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE", {"6": "5"}),
+            "Ethernet12 has OTHER: 6 to 5 (elsewhere 6)",
+        ),
+        (
+            *("tc_to_dscp_map", "TC_TO_DSCP_MAP", {"1": "8"}),
+            "Ethernet12 has OTHER: 1 to 8 (elsewhere 1)",
+        ),
+    ],
+)
+def test_maps_that_differ_by_port_are_said(
+    field: str, table: str, changes: dict[str, str], says: str
+) -> None:
+    found, said = told(two_maps(field, table, changes))
+    (line,) = [each for each in said.splitlines() if f"PORT_QOS_MAP|{field}: " in each]
+    assert line.startswith(f"approximated: PORT_QOS_MAP|{field}: {says}: ")
+    # Another name for the same map is no difference.
+    assert "SAME" not in said
+    assert "hosts = 4" in found.text
+
+
+def test_a_port_without_a_map_is_said() -> None:
+    config: Any = base()
+    del config["PORT_QOS_MAP"]["Ethernet0"]["dscp_to_tc_map"]
+    # Most ports' map is what the others are compared with.
+    assert "PORT_QOS_MAP|dscp_to_tc_map: Ethernet0 has none: " in told(config)[1]
+
+
+@pytest.mark.parametrize(
+    ("field", "table", "changes", "mine", "other"),
+    [
+        # There a pause for priority 4 stops queue 5.
+        ("pfc_to_queue_map", "MAP_PFC_PRIORITY_TO_QUEUE", {"4": "5"}, "[3, 4]", "[3, 5]"),
+        # There class 4's packets are in group 5.
+        ("tc_to_pg_map", "TC_TO_PRIORITY_GROUP_MAP", {"4": "5"}, "[3, 4]", "[3, 4]"),
+    ],
+)
+def test_ports_that_pause_otherwise_are_another_group(
+    field: str, table: str, changes: dict[str, str], mine: str, other: str
+) -> None:
+    config = two_maps(field, table, changes)
+    found, said = told(config)
+    assert f"priorities = {mine}" in found.text
+    assert "hosts = 3" in found.text
+    assert "1 ports (Ethernet12) whose queues or PFC differ from Ethernet0's" in said
+    alone = load(config, "x.json", ["Ethernet12"]).text
+    assert f"priorities = {other}" in alone
+
+
+def test_ports_that_trim_into_another_queue_are_another_group() -> None:
+    config: Any = configs()["trimming"]
+    config["SWITCH_TRIMMING"]["GLOBAL"]["queue_index"] = "dynamic"
+    config["DSCP_TO_TC_MAP"] |= {
+        name: config["DSCP_TO_TC_MAP"]["AZURE"] | {"48": tc}
+        for name, tc in (("LOW", "5"), ("HIGH", "6"))
+    }
+    for port, row in config["PORT_QOS_MAP"].items():
+        row["dscp_to_tc_map"] = "LOW" if port == "Ethernet0" else "HIGH"
+    found, said = told(config)
+    assert "queue = 6" in found.text
+    assert "1 ports (Ethernet0) whose queues or PFC differ" in said
+    assert "queue = 5" in load(config, "x.json", ["Ethernet0"]).text
