@@ -135,3 +135,8 @@ def _colours(reading: Reading, where: str, row: Mapping[str, str]) -> None:
                     f"{where}|{colour}", f"differs from green; all packets have green's {part}"
                 )
                 break
+        if row.get(f"wred_{colour}_enable") != row["wred_green_enable"]:
+            reading.said.left_out(
+                f"{where}|{colour}",
+                "differs from green; all packets have green's wred_green_enable",
+            )

@@ -7,7 +7,7 @@ from typing import Any
 
 from switchbed import asic, foreign, headroom, quantity
 from switchbed._native import Mistake
-from switchbed.sonic import watchdog
+from switchbed.sonic import unread, watchdog
 from switchbed.sonic.device import Device
 from switchbed.sonic.reading import PACKET, UNKNOWN_METRES, Queue, Reading, listed
 from switchbed.sonic.schema import dynamic
@@ -15,6 +15,7 @@ from switchbed.sonic.tidy import LOSSLESS_POOL
 
 ALL_FREE = 1000.0
 """alpha of a queue that no threshold follows: the largest."""
+LISTS = ("BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_PORT_EGRESS_PROFILE_LIST")
 MOST_POOL = 10**12
 """Bytes of a scenario's memory."""
 
@@ -73,6 +74,8 @@ class Buffers:
         self.reading, self.said = reading, reading.said
         self.ports, self.queues, self.given = ports, queues, pool
         self.chip = chip_of(reading)
+        self.shared: list[str] = []
+        """Pools that the scenario has."""
         self.pools = reading.full.get("BUFFER_POOL", {})
         self.profiles = reading.full.get("BUFFER_PROFILE", {})
 
@@ -302,7 +305,8 @@ class Buffers:
             for other in sorted(set(counted) - {chosen}):
                 self.said.approximated(
                     f"BUFFER_POOL|{foreign.name(other)}",
-                    f"lossy queues have it beside {foreign.name(chosen)}; here all share that",
+                    f"lossy queues have it beside {foreign.name(chosen)}; here all share that, and "
+                    "WRED above its end is off",
                 )
             return chosen
         outputs = [name for name, row in self.pools.items() if row.get("type") != "ingress"]
@@ -337,7 +341,8 @@ class Buffers:
 
     def _pools(self, found: Memory, pfc: Pfc, egress: str | None, device: Device) -> None:
         ingress = self._ingress(pfc)
-        sizes = {name: self._size(name) for name in (ingress, egress) if name is not None}
+        self.shared = [name for name in (ingress, egress) if name is not None]
+        sizes = {name: self._size(name) for name in self.shared}
         out = sizes.get(egress) if egress is not None else None
         into = sizes.get(ingress) if ingress is not None else None
         out, into = (self.given if size is None else size for size in (out, into))
@@ -566,25 +571,57 @@ class Buffers:
                     "bounds lossless queues at the output, where it would drop; here their groups "
                     "at the inputs alone count",
                 )
+            elif int(row.get("size", "0")):
+                self.said.left_out(
+                    f"BUFFER_PROFILE|{foreign.name(name)}",
+                    f"size {row['size']}: reserved for lossless queues at the output; here their "
+                    "groups alone have reserves",
+                )
         groups = {self._group(port, group) for port in self.ports for group in range(8)}
         for group in sorted(each for each in groups if each is not None):
             if self._has_headroom(group):
                 continue
             row = self.profiles[group]
             where = f"BUFFER_PROFILE|{foreign.name(group)}"
-            if "dynamic_th" in row:
-                text = f"dynamic_th {row['dynamic_th']} of lossy groups at the inputs"
+            pool = self.pools.get(row.get("pool", ""), {})
+            bounds = {key: row[key] for key in ("dynamic_th", "size", "static_th") if key in row}
+            if bounds.get("size") == "0":
+                del bounds["size"]
+            # As large as its pool, as lossy groups ship, it bounds nothing.
+            if "size" in pool and int(bounds.get("static_th", "0")) >= int(pool["size"]):
+                bounds.pop("static_th", None)
+            if bounds:
+                text = f"{_texts(bounds)} of lossy groups at the inputs"
                 self.said.left_out(where, f"{text}: here only their pool's end refuses them")
             if pfc.pool is not None and row.get("pool") != pfc.pool:
                 shown = foreign.name(row.get("pool", ""))
                 self.said.approximated(where, f"lossy groups have {shown}; here the lossless pool")
-        for side in ("INGRESS", "EGRESS"):
-            if self.reading.full.get(f"BUFFER_PORT_{side}_PROFILE_LIST"):
+        self._idle()
+        for table in LISTS:
+            if self.reading.full.get(table):
                 self.said.left_out(
-                    f"BUFFER_PORT_{side}_PROFILE_LIST",
+                    table,
                     "bounds of a port as a whole; here a queue's alone count"
                     + (" (with its port's alpha where it multiplies)" if self.chip else ""),
                 )
+
+    def _idle(self) -> None:
+        """Says which profiles and pools no queue, group or list of these ports names."""
+        full, ports = self.reading.full, set(self.ports)
+        used = {
+            name
+            for table in ("BUFFER_QUEUE", "BUFFER_PG", *LISTS)
+            for key, row in full.get(table, {}).items()
+            if key.partition("|")[0] in ports
+            for name in row.get("profile", row.get("profile_list", "")).split(",")
+        }
+        unread.unused(full, "BUFFER_PROFILE", used, self.said, "queue or group")
+        pools = {self.profiles[name].get("pool", "") for name in used if name in self.profiles}
+        idle = sorted(set(self.pools) - pools - set(self.shared))
+        if idle:
+            self.said.left_out(
+                f"BUFFER_POOL|{foreign.some(idle)}", "no queue or group of these ports has it"
+            )
 
 
 def _texts(row: Mapping[str, str]) -> str:

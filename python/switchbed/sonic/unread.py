@@ -27,16 +27,20 @@ UNREAD = (
     Unread("PORT", "admin_status", "a port that is down carries nothing; here it does", ("up",)),
     Unread("PORT", "autoneg", "the speed may be another than it says", ("off",)),
     Unread("PORT", "pfc_asym", "pauses go one way alone; here both ways", ("off",)),
+    Unread("PORT", "fec", "its delay and what it leaves unrepaired: topology.delay", ("none",)),
     Unread("PORT_QOS_MAP", "scheduler", "the port is shaped; here it sends at the line's rate"),
     Unread(
         "PORT_QOS_MAP",
         "pfcwd_sw_enable",
         "the watchdog's classes: switch.pfc.watchdog has it, and poll and poll_rule SONiC's looks",
     ),
+    Unread("BUFFER_POOL", "mode", "a profile's own dynamic_th or static_th counts"),
     Unread("BUFFER_POOL", "percentage", "a part of what the switch finds is free: --pool has it"),
     Unread("BUFFER_PROFILE", "headroom_type", "headroom that the switch computes", ("static",)),
 )
 OF_PORTS = ("PORT", "PORT_QOS_MAP")
+READ = ("speed", *(each.name for each in UNREAD if each.table == "PORT"))
+"""PORT's fields that are read or named by what they may change."""
 
 
 def name(tables: Tables, ports: list[str], said: Findings) -> None:
@@ -46,6 +50,11 @@ def name(tables: Tables, ports: list[str], said: Findings) -> None:
         values = dict.fromkeys(_values(each, tables, mine))
         if values:
             said.left_out(f"{each.table}|{each.name}", f"{foreign.some(values)}: {each.means}")
+    known = [field for field in TABLES["PORT"].fields if field not in READ]
+    there = {field for key, row in tables.get("PORT", {}).items() if key in mine for field in row}
+    rest = [field for field in known if field in there]
+    if rest:
+        said.left_out(f"PORT|{', '.join(rest)}", "names and wiring, on which nothing here depends")
 
 
 def _values(each: Unread, tables: Tables, ports: set[str]) -> Iterator[str]:
@@ -56,11 +65,11 @@ def _values(each: Unread, tables: Tables, ports: set[str]) -> Iterator[str]:
             yield row[each.name]
 
 
-def unused(tables: Tables, table: str, used: set[str], said: Findings) -> None:
+def unused(tables: Tables, table: str, used: set[str], said: Findings, by: str = "queue") -> None:
     """Say which rows of a table no queue of the ports has."""
     idle = sorted(set(tables.get(table, {})) - used)
     if idle:
-        said.left_out(table, f"no queue of these ports has {foreign.some(idle)}")
+        said.left_out(table, f"no {by} of these ports has {foreign.some(idle)}")
 
 
 LAST_QUEUE = 9

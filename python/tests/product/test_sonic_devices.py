@@ -690,3 +690,46 @@ def test_ports_that_trim_into_another_queue_are_another_group() -> None:
     assert "queue = 6" in found.text
     assert "1 ports (Ethernet0) whose queues or PFC differ" in said
     assert "queue = 5" in load(config, "x.json", ["Ethernet0"]).text
+
+
+def test_bounds_of_lossy_groups_are_said() -> None:
+    config: Any = base()
+    assert "ingress_lossy_profile" not in told(config)[1]  # as large as its pool
+    row = config["BUFFER_PROFILE"]["ingress_lossy_profile"]
+    row |= {"static_th": "9000000", "size": "4000"}
+    said = told(config)[1]
+    assert "ingress_lossy_profile: size 4000, static_th 9000000 of lossy groups" in said
+    config["BUFFER_PROFILE"]["egress_lossless_profile"]["size"] = "1518"
+    assert "egress_lossless_profile: size 1518: reserved for lossless queues" in told(config)[1]
+
+
+def test_profiles_and_pools_that_nothing_has_are_said() -> None:
+    config: Any = base()
+    config["BUFFER_POOL"]["spare_pool"] = {"type": "egress", "mode": "static", "size": "10500000"}
+    spare = {"pool": "spare_pool", "size": "0", "static_th": "9000"}
+    config["BUFFER_PROFILE"]["spare"] = spare
+    said = told(config)[1]
+    assert "left out: BUFFER_PROFILE: no queue or group of these ports has spare" in said
+    assert "left out: BUFFER_POOL|spare_pool: no queue or group" in said
+    config["BUFFER_PORT_EGRESS_PROFILE_LIST"] = {"Ethernet0": {"profile_list": "spare"}}
+    assert "has spare" not in told(config)[1]
+    # The switch makes lossless groups of a pool that no profile names.
+    config["BUFFER_PROFILE"]["ingress_lossy_profile"]["pool"] = "spare_pool"
+    assert "BUFFER_POOL|ingress_lossless_pool" not in told(config)[1]
+
+
+def test_names_wiring_and_fec_of_ports_are_said() -> None:
+    config: Any = base()
+    config["PORT"]["Ethernet0"] |= {"alias": "Eth1", "index": "1", "fec": "rs"}
+    said = told(config)[1]
+    assert "left out: PORT|lanes, index, alias: names and wiring" in said
+    assert "left out: PORT|fec: rs: its delay" in said
+
+
+def test_a_colour_that_is_enabled_otherwise_is_said() -> None:
+    config: Any = base()
+    (row,) = config["WRED_PROFILE"].values()
+    row["wred_red_enable"] = "false"
+    said = told(config)[1]
+    assert "|red: differs from green; all packets have green's wred_green_enable" in said
+    assert "|yellow" not in said
