@@ -257,6 +257,10 @@ class Buffers:
         elif "static_th" in row:
             found.pfc["threshold"] = f"{row['static_th']}B"
         self.said.exact(where, f"lossless groups: {_texts(row)}")
+        if "dynamic_th" not in row and "static_th" not in row:
+            self.said.approximated(
+                where, "neither dynamic_th nor static_th: here the alpha of its chip"
+            )
         for other, keys in pfc.others.items():
             self._differ(other, keys, pfc.profile, here)
         device.groups = pfc.profile
@@ -350,6 +354,7 @@ class Buffers:
             raise Mistake(self._no_memory(ingress or egress))
         xoff = int(self.pools[ingress].get("xoff", "0")) if ingress is not None else 0
         held = 0
+        shared: int | None = None
         self._whole()
         if into is None:
             # A configuration of outputs alone: the inputs share the same memory.
@@ -377,7 +382,8 @@ class Buffers:
                 if egress is not None and sizes[egress] is not None:
                     device.pools["egress_pool"] = (egress, 0)
                     device.modelled.append(("BUFFER_POOL", egress, "size"))
-        limit = out if out is not None else into
+        # A packet needs room in both.
+        limit = min((each for each in (out, shared) if each is not None), default=None)
         if self.chip is not None and limit is None:
             limit = self.chip["lossy_bytes"]
         # Thresholds count whole cells.
@@ -388,6 +394,12 @@ class Buffers:
                 if queue.index in pfc.classes:
                     most = min(held or limit, self._outputs(queue) or held or limit)
                     found.lossless[queue.index] = most - most % cell
+        unsized = [name for name, size in sizes.items() if size is None]
+        if unsized and self.given is None and self.chip is not None:
+            self.said.approximated(
+                f"BUFFER_POOL|{foreign.some(unsized)}",
+                f"no size (the switch finds it): here {self.chip['name']}'s memory; --pool has it",
+            )
         shown = [f"{foreign.name(str(n))} {quantity.kb(s)}" for n, s in sizes.items() if s]
         if shown:
             self.said.exact("BUFFER_POOL", f"{', '.join(shown)}: shared by all ports of the switch")
@@ -544,7 +556,12 @@ class Buffers:
             own["alpha"] = ALL_FREE
             # A queue holds its reserve beside its share.
             most = int(row.get("static_th", "0")) + reserve
-            if "static_th" not in row or (found.limit is not None and most >= found.limit):
+            if "static_th" not in row:
+                self.said.approximated(
+                    where, "neither dynamic_th nor static_th: the chip's own; here whatever is free"
+                )
+                return own
+            if found.limit is not None and most >= found.limit:
                 text = "static_th is all of the pool: whatever is free"
             elif most < PACKET:
                 raise Mistake(
@@ -565,7 +582,7 @@ class Buffers:
             pool = self.pools.get(row.get("pool", ""), {})
             most = int(row.get("static_th", "0")) if "static_th" in row else None
             # A profile as large as its pool never bounds: as lossless queues ship.
-            if most is None or most < int(pool.get("size", "0")):
+            if "dynamic_th" in row or (most is not None and most < int(pool.get("size", "0"))):
                 self.said.left_out(
                     f"BUFFER_PROFILE|{foreign.name(name)}",
                     "bounds lossless queues at the output, where it would drop; here their groups "
@@ -584,7 +601,8 @@ class Buffers:
             row = self.profiles[group]
             where = f"BUFFER_PROFILE|{foreign.name(group)}"
             pool = self.pools.get(row.get("pool", ""), {})
-            bounds = {key: row[key] for key in ("dynamic_th", "size", "static_th") if key in row}
+            thresholds: tuple[str, ...] = ("dynamic_th", "size", "static_th")
+            bounds = {key: row[key] for key in thresholds if key in row}
             if bounds.get("size") == "0":
                 del bounds["size"]
             # As large as its pool, as lossy groups ship, it bounds nothing.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sonic_configs import Config, base, configs
+from sonic_configs import Config, base, configs, lossy
 
 import switchbed as sb
 from switchbed._native import Mistake
@@ -211,10 +211,10 @@ def test_which_classes_are_lossless() -> None:
     for row in none["PORT_QOS_MAP"].values():
         row["pfc_enable"] = ""
     assert classes(none)[0] == ""
-    lossy: Any = base()
-    for port in lossy["PORT"]:
-        lossy["BUFFER_PG"][f"{port}|3"] = {"profile": "ingress_lossy_profile"}
-    found, said = classes(lossy)
+    bare_group: Any = base()
+    for port in bare_group["PORT"]:
+        bare_group["BUFFER_PG"][f"{port}|3"] = {"profile": "ingress_lossy_profile"}
+    found, said = classes(bare_group)
     assert found == "priorities = [4]"
     assert any("without xoff: it never pauses" in each for each in said)
     bare: Any = base()
@@ -733,3 +733,38 @@ def test_a_colour_that_is_enabled_otherwise_is_said() -> None:
     said = told(config)[1]
     assert "|red: differs from green; all packets have green's wred_green_enable" in said
     assert "|yellow" not in said
+
+
+def test_a_profile_without_a_threshold_is_said() -> None:
+    config = with_chip("x86_64-arista_7060_cx32s")
+    for name in ("egress_lossy_profile", "egress_lossless_profile"):
+        for key in ("dynamic_th", "static_th"):
+            config["BUFFER_PROFILE"][name].pop(key, None)
+    config["BUFFER_PROFILE"]["own"] = {"pool": "ingress_lossless_pool", "size": "0", "xoff": "9000"}
+    for port in config["PORT"]:
+        config["BUFFER_PG"][f"{port}|3-4"] = {"profile": "own"}
+    said = told(config)[1]
+    for name in ("egress_lossy_profile", "own"):
+        assert f"approximated: BUFFER_PROFILE|{name}: " in said
+    assert said.count("neither dynamic_th nor static_th") == 2
+    assert "egress_lossless_profile: bounds" not in said
+
+
+def test_a_pool_without_a_size_is_the_chips() -> None:
+    config = with_chip("x86_64-arista_7060_cx32s")
+    del config["BUFFER_POOL"]["ingress_lossless_pool"]["size"]
+    said = told(config)[1]
+    assert "approximated: BUFFER_POOL|ingress_lossless_pool: no size (the switch finds" in said
+    assert "here tomahawk's memory" in said
+    given = load(config, "x.json", pool=9_000_000)
+    assert "no size" not in str(given.findings.all)
+
+
+def test_wred_ends_at_the_smaller_of_both_pools() -> None:
+    config: Any = lossy()
+    for row in config["PORT_QOS_MAP"].values():
+        row["pfc_enable"] = ""
+    config["BUFFER_POOL"]["ingress_lossless_pool"] |= {"size": "1500000", "xoff": "0"}
+    assert '"kmax" = "1500000B"' in told(config)[0].text
+    config["BUFFER_POOL"]["ingress_lossless_pool"]["size"] = "1000000"
+    assert "above the memory, 1000000: it is off" in told(config)[1]
