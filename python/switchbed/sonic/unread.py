@@ -33,6 +33,7 @@ UNREAD = (
         "PORT_QOS_MAP",
         "pfcwd_sw_enable",
         "the watchdog's classes: switch.pfc.watchdog has it, and poll and poll_rule SONiC's looks",
+        ("",),
     ),
     Unread("BUFFER_POOL", "mode", "a profile's own dynamic_th or static_th counts"),
     Unread("BUFFER_POOL", "percentage", "a part of what the switch finds is free: --pool has it"),

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import tempfile
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,9 @@ import pytest
 from sonic_configs import Config, base, configs, lossy
 
 import switchbed as sb
+from switchbed import quantity
 from switchbed._native import Mistake
+from switchbed.queues import said as said_of
 from switchbed.sonic.draft import Choices
 from switchbed.sonic.exporting import export
 from switchbed.sonic.importing import Imported, load
@@ -768,3 +771,89 @@ def test_wred_ends_at_the_smaller_of_both_pools() -> None:
     assert '"kmax" = "1500000B"' in told(config)[0].text
     config["BUFFER_POOL"]["ingress_lossless_pool"]["size"] = "1000000"
     assert "above the memory, 1000000: it is off" in told(config)[1]
+
+
+RAMPS = {"low": (250_000, 2_097_152, 0.05), "high": (1_048_576, 2_097_152, 0.05)}
+RAMPS["nvidia"] = (166_912, 239_616, 0.05)
+LOSSY = (21_000, 8.0, None, True)
+"""Of a shipped lossy queue: bytes of weight 14, alpha of dynamic_th 3, no WRED."""
+
+
+@pytest.mark.skipif(not DEVICES, reason=f"needs {FOLDER}: configurations of device folders")
+@pytest.mark.parametrize(
+    ("device", "links", "switch", "queues", "left_out"),
+    [
+        (
+            # Tomahawk's sizes are net of headroom; 40 m are 200 ns; queue_reserve is the file's.
+            "arista_7060_cx32s_Arista-7060CX-32S-C32",
+            {("100Gbps", "200ns"): 32},
+            ("tomahawk", 10_875_072, 9_243_812, 4_194_112),
+            [
+                *(LOSSY, LOSSY, LOSSY),
+                *((22_500, 8.0, "low", True), (22_500, 8.0, "low", True)),
+                *(LOSSY, LOSSY),
+            ],
+            # Yellow and red begin at 1,048,576.
+            ("WRED_PROFILE|AZURE_LOSSLESS|yellow", "BUFFER_PROFILE|egress_lossless_profile"),
+        ),
+        (
+            # Trident 3's are gross. 32,712,448 less 1,622,016 are 121,447 cells of 256; each of 34
+            # ports reserves 2 groups of 18 and 5 queues of 7: 119,033 are left. 300 m are 1.5 us.
+            "arista_7050cx3_32c_Arista-7050CX3-32C-C28S4",
+            {("100Gbps", "1500ns"): 28, ("10Gbps", "1500ns"): 6},
+            ("trident-3", 30_472_448, 24_709_632, 1_622_016),
+            [
+                *(LOSSY, LOSSY, LOSSY),
+                *((22_500, 8.0, "high", True), (22_500, 8.0, "high", True)),
+                *(LOSSY, LOSSY),
+            ],
+            ("PORT|mtu", "BUFFER_POOL|mode"),
+        ),
+        (
+            # The port's alpha is 128: 128 a/(1 + a) for a of 1, 1/128 and 1/8. Queues 4 and 5 mark
+            # from 158 MB, over the pool; no length of cable is 1 m. No class pauses.
+            "nvidia_sn5600-r0_Mellanox-SN5600-C256S1",
+            {("100Gbps", "5ns"): 256, ("10Gbps", "5ns"): 1},
+            ("spectrum-4", 142_703_616, 142_703_616, None),
+            [
+                (6_000, 64.0, None, False),
+                (12_000, 128 / 129, "nvidia", False),
+                (27_000, 128 / 129, "nvidia", False),
+                (33_000, 128 / 129, "nvidia", False),
+                (33_000, 64.0, None, False),
+                (33_000, 128 / 9, None, False),
+                (6_000, 64.0, None, False),
+            ],
+            ("WRED_PROFILE|AZURE_LOSSY_DOWNLINK_Q4", "BUFFER_POOL|egress_lossless_pool"),
+        ),
+    ],
+    ids=["tomahawk", "trident-3", "spectrum-4"],
+)
+def test_a_device_is_as_worked_by_hand(
+    device: str,
+    links: dict[tuple[str, str], int],
+    switch: tuple[str, int, int, int | None],
+    queues: list[tuple[int, float, str | None, bool]],
+    left_out: tuple[str, ...],
+    tmp_path: Path,
+) -> None:
+    file = FOLDER / f"{device}.json.gz"
+    found = load(json.loads(gzip.decompress(file.read_bytes())), "x.json")
+    made = scenario(found, tmp_path).resolved
+    star = made["topology"]
+    rows = found.files.get("links.csv", "").partition("from,to,rate,delay")[2].split()
+    each = Counter(tuple(row.split(",")[2:]) for row in rows)
+    assert (each or {(star["rate"], star["delay"]): star["hosts"]}) == links
+    of, pfc = made["switch"], made["switch"].get("pfc") or {}
+    pools = [of["pool"], of["egress_pool"], pfc.get("headroom_pool")]
+    assert (of["asic"], *(size and quantity.size(size) for size in pools)) == switch
+    assert pfc.get("priorities", []) == ([3, 4] if switch[-1] else [])
+    for queue, (quantum, alpha, ramp, drops) in zip(said_of(made), queues, strict=True):
+        params = queue.params
+        ends = [quantity.size(params[end]) for end in ("kmin", "kmax") if end in params]
+        has = (*ends, params["pmax"]) if queue.scheme == "red" else None
+        assert (queue.quantum, queue.drops) == (quantum, drops), queue
+        assert queue.lossless or queue.alpha == pytest.approx(alpha), queue
+        assert has == (RAMPS[ramp] if ramp else None), queue
+    kinds = {each.key: each.kind for each in found.findings.all}
+    assert [kinds.get(key) for key in left_out] == ["left out"] * len(left_out)
