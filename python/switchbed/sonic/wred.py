@@ -11,6 +11,10 @@ from switchbed.queues import Says
 from switchbed.sonic.draft import NAME, Draft
 from switchbed.sonic.schema import INT_MAX
 
+OTHERS = ("yellow", "red")
+"""Colours beside green, which all packets without a policer have."""
+PARTS = ("min_threshold", "max_threshold", "drop_probability")
+
 
 @dataclass(frozen=True)
 class Wred:
@@ -80,10 +84,16 @@ class Writer:
             self.draft.made["WRED_PROFILE"][name].update(self.draft.own("WRED_PROFILE", name))
         for name in sorted({marks[queue] for queue in left}):
             own = self.draft.own("WRED_PROFILE", name)
-            if any(key.startswith(("yellow_", "red_")) for key in own):
+            stay = [each for each in OTHERS if _ramp_of(own, each) and not _alike(own, each)]
+            if stay:
+                has = (
+                    "stays as the device has it"
+                    if len(stay) == 1
+                    else "stay as the device has them"
+                )
                 self.said.approximated(
                     f"WRED_PROFILE|{name}",
-                    "yellow and red stay as the device has them; the scenario sets green",
+                    f"{' and '.join(stay)} {has}: unlike green, which the scenario sets",
                 )
         self.draft.fill(
             "WRED_PROFILE",
@@ -255,8 +265,8 @@ class Writer:
         row = self.draft.row("WRED_PROFILE", name)
         _fill(row, wred)
         # SONiC's templates set all three colours alike.
-        for colour in ("yellow", "red"):
-            for part in ("min_threshold", "max_threshold", "drop_probability"):
+        for colour in OTHERS:
+            for part in PARTS:
                 row[f"{colour}_{part}"] = row[f"green_{part}"]
             row[f"wred_{colour}_enable"] = row["wred_green_enable"]
         self.said.exact(f"WRED_PROFILE|{name}", "yellow and red are set as green, the scenario's")
@@ -278,3 +288,30 @@ def _fill(row: dict[str, str], wred: Wred, own: Mapping[str, str] = MappingProxy
         del row["green_drop_probability"]
     row["wred_green_enable"] = "true" if wred.enable else "false"
     row.setdefault("ecn", "ecn_all")
+    for colour in OTHERS:
+        # Colours that the device has alike stay so.
+        if not _ramp_of(own, colour) or not _alike(own, colour):
+            continue
+        for part in (*PARTS, "enable"):
+            green, other = (_field(each, part) for each in ("green", colour))
+            if green in row:
+                row[other] = row[green]
+            else:
+                row.pop(other, None)
+
+
+def _field(colour: str, part: str) -> str:
+    return f"wred_{colour}_enable" if part == "enable" else f"{colour}_{part}"
+
+
+def _ramp_of(own: Mapping[str, str], colour: str) -> bool:
+    """Whether a profile has thresholds of a colour."""
+    return any(f"{colour}_{part}" in own for part in PARTS)
+
+
+def _alike(own: Mapping[str, str], colour: str) -> bool:
+    """Whether a colour is set as green."""
+    return all(
+        own.get(_field(colour, part)) == own.get(_field("green", part))
+        for part in (*PARTS, "enable")
+    )

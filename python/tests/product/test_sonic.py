@@ -572,8 +572,10 @@ def test_a_changed_threshold_changes_its_rows_alone() -> None:
         for name in before[table][key]
         if after[table][key][name] != before[table][key][name]
     }
+    # The device has all colours alike.
     assert differs == {
-        ("WRED_PROFILE", "AZURE_LOSSLESS", f"green_{name}")
+        ("WRED_PROFILE", "AZURE_LOSSLESS", f"{colour}_{name}")
+        for colour in ("green", "yellow", "red")
         for name in ("min_threshold", "max_threshold", "drop_probability")
     }
 
@@ -658,6 +660,34 @@ def test_the_schema_refuses(place: tuple[str, str, str], value: Any, said: str) 
     assert said in problems[0]
 
 
+ENDS = ("min", "max")
+
+
+def test_colours_unlike_green_stay_as_they_are() -> None:
+    config = lossy(yellow_min_threshold="500000")
+    (row,) = config["WRED_PROFILE"].values()
+
+    def changed_to(low: str, high: str) -> tuple[dict[str, str], str]:
+        found = load(config, "x.json")
+        made = imported(found)
+        made["scheme"]["params"] |= {"kmin": low, "kmax": high}
+        tables, said = export(made, Choices(), found.device)
+        assert not said.refusals
+        return tables["WRED_PROFILE"]["AZURE_LOSSLESS"], "\n".join(map(str, said.all))
+
+    new, said = changed_to("40000B", "90KB")
+    ends = [new[f"{colour}_min_threshold"] for colour in ("green", "yellow", "red")]
+    assert ends == ["40000", "500000", "40000"]
+    assert [new[f"{c}_max_threshold"] for c in ("yellow", "red")] == ["2097152", "90000"]
+    assert "|AZURE_LOSSLESS: yellow stays as the device has it" in said
+    del row["wred_red_enable"]  # off, where green is on
+    new, said = changed_to("40000B", "90KB")
+    assert {key: value for key, value in new.items() if "green" not in key} == {
+        key: value for key, value in row.items() if "green" not in key
+    }
+    assert "|AZURE_LOSSLESS: yellow and red stay as the device has them" in said
+
+
 def test_the_commands_lead_there_and_back(switchbed: Program, tmp_path: Path) -> None:
     (tmp_path / "config_db.json").write_text(json.dumps(CONFIGS["lossy throughout"]))
     done = switchbed("import", "sonic", "config_db.json")
@@ -674,11 +704,12 @@ def test_the_commands_lead_there_and_back(switchbed: Program, tmp_path: Path) ->
     done = switchbed("export", "sonic", "config_db.toml", *change, "--changes", "--out", "f.json")
     fragment = json.loads((tmp_path / "f.json").read_text())
     assert list(fragment) == ["WRED_PROFILE"]
-    assert fragment["WRED_PROFILE"]["AZURE_LOSSLESS"]["green_min_threshold"] == "30000"
+    # The device's profile has three colours alike, and they stay so.
+    for colour in ("green", "yellow", "red"):
+        ends = [fragment["WRED_PROFILE"]["AZURE_LOSSLESS"][f"{colour}_{e}_threshold"] for e in ENDS]
+        assert ends == ["30000", "90000"]
     findings = json.loads((tmp_path / "f.findings.json").read_text())
     assert {each["finding"] for each in findings} <= {"exact", "approximated"}
-    # The device's profile has thresholds of three colours, the scenario one ramp.
-    assert any("yellow and red stay as the device has them" in str(each) for each in findings)
     refused = switchbed("import", "sonic", "config_db.json", code=2)
     assert "is there already" in refused.stderr
 
@@ -789,7 +820,9 @@ def test_from_a_switchs_configuration_to_advice_to_a_fragment(
     differs = {key for key, value in row.items() if ships["WRED_PROFILE"][name].get(key) != value}
     assert "green_min_threshold" in differs
     assert differs <= {
-        f"green_{part}" for part in ("min_threshold", "max_threshold", "drop_probability")
+        f"{colour}_{part}"
+        for colour in ("green", "yellow", "red")
+        for part in ("min_threshold", "max_threshold", "drop_probability")
     }
 
 
