@@ -171,7 +171,8 @@ class _Text:
     def __init__(self, file: str, ports: Collection[str] | None) -> None:
         self.file, self.ports = file, ports
         self.found: dict[str, Values] = {kind: {} for kind in KINDS}
-        self.headroom = False
+        self.title = ""
+        """The last line above a table, in small letters."""
         self.table: list[str] | None = None
         self.kinds: list[str | None] = []
         self.numbers: list[int] = []
@@ -197,7 +198,10 @@ class _Text:
         # `show pfc counters` prints two tables alike but for the heading's second word.
         direction = {"Rx": "pfc_rx", "Tx": "pfc_tx"}.get(words[1] if len(words) > 1 else "")
         self.table = words[2:] if direction else words[1:]
-        kinds = {"PG": "headroom" if self.headroom else "shared", "UC": "queue", "ALL": "queue"}
+        group = "headroom" if "headroom" in self.title else "shared"
+        # Groups' drops (`show priority-group drop counters`) have the watermarks' columns.
+        drops = "drop" in self.title
+        kinds = {} if drops else {"PG": group, "UC": "queue", "ALL": "queue"}
         self.kinds = []
         for column in self.table:
             name = column.rstrip("0123456789")
@@ -234,7 +238,7 @@ class _Text:
                 )
             # A title above the heading is all that tells headroom from shared watermarks: both have
             # columns PG0 to PG7.
-            self.headroom = "headroom" in line.lower()
+            self.title = line.lower()
             return
         if len(cells) != len(self.table):
             # A row of a port is damaged if it has another length; any other line ends the table.
@@ -244,7 +248,7 @@ class _Text:
                     f"{len(self.table)} columns"
                 )
             if any(self.kinds) or not known:
-                self.table, self.headroom = None, "headroom" in line.lower()
+                self.table, self.title = None, line.lower()
             return
         if not any(self.kinds):
             return

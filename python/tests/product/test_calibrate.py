@@ -151,6 +151,21 @@ def test_tables_of_other_commands_and_cut_ones_are_passed_over(tmp_path: Path) -
     assert found["pfc_rx"] == {}
 
 
+@pytest.mark.parametrize("command", ["", "admin@sonic:~$ show priority-group drop counters\n"])
+def test_packets_that_groups_dropped_are_no_bytes(command: str, tmp_path: Path) -> None:
+    file = tmp_path / "seen.txt"
+    drops = """Ingress PG dropped packets:
+     Port    PG0    PG3
+---------  -----  -----
+Ethernet0      0     17
+"""
+    shared = drops.replace("PG dropped packets", "shared pool occupancy per PG").replace("17", "99")
+    file.write_text(f"{command}{drops}\n{shared}")
+    found = read(file, ["Ethernet0"]).by_kind
+    assert found["shared"] == {("Ethernet0", 0): 0, ("Ethernet0", 3): 99}
+    assert not any(values for kind, values in found.items() if kind != "shared")
+
+
 def test_queue_counters_are_read_as_show_prints_them_with_json(tmp_path: Path) -> None:
     file = tmp_path / "seen.json"
     queues = {
