@@ -71,8 +71,8 @@ class Target:
         scheme = scenario["scheme"]["name"]
         if not self.is_sim and library.definition(scheme)["wred"] not in ("step", "ramp"):
             raise Mistake(
-                f"--target {self.name}: has no {scheme}: a threshold or a ramp a queue is what it "
-                "has (scheme.name = per-queue, per-queue-min or red); --target sim tunes any"
+                f"--target {self.name}: the scheme {scheme} is no threshold or ramp of a queue: "
+                "--set scheme=per-queue, per-queue-min or red is one; --target sim tunes any"
             )
 
     def refuses(self, point: Point, rate: int, mtu: int, alpha: float | None = None) -> str | None:
