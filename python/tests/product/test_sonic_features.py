@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sonic_configs import Config, base
+from sonic_configs import Config, base, changed, configs
 
 import switchbed as sb
 from switchbed import _native
-from switchbed.sonic import watchdog
+from switchbed._native import Mistake
+from switchbed.sonic import schema, watchdog
 from switchbed.sonic.draft import Choices
 from switchbed.sonic.exporting import export
 from switchbed.sonic.importing import Imported, load
@@ -201,3 +202,68 @@ def test_watchdogs_that_a_scenario_cannot_have_are_said(
     made, said = export(sb.Scenario(tomllib.loads(found.text)).resolved, Choices(), found.device)
     assert said.refusals == []
     assert meant(tidy(config)) == meant(made)
+
+
+WORDS = {
+    "type": ["STRICT"],
+    "ecn": ["ecn_none"],
+    "mode": ["static", "dynamic"],
+    "action": ["forward"],
+    "pfc_enable": ["3"],
+}
+PLAIN = {"TC_TO_PRIORITY_GROUP_MAP", "MAP_PFC_PRIORITY_TO_QUEUE"}
+"""Maps whose fields of classes that never pause change nothing."""
+
+
+def others(config: Config, table: str, field: str, value: str) -> list[str]:
+    """Other values of a field."""
+    known = schema.TABLES[table].fields.get(field)
+    if known is not None and known.to is not None:
+        return [each for each in config[known.to] if each != value]
+    if value.isdigit():
+        return [str(2 * int(value) + 1), str(int(value) // 2)]
+    flipped = {"true": ["false"], "false": ["true"]}
+    return flipped.get(value, [each for each in WORDS.get(field, []) if each != value])
+
+
+@pytest.mark.parametrize("shape", ["everything lossless", "trimming"])
+def test_no_field_is_silent(shape: str) -> None:
+    """A field that changes neither the scenario nor what is said is named as left out."""
+    whole = configs()[shape]
+    port = "Ethernet0"
+    tables = {
+        table: {key: row for key, row in rows.items() if "Ethernet" not in key or port in key}
+        for table, rows in whole.items()
+    }
+    tables["PORT"][port] |= {"fec": "rs", "alias": "Eth1", "autoneg": "on"}
+
+    def shown(of: Config) -> tuple[str, list[str]]:
+        try:
+            found = load(of, shape)
+        except Mistake as mistake:
+            return str(mistake), []
+        return found.text, [str(each) for each in found.findings.all]
+
+    before = shown(tables)
+    out = [line.removeprefix("left out: ") for line in before[1] if line.startswith("left out")]
+    silent = []
+    for table, rows in tables.items():
+        for key, row in rows.items():
+            for field, value in row.items():
+                named = (
+                    f"{table}:",
+                    f"{table}|{key}:",
+                    f"{table}|{key}|{field}",
+                    f"{table}|{field}",
+                )
+                if table in PLAIN or any(line.startswith(named) for line in out):
+                    continue
+                if any(line.startswith(f"{table}|") and field in line for line in out):
+                    continue
+                made = [
+                    shown(changed(tables, table, key, field, other))
+                    for other in others(tables, table, field, value)
+                ]
+                if made and all(after == before for after in made):
+                    silent.append(f"{table}|{key}|{field}: {value}")
+    assert silent == []
