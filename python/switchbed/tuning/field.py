@@ -108,6 +108,11 @@ class Field:
         """Return how many of these runs, of all scenes, the store lacks."""
         return sum(not self.store.has(name) for _, _, name in self._planned(points, seeds))
 
+    def kept(self, points: Sequence[Point], seeds: Sequence[int]) -> tuple[int, int]:
+        """Runs of them that the store has, and all of them."""
+        names = [name for _, _, name in self._planned(points, seeds)]
+        return sum(self.store.has(name) for name in names), len(names)
+
     def packet_hops(self, point: Point, seed: int) -> float | None:
         """Packet-hops that all scenes are expected to take together, if each can be expected."""
         each = [links.packet_hops(plan) for _, plan, _ in self._planned([point], [seed])]

@@ -253,8 +253,16 @@ class _Tuning:
 
     def advice(self) -> Advice:
         """All of it in order. Stopped by a signal after the pilot, it says what is known."""
-        self._price_of_pilot()
-        self._block(PILOT)
+        try:
+            self._price_of_pilot()
+            self._block(PILOT)
+        except KeyboardInterrupt:
+            kept, all_ = self.place.kept(self.points, [self.seed + n for n in range(PILOT)])
+            self.tell(
+                f"interrupted in the pilot: {kept} of its {all_} runs are kept, and the same "
+                "command goes on from here; settings are compared after it"
+            )
+            raise
         self._usual_guard()
         # Guards are tested in every scene too: their intervals share the same error.
         self.race.also = len(self.guards) * len(self.points) * len(self.place.scenes)

@@ -8,6 +8,8 @@ import pytest
 from conftest import Program
 
 import switchbed as sb
+from switchbed.store import Store
+from switchbed.sweeps.threads import Threads
 from switchbed.tuning import advice, tune
 from switchbed.tuning.advice import Entry
 from switchbed.tuning.guards import Verdict
@@ -199,6 +201,27 @@ def test_what_is_known_is_printed_when_it_is_stopped(
     missed = Entry(found.entries[0].point, "worse", guards={"drops=0": over})
     assert printing._guard(missed, Guard.parse("drops=0")) == "4 (missed by 4, not surely)"
     assert "fresh seeds " not in printed
+
+
+def test_a_pilot_that_is_stopped_says_what_is_kept(
+    queues: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    # The price of the pilot takes a run of each scene.
+    monkeypatch.setattr(tune._Tuning, "_block", stop)
+    told: list[str] = []
+    given = sb.Scenario.from_file(queues)
+    asked = tune.Question(["threshold=15KB,60KB"], "query", seeds=8, rtt="30us")
+    store = Store(tmp_path / "store")
+    with pytest.raises(KeyboardInterrupt):
+        tune.run(
+            *(lambda settings: given.with_(settings).plans, given.name, asked, store, "t"),
+            Threads(1),
+            tell=told.append,
+        )
+    assert told[-1].startswith("interrupted in the pilot: 1 of its 25 runs are kept")
 
 
 def test_without_a_file_an_incast_comes_at_half_of_the_memory(tmp_path: Path) -> None:
