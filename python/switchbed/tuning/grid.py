@@ -318,8 +318,11 @@ def _axis(
     else:
         raise Mistake(f"--param {name}: takes {takes}: say which, as --param {name}=VALUE,VALUE")
     # The user's own stays as it is, even where the target would round it.
-    plain = _reader(takes, link, lambda k: k)
-    return _Axis(key, plain(own, name), values, takes.startswith("a size"))
+    mine = _reader(takes, link, lambda k: k)(own, name)
+    # A value that the target holds as yours is yours.
+    held = make(own, name).place
+    values = [mine if each.place == held else each for each in values]
+    return _Axis(key, mine, values, takes.startswith("a size"))
 
 
 def _other(

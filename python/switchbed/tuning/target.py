@@ -72,7 +72,8 @@ class Target:
         if not self.is_sim and library.definition(scheme)["wred"] not in ("step", "ramp"):
             raise Mistake(
                 f"--target {self.name}: the scheme {scheme} is no threshold or ramp of a queue: "
-                "--set scheme=per-queue, per-queue-min or red is one; --target sim tunes any"
+                "--set scheme=per-queue --set scheme.params.threshold=65pkt is one (per-queue-min "
+                "and red are, too); --target sim tunes any"
             )
 
     def refuses(self, point: Point, rate: int, mtu: int, alpha: float | None = None) -> str | None:

@@ -485,6 +485,25 @@ def test_a_threshold_over_the_tutorials_buffer_is_left_out_and_said(
     assert "over the buffer, 400KB" in json.dumps(points["424 KB"])
 
 
+def test_what_the_target_holds_as_yours_is_yours() -> None:
+    # Neither is whole cells of 208 bytes, and the switch has both already.
+    scheme = {"name": "red", "params": {"kmin": "250000B", "kmax": "2097152B", "pmax": 0.05}}
+    scenario = {"scheme": scheme, "switch": {}, "topology": {}}
+    found = grid.build(
+        scenario,
+        ["kmin=30KB,250000B", "kmax=2097152B,2100000B"],
+        grid.Link(10**11, 5e-6, 1500),
+        target.of("tomahawk").hold,
+    )
+    ends = [tuple(point.settings.values()) for point in found.points]
+    # 30,000 and 2,100,000 go up to 145 and 10,097 cells.
+    assert ends == [
+        *(("30160B", "2097152B"), ("30160B", "2100176B")),
+        *(("250000B", "2097152B"), ("250000B", "2100176B")),
+    ]
+    assert found.own == 2
+
+
 def test_what_is_said_first_is_of_the_transports_that_flows_have() -> None:
     tcp = {"kind": "dctcp", "ecn": True, "ecn_acks": False, "rto_min": "200ms"}
     roce = {"kind": "dcqcn", "ecn": True, "rto": "4ms", "rto_low": "4ms"}
