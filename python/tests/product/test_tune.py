@@ -93,7 +93,7 @@ def test_tune_prints_what_matters_first_then_the_price_and_one_sentence(
         (["--weight", "load=0.7:2"], "--weight load=0.7: is no scene's"),
         (["--budget", "0"], "over 0"),
         (["--seeds", "4"], "the pilot alone takes 5"),
-        (["--set", "scheme.name=pie", "--target", "tc"], "--target tc: has no pie"),
+        (["--set", "scheme.name=pie", "--target", "tc"], "tc: the scheme pie is no threshold"),
         (["--set", 'compare.scheme=["per-queue", "mq-ecn"]'], "tune one at a time"),
         (["--picture", "no.xyz"], "has no format that can be drawn"),
         (["--param", "ramp=1KB:2KB:1%"], "is red's"),
