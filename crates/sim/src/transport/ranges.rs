@@ -1,5 +1,6 @@
 //! A set of stream bytes as sorted, disjoint ranges.
 
+use super::give_back;
 use std::collections::VecDeque;
 
 /// Byte ranges `[start, end)`, sorted, never touching each other.
@@ -61,6 +62,7 @@ impl Ranges {
             front.0 = cut;
             if front.0 == front.1 {
                 self.ranges.pop_front();
+                give_back(&mut self.ranges);
             }
         }
     }

@@ -9,6 +9,7 @@
 use super::loss::Phase;
 use super::sender::Sender;
 use super::{Config, Flags, Segment};
+use crate::transport::give_back;
 use std::collections::VecDeque;
 use switchbed_congestion::{Connection, Delivered, LostPacket, Model, RateSample, Repair};
 use switchbed_units::{Span, Time};
@@ -139,6 +140,7 @@ impl Deliveries {
             }
             self.arrived(packet);
         }
+        give_back(&mut self.out);
         // A retransmission's ACK may be that of the first sending.
         if let (Some(packet), false) = (last, again) {
             self.rtt_us = Some(us_between(now, packet.at));

@@ -1,5 +1,6 @@
 //! A log of the segments that are out: when each was sent last, and what became of it.
 
+use crate::transport::give_back;
 use std::collections::VecDeque;
 use switchbed_units::Time;
 
@@ -128,6 +129,7 @@ impl SentLog {
             self.start = first.end;
             self.segments.pop_front();
         }
+        give_back(&mut self.segments);
     }
 
     /// Nothing is SACKed any more.

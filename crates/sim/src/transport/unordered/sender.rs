@@ -7,7 +7,7 @@ use super::sleek::{Heard, Sleek};
 use super::spray::{Met, Spray};
 use crate::packet::rdma::{Rdma, RdmaKind};
 use crate::transport::roce::Messages;
-use crate::transport::{Counters, Outgoing, Wait, Waits};
+use crate::transport::{Counters, Outgoing, Wait, Waits, give_back};
 use std::collections::{BTreeSet, VecDeque};
 use switchbed_congestion::nscc::{Nscc, NsccAck};
 use switchbed_scenario::roce::RETRIES;
@@ -438,6 +438,7 @@ impl Sender {
                 self.packets.pop_front();
                 self.first = self.first.wrapping_add(1);
             }
+            give_back(&mut self.packets);
             self.messages.acked(self.acked);
         }
         if newly > 0 {
@@ -565,6 +566,7 @@ impl Sender {
                 nscc.timed_out(wire);
             }
         }
+        give_back(&mut self.departures);
         let asks = self.request_at <= now;
         let held = self.held_until <= now;
         if held {
