@@ -107,6 +107,7 @@ overload = true
 ROUNDS = INCAST.replace("100KB", "20KB").replace("8ms", "10ms") + "flows_each = 20\n"
 
 
+LARGE = FLOWS.replace("0.5", "0.8").replace("10_000", "1000").replace("2KB", "web-search")
 BBR = ("transport.kind=bbr",)
 IDEAL = ("host.profile=ideal",)
 
@@ -150,6 +151,16 @@ bytes = "4MB"
         (COLLECTIVE, ("traffic.operation=all-to-all", "traffic.bytes=64MB")),
         (COLLECTIVE, ("traffic.operation=all-to-all", "traffic.bytes=64MB", *BBR)),
         (COLLECTIVE, ("traffic.operation=all-to-all", "traffic.bytes=64MB", *IDEAL)),
+        # Large flows one after another: cards hold what no mark cuts. Logs of ended ones are given back.
+        (LARGE, ("transport.kind=dctcp",)),
+        (LARGE, BBR),
+        (LARGE.replace("web-search", "1MB"), ("transport.kind=cubic",)),
+        # Connections without what Linux adds.
+        (connections.pairs(8_000), ("host.profile=switchbed-0.1",)),
+        (connections.pairs(8_000), IDEAL),
+        # Rates follow INT after one timeout; packets of all rounds that wait have states.
+        (ROUNDS, ("transport.kind=hpcc",)),
+        (ROUNDS, ("transport.kind=nscc",)),
     ],
 )
 def test_forecasts_are_about_a_tenth_above(traffic: str, sets: tuple[str, ...]) -> None:

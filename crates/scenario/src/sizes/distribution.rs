@@ -81,6 +81,21 @@ impl Sizes {
         (0..).map(more_than).take_while(|&p| p > 0.0).sum()
     }
 
+    /// The bytes that came before one of the same flow, at most `most`: their mean over all bytes of all flows. A window
+    /// that opens by what has arrived is as large on average.
+    pub(crate) fn mean_reach(&self, most: Bytes) -> f64 {
+        const DRAWS: u32 = 1_024;
+        let most = most.as_f64();
+        let draw = |nth: u32| self.quantile((f64::from(nth) + 0.5) / f64::from(DRAWS)).as_f64();
+        let (mut sum, mut bytes) = (0.0, 0.0);
+        for size in (0..DRAWS).map(draw) {
+            let opens = size.min(most);
+            sum += 0.5 * opens * opens + (size - opens) * most;
+            bytes += size;
+        }
+        sum / bytes
+    }
+
     /// The mean of size / `unit` rounded up, in closed form.
     fn mean_units(&self, unit: u64) -> f64 {
         // ∫₀ˣ ⌈t / unit⌉ dt: whole steps 1, 2, …, n, then part of step n + 1.
@@ -146,6 +161,23 @@ mod tests {
         assert_eq!(hpcc.quantile(0.0), Bytes::new(1)); // no flow is empty
         assert_eq!(hpcc.quantile(0.075), Bytes::new(5000));
         assert_eq!(hpcc.quantile(0.565), Bytes::new(140_000));
+    }
+
+    #[test]
+    fn a_window_reaches_half_of_a_flow_or_its_most() {
+        let of = |points: &[(u64, f64)]| Sizes {
+            name: String::new(),
+            points: points.iter().map(|&(size, p)| (Bytes::new(size), p)).collect(),
+            mean_bytes: 1.0,
+            round_up_to: None,
+        };
+        let same = of(&[(10_000, 0.0), (10_000, 1.0)]);
+        assert_eq!(same.mean_reach(Bytes::new(20_000)), 5_000.0);
+        // The first tenth of its bytes at half of 1,000 on average, the others at 1,000.
+        assert_eq!(same.mean_reach(Bytes::new(1_000)), 950.0);
+        // Half of the flows have nearly all bytes.
+        let mixed = of(&[(1, 0.0), (1, 0.5), (10_000, 0.5), (10_000, 1.0)]);
+        assert!((mixed.mean_reach(Bytes::new(20_000)) - 5_000.0).abs() < 1.0);
     }
 
     #[test]

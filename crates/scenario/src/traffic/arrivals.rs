@@ -177,12 +177,30 @@ impl Arrivals<'_> {
         // A host's table of connections keeps the size of its own peak, whenever that was.
         let held = of_all(flows, by_host.max(queued) + waiting);
         let connections = self.connections.kept(pairs, held, flows);
-        let (mean_bytes, lasts_s) = (Some(mean_bytes), flows / per_s);
-        let receivers = self.to.len() as f64;
-        let expected = Expected { receivers, lasts_s, ..Expected::default() };
+        let line = rates.most().as_bps() as f64 / 8.0;
+        let most = Bytes::new((line * CARD_S.min(FILLS * around.until_s)) as u64);
+        let reach = sizes.iter().map(|table| table.mean_reach(most)).sum::<f64>();
+        // Chance at many lines evens out, and a line that is seldom busy holds one flow.
+        let crowded = if busy < 1.0 { (busy / (1.0 - busy) / CROWD).min(1.0) } else { 1.0 };
+        // A short run has not met its worst moment.
+        let met = (flows * mean_bytes / MET_BYTES).sqrt().min(1.0);
+        let in_cards = libm::pow(ends, 0.6) * crowded * met * reach / sizes.len() as f64;
+        let in_cards = in_cards.min(open * most.as_f64());
+        let (receivers, lasts_s, mean_bytes) =
+            (self.to.len() as f64, flows / per_s, Some(mean_bytes));
+        let expected = Expected { receivers, lasts_s, in_cards, ..Expected::default() };
         Expected { flows, open, mean_bytes, connections, ..expected }
     }
 }
+
+/// Part of a second whose data a card holds of flows that nothing holds back, by TCP small queues.
+const CARD_S: f64 = 1.0 / 1024.0;
+/// Flows at a line on average from which on its cards hold as much as they may.
+const CROWD: f64 = 6.0;
+/// Bytes after which so many hosts have met a moment at which cards hold most. (Measured: 1 to 20 GB.)
+const MET_BYTES: f64 = 6e9;
+/// Part of a short run in which cards fill.
+const FILLS: f64 = 0.125;
 
 /// Flows that remain of those that a line is offered which never drains, each in one first window or more.
 fn remain(busy: f64, flows: f64, opens: bool) -> f64 {

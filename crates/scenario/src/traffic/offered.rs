@@ -46,6 +46,7 @@ impl Frames {
         let again = match (protocol.queue_pairs(), protocol.tcp()) {
             (Some(roce), _) if roce.control.about().unordered() => Again::Small,
             (Some(Roce { control: RateControl::Swift(_), .. }), _) => Again::Small,
+            (Some(roce), _) if roce.control.about().int => Again::Once(roce.rto.as_secs_f64()),
             (Some(roce), _) => Again::Each(roce.rto.as_secs_f64()),
             (_, Some(tcp)) => Again::Once(tcp.rto_min.as_secs_f64()),
             _ => Again::Never,

@@ -180,6 +180,8 @@ pub struct Expected {
     pub under_way: f64,
     /// Packets that come back.
     pub probes: f64,
+    /// Bytes in cards of flows that come one after another, as far as neither marks nor delays hold them back.
+    pub in_cards: f64,
     /// Seconds until its last flow starts.
     pub lasts_s: f64,
 }

@@ -64,20 +64,26 @@ pub(super) struct Extras {
 
 impl Extras {
     pub(super) fn new(config: &Config) -> Option<Box<Extras>> {
-        let any = config.lso_max > 0
-            || config.accurate
-            || config.shapes
-            || config.opens
-            || config.plb
-            || config.tells_rtts
-            || config.by_model
-            || Growth::needed(config)
-            || config.reduction != transport::Reduction::AtOnce
-            || config.early_retransmit != transport::EarlyRetransmit::Off
-            || config.logs();
         let offered = config.initial_receive_bytes.into();
         let rates = config.by_model.then(|| Box::new(Deliveries::new(config)));
-        any.then(|| Box::new(Extras { offered, rates, ..Extras::default() }))
+        config.extends().then(|| Box::new(Extras { offered, rates, ..Extras::default() }))
+    }
+}
+
+impl Config {
+    /// Whether connections need such state.
+    pub(crate) fn extends(&self) -> bool {
+        self.lso_max > 0
+            || self.accurate
+            || self.shapes
+            || self.opens
+            || self.plb
+            || self.tells_rtts
+            || self.by_model
+            || Growth::needed(self)
+            || self.reduction != transport::Reduction::AtOnce
+            || self.early_retransmit != transport::EarlyRetransmit::Off
+            || self.logs()
     }
 }
 
