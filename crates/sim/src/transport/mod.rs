@@ -17,7 +17,6 @@ pub use counters::{Counters, Wait, Waits};
 
 use crate::packet::rdma::RdmaKind;
 use crate::packet::{Body, Flags};
-use std::collections::VecDeque;
 use switchbed_congestion::Model;
 use switchbed_qdisc::fq::Terms;
 use switchbed_qdisc::{Ecn, Packet};
@@ -110,24 +109,6 @@ impl Kind {
             Kind::Unordered(config) => config.mtu(),
         }
     }
-}
-
-/// Places that a ring keeps, however few it holds.
-const KEPT: usize = 16;
-
-/// Gives back places of a ring that holds less than a quarter of what it has. Halves of ended flows stay in their
-/// host's table, and would keep rings as long as the largest windows.
-#[inline]
-fn give_back<T>(ring: &mut VecDeque<T>) {
-    if ring.capacity() > KEPT && ring.len() < ring.capacity() / 4 {
-        fit(ring);
-    }
-}
-
-#[cold]
-fn fit<T>(ring: &mut VecDeque<T>) {
-    // Twice as many as it holds: neither the next packet nor the next ACK moves it again.
-    ring.shrink_to((2 * ring.len()).next_power_of_two().max(KEPT));
 }
 
 /// How a connection begins.
@@ -663,31 +644,5 @@ pub fn is_data(body: &Body) -> bool {
         Body::Datagram { .. } => true,
         Body::Rdma(rdma) => rdma.kind.is_data(),
         Body::Echo { .. } | Body::Notification(_) | Body::Pause { .. } => false,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_ring_gives_back_places_and_few_steps_move_it() {
-        let (mut ring, mut moves, mut capacity) = (VecDeque::new(), 0, 0);
-        // Windows that rise to 1,000 packets and fall to `least`, a packet at a time.
-        for least in [0, 300, 30, 999] {
-            ring.resize(1_000, 0);
-            capacity = capacity.max(ring.capacity());
-            while ring.len() > least {
-                ring.pop_front();
-                let before = ring.capacity();
-                give_back(&mut ring);
-                moves += usize::from(ring.capacity() != before);
-                assert!(ring.capacity() <= KEPT.max(4 * ring.len() + 4), "{}", ring.len());
-            }
-        }
-        assert!(capacity >= 1_000 && moves <= 20, "{moves}");
-        ring.clear();
-        give_back(&mut ring);
-        assert_eq!(ring.capacity(), KEPT);
     }
 }

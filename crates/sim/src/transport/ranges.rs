@@ -1,7 +1,24 @@
-//! A set of stream bytes as sorted, disjoint ranges.
+//! A set of stream bytes as sorted, disjoint ranges, and rings that give back places.
 
-use super::give_back;
 use std::collections::VecDeque;
+
+/// Places that a ring keeps, however few it holds.
+const KEPT: usize = 16;
+
+/// Gives back places of a ring that holds less than a quarter of what it has. Halves of ended flows stay in their
+/// host's table, and would keep rings as long as the largest windows.
+#[inline]
+pub(in crate::transport) fn give_back<T>(ring: &mut VecDeque<T>) {
+    if ring.capacity() > KEPT && ring.len() < ring.capacity() / 4 {
+        fit(ring);
+    }
+}
+
+#[cold]
+fn fit<T>(ring: &mut VecDeque<T>) {
+    // Twice as many as it holds: neither the next packet nor the next ACK moves it again.
+    ring.shrink_to((2 * ring.len()).next_power_of_two().max(KEPT));
+}
 
 /// Byte ranges `[start, end)`, sorted, never touching each other.
 #[derive(Clone, Debug, Default)]
@@ -109,6 +126,27 @@ mod tests {
         assert_eq!(r.iter().collect::<Vec<_>>(), [(5, 50)]);
         assert_eq!(r.gap_from(0), (0, 5));
         assert_eq!(r.gap_from(7), (50, u64::MAX));
+    }
+
+    #[test]
+    fn a_ring_gives_back_places_and_few_steps_move_it() {
+        let (mut ring, mut moves, mut capacity) = (VecDeque::new(), 0, 0);
+        // Windows that rise to 1,000 packets and fall to `least`, a packet at a time.
+        for least in [0, 300, 30, 999] {
+            ring.resize(1_000, 0);
+            capacity = capacity.max(ring.capacity());
+            while ring.len() > least {
+                ring.pop_front();
+                let before = ring.capacity();
+                give_back(&mut ring);
+                moves += usize::from(ring.capacity() != before);
+                assert!(ring.capacity() <= KEPT.max(4 * ring.len() + 4), "{}", ring.len());
+            }
+        }
+        assert!(capacity >= 1_000 && moves <= 20, "{moves}");
+        ring.clear();
+        give_back(&mut ring);
+        assert_eq!(ring.capacity(), KEPT);
     }
 
     proptest! {

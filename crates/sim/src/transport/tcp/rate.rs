@@ -9,7 +9,7 @@
 use super::loss::Phase;
 use super::sender::Sender;
 use super::{Config, Flags, Segment};
-use crate::transport::give_back;
+use crate::transport::ranges::give_back;
 use std::collections::VecDeque;
 use switchbed_congestion::{Connection, Delivered, LostPacket, Model, RateSample, Repair};
 use switchbed_units::{Span, Time};

@@ -1,6 +1,6 @@
 //! A log of the segments that are out: when each was sent last, and what became of it.
 
-use crate::transport::give_back;
+use crate::transport::ranges::give_back;
 use std::collections::VecDeque;
 use switchbed_units::Time;
 
