@@ -151,7 +151,7 @@ bytes = "4MB"
         (COLLECTIVE, ("traffic.operation=all-to-all", "traffic.bytes=64MB")),
         (COLLECTIVE, ("traffic.operation=all-to-all", "traffic.bytes=64MB", *BBR)),
         (COLLECTIVE, ("traffic.operation=all-to-all", "traffic.bytes=64MB", *IDEAL)),
-        # Large flows one after another: cards hold what no mark cuts. Logs of ended ones are given back.
+        # Cards hold what no mark cuts, and ended flows give their logs back.
         (LARGE, ("transport.kind=dctcp",)),
         (LARGE, BBR),
         (LARGE.replace("web-search", "1MB"), ("transport.kind=cubic",)),
@@ -175,6 +175,15 @@ def test_rounds_that_do_not_drain_are_forecast_as_if_none_were_through(kind: str
     these 30,000 flows are open at a time, counted in their table: the forecast is 1.09 to 1.12."""
     run = connections.taken(ROUNDS.replace("each = 20", "each = 100"), f"transport.kind={kind}")
     assert 1.0 <= connections.ratio(run) <= 30_000 / 26_450, run
+
+
+@pytest.mark.parametrize("kind", ["dcqcn", "hpcc", "dctcp"])
+def test_flows_of_a_host_that_is_down_are_forecast(kind: str) -> None:
+    """None of these ends: a run took twice what was said, and more the longer it was."""
+    down = '[[event]]\nat = "1ms"\nport = "host9"\nup = false\n[run]\nuntil = "8ms"\n'
+    many = FLOWS.replace("10_000", "1_000_000_000") + 'from = "0-7"\nto = "8-15"\n' + down
+    run = connections.taken(many, "topology.rate=100Gbps", f"transport.kind={kind}")
+    assert 0.98 <= connections.ratio(run) <= 1.2, run
 
 
 def test_what_is_too_much_is_refused_with_the_sum(

@@ -140,7 +140,10 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
         let frames = Frames::of(protocols.get(entry as u32, 0));
         traffic.expected(&Around { topology, until_s: until, rtt_s, frames, room, listed })
     };
-    let sources: Vec<Expected> = traffic.iter().enumerate().map(expected).collect();
+    let mut sources: Vec<Expected> = traffic.iter().enumerate().map(expected).collect();
+    for (nth, source) in sources.iter_mut().enumerate() {
+        source.connections += cut_off(scenario, &protocols, (nth, source));
+    }
     // A run without an end of its own lasts about as long as its flows start.
     let lasts = match run.until {
         Some(_) => until,
@@ -383,6 +386,44 @@ fn held_up(scenario: &Scenario, protocols: &Protocols) -> f64 {
     }
 }
 
+/// Part of a connection that its sender and what it repeats are: of packets in any order it remembers each.
+const CUT_OFF: f64 = 0.9;
+const CUT_OFF_UNORDERED: f64 = 1.25;
+
+/// Connections of flows from and to hosts whose line is down: none of these ends until it is up again.
+fn cut_off(scenario: &Scenario, protocols: &Protocols, (nth, source): (usize, &Expected)) -> f64 {
+    let entry = &scenario.traffic[nth];
+    let Some(demand) = entry.demand(&scenario.topology.host_rates()) else { return 0.0 };
+    if entry.persists() || source.lasts_s <= 0.0 {
+        return 0.0;
+    }
+    let share = |side: &[(u32, f64)], host: u32| {
+        let all: f64 = side.iter().map(|(_, of)| of).sum();
+        side.iter().filter(|(of, _)| *of == host).map(|(_, of)| of / all).sum::<f64>()
+    };
+    let mut flows = 0.0;
+    for (begun, event) in scenario.event.iter().enumerate() {
+        let Change::Link { port, up: false } = &event.change else { continue };
+        let Some(host) = port.strip_prefix("host").and_then(|number| number.parse().ok()) else {
+            continue;
+        };
+        let up = scenario.event[begun..].iter().find_map(|later| match &later.change {
+            Change::Link { port: of, up: true } if of == port => Some(later.at.as_secs_f64()),
+            _ => None,
+        });
+        let until = up.unwrap_or(f64::INFINITY).min(source.lasts_s);
+        let part = (until - event.at.as_secs_f64()).max(0.0) / source.lasts_s;
+        flows += source.flows * part * (share(&demand.from, host) + share(&demand.to, host));
+    }
+    let unordered =
+        |of: &Protocol| of.queue_pairs().is_some_and(|of| of.control.about().unordered());
+    let of_each = match protocols.of_entry(nth as u32).any(unordered) {
+        true => CUT_OFF_UNORDERED,
+        false => CUT_OFF,
+    };
+    of_each * flows.min(source.flows)
+}
+
 /// Connections whose packets may arrive in any order that have sent one: no more than their receivers' lines bring.
 fn sprayed(scenario: &Scenario, protocols: &Protocols, sources: &[Expected], lasts_s: f64) -> f64 {
     let line = scenario.topology.host_rates().most().as_bps() as f64 / 8.0;
@@ -393,7 +434,7 @@ fn sprayed(scenario: &Scenario, protocols: &Protocols, sources: &[Expected], las
     };
     let sprays = |entry: usize| protocols.of_entry(entry as u32).any(unordered);
     let all = sources.iter().enumerate().filter(|(entry, _)| sprays(*entry));
-    // Those of rounds that pile up have all sent some.
+    // Rounds that pile up have all sent some.
     let sent =
         |of: &Expected| if of.together > 0.0 { of.connections.max(of.together) } else { 0.0 };
     all.map(|(_, source)| sent(source).min(packets * source.receivers.max(1.0))).sum()
