@@ -238,7 +238,7 @@ class Buffers:
                 "BUFFER_PG",
                 "lossless groups have no profile here: the switch makes it of its "
                 "pg_profile_lookup.ini; here headroom is what rate and cable need (switchbed "
-                "headroom has the sum), and alpha the chip's",
+                f"headroom has the sum), and alpha {self._usual_alpha()}",
             )
             return
         row, where = self.profiles[pfc.profile], f"BUFFER_PROFILE|{foreign.name(pfc.profile)}"
@@ -259,7 +259,7 @@ class Buffers:
         self.said.exact(where, f"lossless groups: {_texts(row)}")
         if "dynamic_th" not in row and "static_th" not in row:
             self.said.approximated(
-                where, "neither dynamic_th nor static_th: here the alpha of its chip"
+                where, f"neither dynamic_th nor static_th: here alpha is {self._usual_alpha()}"
             )
         for other, keys in pfc.others.items():
             self._differ(other, keys, pfc.profile, here)
@@ -267,6 +267,9 @@ class Buffers:
         for key in ("xoff", "size", "xon_offset", "xon", "dynamic_th", "static_th"):
             if key in row and not (key == "xoff" and not int(row[key])):
                 device.modelled.append(("BUFFER_PROFILE", pfc.profile, key))
+
+    def _usual_alpha(self) -> str:
+        return "switch.pfc.alpha's default" if self.chip is None else "the chip's"
 
     def _differ(
         self, other: str, keys: Sequence[str], usual: str | None, rooms: Container[str]
@@ -442,6 +445,12 @@ class Buffers:
         if self.chip is None:
             # Without a chip the scenario's pool holds the headroom.
             room = xoff if pfc.classes and xoff else self._every(pfc)
+            if room:
+                self.said.exact(
+                    "switch.pool",
+                    f"{quantity.kb(size + room)}: the inputs' {quantity.kb(size)} and headroom of "
+                    f"{quantity.kb(room)}, which a pool holds where no chip is known",
+                )
             return size + room, room
         if not self.chip["ingress_is_gross"]:
             return size, xoff

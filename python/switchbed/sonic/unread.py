@@ -23,7 +23,12 @@ class Unread:
 
 
 UNREAD = (
-    Unread("PORT", "mtu", "packets are of host.mtu here, whatever a port takes"),
+    Unread(
+        "PORT",
+        "mtu",
+        "packets are of host.mtu here, whatever a port takes; longer ones need more headroom than "
+        'is computed or `check` counts: host.mtu = "9100B", say',
+    ),
     Unread("PORT", "admin_status", "a port that is down carries nothing; here it does", ("up",)),
     Unread("PORT", "autoneg", "the speed may be another than it says", ("off",)),
     Unread("PORT", "pfc_asym", "pauses go one way alone; here both ways", ("off",)),

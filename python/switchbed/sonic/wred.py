@@ -195,7 +195,7 @@ class Writer:
             self.said.exact(
                 f"{self.key}.params.threshold",
                 f"{k} bytes as min = max, probability 100{each} (whether a chip takes min = max as "
-                "a step is to be tried; --ramp CELL makes a ramp of it)",
+                "a step is to be tried; --ramp SIZE makes a ramp of it)",
             )
         return Wred(k, k + ramp, None, says.drops)
 
@@ -230,7 +230,8 @@ class Writer:
             (
                 float(params["weight"]) != 1,
                 "weight",
-                f"{params['weight']:g}: SONiC always compares the present length: weight = 1",
+                f"{params['weight']:g}{_usual('weight', params)}: SONiC always compares the "
+                f"present length: {key}.weight = 1",
             ),
             (
                 bool(params["gentle"]),
@@ -315,3 +316,9 @@ def _alike(own: Mapping[str, str], colour: str) -> bool:
         own.get(_field(colour, part)) == own.get(_field("green", part))
         for part in (*PARTS, "enable")
     )
+
+
+def _usual(name: str, params: Mapping[str, Any]) -> str:
+    """Say that a value is the scheme's default, which the file need not have."""
+    found = next(each for each in library.definition("red")["parameters"] if each["name"] == name)
+    return ", the default" if float(found["default"]) == float(params[name]) else ""

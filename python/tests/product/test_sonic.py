@@ -354,7 +354,7 @@ def test_a_scenario_of_ones_own_has_all_its_tables() -> None:
             'name = "per-queue"\nparams = { threshold = "65pkt" }',
             'name = "red"\nparams = { kmax = "90KB" }',
             "scheme.params.weight",
-            "weight = 1",
+            "0.002, the default: SONiC always compares the present length: scheme.params.",
         ),
         (
             'name = "per-queue"\nparams = { threshold = "65pkt" }',

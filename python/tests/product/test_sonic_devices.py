@@ -203,6 +203,17 @@ def test_pools_are_added_up_against_the_chip() -> None:
     assert any("the file promises too much" in each for each in said)
 
 
+def test_what_the_file_leaves_to_the_switch_has_one_story() -> None:
+    config = base()
+    config["BUFFER_POOL"]["ingress_lossless_pool"] |= {"size": "26531072", "xoff": "6291456"}
+    found = load(config, "x.json")
+    said = {each.key: str(each) for each in found.findings.all}
+    assert 'pool = "32822528B"' in found.text  # both
+    assert said["switch.pool"].startswith("exact: switch.pool: 32.82 MB: the inputs' 26.53 MB and")
+    assert "alpha switch.pfc.alpha's default" in said["BUFFER_PG"]
+    assert 'headroom than is computed or `check` counts: host.mtu = "9100B"' in said["PORT|mtu"]
+
+
 def test_which_classes_are_lossless() -> None:
     def classes(config: Any) -> tuple[str, list[str]]:
         found = load(config, "x.json")
