@@ -372,13 +372,14 @@ def export_tc(
     instead: Sequence[str],
 ) -> int:
     """Write FILE's switch port as a shell script of Linux's tc, with its undo."""
+    from switchbed.sonic import fragment
     from switchbed.tc import exporting
 
     given = library.given(file)
     if not re.fullmatch(r"[\w.:@-]{1,15}", port):
         raise Mistake(f"--port {port}: is no name of a device")
     choices = exporting.Choices(port, measured("--rate", rate, quantity.rate), chosen(instead))
-    lines, said = exporting.export(scenario(given, sets), choices)
+    lines, said = exporting.export(scenario(given, sets), choices, fragment.known(given.path))
     for finding in said.all:
         say(finding, err=True)
     if said.refusals and not partial:

@@ -50,6 +50,22 @@ class Device:
             found[table][row].pop(name, None)
         return found
 
+    def queues_of_dscps(self) -> tuple[str, list[int]] | None:
+        """The name of the ports' map of DSCPs, and the queue of each; `None` without a map."""
+        rows = self.tables.get("PORT_QOS_MAP", {})
+        own = {**rows.get("global", {}), **(rows.get(self.ports[0], {}) if self.ports else {})}
+
+        def named(field: str, table: str) -> dict[str, str]:
+            return dict(self.tables.get(table, {}).get(own.get(field, ""), {}))
+
+        classes = named("dscp_to_tc_map", "DSCP_TO_TC_MAP")
+        if not classes:
+            return None
+        queues = named("tc_to_queue_map", "TC_TO_QUEUE_MAP")
+        # A DSCP outside of the map is of class 0; without a map a class is its queue's number.
+        found = [classes.get(str(dscp), "0") for dscp in range(64)]
+        return own["dscp_to_tc_map"], [int(queues.get(tc, tc)) for tc in found]
+
     def says(self, table: str, row: str, name: str) -> bool:
         """Whether the scenario says a field."""
         return (table, row, name) in self.modelled

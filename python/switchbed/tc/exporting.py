@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from switchbed import library, links, quantity, queues
+from switchbed import foreign, library, links, quantity, queues
 from switchbed._native import time_ps
+from switchbed.sonic.device import Device
 from switchbed.sonic.finding import Findings
 from switchbed.tc import times
 from switchbed.tc.encoding import (
@@ -38,7 +39,7 @@ PIE_ECN_UP_TO, PIE_BURST, PIE_STEP = 0.1, "150ms", "15ms"
 """Of the kernel's pie: ECN up to a tenth, the burst allowance, and the target at which a step of
 the probability comes at a wait of 250 ms in a scenario, too (net/sched/sch_pie.c)."""
 TBF, TREE = "1:", "2:"
-SHARING = ("shared", "dynamic")
+SHARING = ("shared", "dynamic", "asic")
 """Policies under which `--instead buffer=static` gives each queue an equal part of the memory."""
 
 
@@ -54,9 +55,12 @@ class Choices:
     """`scheme`: a static one in place of what `tc` lacks; `buffer`: `static`, equal parts."""
 
 
-def export(scenario: Mapping[str, Any], choices: Choices) -> tuple[list[str], Findings]:
-    """The script's lines, after its head."""
-    return _Export(scenario, choices).lines()
+def export(
+    scenario: Mapping[str, Any], choices: Choices, device: Device | None = None
+) -> tuple[list[str], Findings]:
+    """The script's lines, after its head. `device` is the switch that the scenario came from, whose
+    DSCPs have classes of their own."""
+    return _Export(scenario, choices, device).lines()
 
 
 def script(lines: Sequence[str], title: str, choices: Choices) -> str:
@@ -82,8 +86,10 @@ def script(lines: Sequence[str], title: str, choices: Choices) -> str:
 
 
 class _Export:
-    def __init__(self, scenario: Mapping[str, Any], choices: Choices) -> None:
-        self.scenario, self.choices = scenario, choices
+    def __init__(
+        self, scenario: Mapping[str, Any], choices: Choices, device: Device | None
+    ) -> None:
+        self.scenario, self.choices, self.device = scenario, choices, device
         self.switch: Mapping[str, Any] = scenario["switch"]
         self.said = Findings()
         self.made: list[str] = []
@@ -118,7 +124,8 @@ class _Export:
         """Refuse what tc has nothing for."""
         if "pfc" in self.switch:
             self.said.refused(
-                "switch.pfc", "tc has no pause frames: leave switch.pfc away, its queues drop"
+                "switch.pfc",
+                "tc has no pause frames: remove [switch.pfc] from the file, its queues then drop",
             )
         if "trimming" in self.switch:
             self.said.refused(
@@ -175,8 +182,8 @@ class _Export:
         else:
             self.said.refused(
                 "switch.policy",
-                f"{policy}: each discipline has a limit of its own: policy = static, or for "
-                f"{' and '.join(SHARING)} --instead buffer=static",
+                f"{policy}: each discipline has a limit of its own: policy = static"
+                + (" or --instead buffer=static" if policy in SHARING else ""),
             )
             size = buffer
         return [size if limit is None else min(size, limit) for limit in own]
@@ -243,6 +250,7 @@ class _Export:
             self.said.refused("switch.classify", f"{how}: bands are by DSCP: classify = class")
             return
         order = [each.index for each in self.queues]
+        mapped = self.device.queues_of_dscps() if self.device is not None else None
         # The band is worked out by the shell, which runs for each DSCP.
         band = "1" if how == "single" else f"$(printf %x $((dscp % {self.count} + 1)))"
         if how == "class" and order != sorted(order):
@@ -252,6 +260,12 @@ class _Export:
             self.said.exact(
                 "switch.strict", f"bands are queues {', '.join(map(str, order))}: strict ones first"
             )
+        if how == "class" and mapped is not None:
+            name, queues_of = mapped
+            # A queue that the scenario lacks has no band: the last, as of packets without a filter.
+            found = [order.index(q) + 1 if q in order else self.count for q in queues_of]
+            bands = " ".join(f"{each:x}" for each in found)
+            band = f"$(echo {bands} | cut -d ' ' -f $((dscp + 1)))"
         self.made += [
             "for dscp in $(seq 0 63); do",
             # The DSCP is the upper six bits of the TOS byte: times 4, mask 0xfc.
@@ -265,7 +279,18 @@ class _Export:
             # One `tc` for all filters: 128 processes would take seconds.
             "done | tc -batch -",
         ]
-        self.said.exact("switch.classify", f"{how}: all 64 DSCPs, of IPv4 and IPv6")
+        if how == "class" and mapped is not None:
+            text = f"the device's {foreign.name(name)} of DSCPs, IPv4 and IPv6; in the scenario"
+            self.said.approximated(
+                "switch.classify", f"{text} class modulo {self.count} is the queue"
+            )
+        else:
+            self.said.exact(
+                "switch.classify",
+                f"{how}: all 64 DSCPs modulo {self.count} queues, of IPv4 and IPv6"
+                if how == "class"
+                else f"{how}: all 64 DSCPs, of IPv4 and IPv6",
+            )
 
     # The leaves.
 
@@ -385,7 +410,8 @@ class _Export:
         self.said.approximated(
             f"{self.params}.threshold",
             f"{k} bytes as a ramp of one byte over an average whose weight is 1/2, the most that "
-            "tc gives, in place of the present length",
+            "tc gives, in place of the present length"
+            + (f"; nothing is marked, as the queue ends at {limit}" if limit <= k else ""),
         )
 
     def _burst(self, key: str, low: int, wanted: int) -> int | None:
@@ -451,7 +477,15 @@ class _Export:
             f"red limit {limit} min {low} max {end} avpkt {PACKET} burst {count} "
             f"{self._flags(params)} {bandwidth} probability {written!r}",
         )
-        if end == high:
+        if limit < end:
+            # The rest of the ramp is never reached.
+            most = max(0.0, pmax * (limit - low) / (end - low))
+            self.said.approximated(
+                self.params,
+                f"{low} to {high} bytes, but the queue ends at {limit}: at most {100 * most:.3g} % "
+                "are marked",
+            )
+        elif end == high:
             self.said.exact(self.params, f"{low} to {high} bytes")
         else:
             self.said.approximated(f"{self.params}.kmax", f"{high} bytes as {end}: tc needs a ramp")

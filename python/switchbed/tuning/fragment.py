@@ -32,7 +32,7 @@ class Writer:
             raise Mistake("--fragment: --target sim takes none: name tc, sonic or a chip")
         if self.held.name == "tc":
             choices = tc.Choices(instead={"buffer": "static"})
-            lines, said = tc.export(scenario, choices)
+            lines, said = tc.export(scenario, choices, self.device)
             found: Fragment = tc.script(lines, self.name, choices)
         else:
             keeps = not any(key.startswith("switch.") for key in tuned)

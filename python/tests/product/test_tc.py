@@ -17,6 +17,7 @@ from test_sonic import FABRIC
 import switchbed as sb
 from switchbed import quantity
 from switchbed._native import Mistake
+from switchbed.sonic.device import Device
 from switchbed.sonic.finding import Findings
 from switchbed.tc import exporting, importing
 from switchbed.tc.encoding import burst, exponent, gain_on_device
@@ -815,7 +816,12 @@ def test_pie_is_read_with_its_flags() -> None:
     assert any("its step of 0.02 comes at a wait of 250 ms" in line for line in said)
 
 
-@pytest.mark.parametrize("text", [PORT.replace('"static"', '"shared"'), FABRIC])
+CELLS = PORT.replace('policy = "static"', 'policy = "asic"\npool = "1.2MB"').replace(
+    'buffer = "1200KB"\n', ""
+)
+
+
+@pytest.mark.parametrize("text", [PORT.replace('"static"', '"shared"'), FABRIC, CELLS])
 def test_a_memory_that_ports_or_queues_share_is_divided_where_that_is_chosen(text: str) -> None:
     _, said = exporting.export(resolved(text), exporting.Choices())
     assert "--instead buffer=static" in said.refusals[0].text
@@ -823,6 +829,49 @@ def test_a_memory_that_ports_or_queues_share_is_divided_where_that_is_chosen(tex
     parts = {int(line.split(" limit ")[1].split()[0]) for line in limits}
     whole = 1_200_000 if text != FABRIC else 12_000_000
     assert parts == {whole // len(limits)}
+
+
+def test_every_refusal_of_a_memory_names_only_what_works() -> None:
+    both = CELLS.replace('pool = "1.2MB"', 'pool = "12MB"\nbuffer = "1200KB"')
+    for policy in ("abm", "dynamic", "occamy", "asic", "shared"):
+        text = PORT if policy == "shared" else CELLS if policy == "asic" else both
+        text = re.sub('policy = "(asic|static)"', f'policy = "{policy}"', text)
+        _, said = exporting.export(resolved(text), exporting.Choices())
+        (why,) = said.refusals
+        chosen = exporting.Choices(instead={"buffer": "static"})
+        _, again = exporting.export(resolved(text), chosen)
+        assert bool(again.refusals) == ("--instead" not in why.text), policy
+
+
+def test_a_ramp_beyond_the_memory_is_not_exact() -> None:
+    ramp = 'name = "red"\nparams = { kmin = "100KB", kmax = "500KB", pmax = 0.2, weight = 0.5 }'
+    _, said = exporting.export(resolved(PORT.replace(SCHEME, ramp)), exporting.Choices())
+    (found,) = (each for each in said.all if each.key == "scheme.params")
+    # 300,000 bytes a queue are half of the ramp.
+    assert str(found).startswith("approximated: scheme.params: 100000 to 500000 bytes, but")
+    assert "ends at 300000: at most 10 %" in found.text
+    step = PORT.replace(SCHEME, 'name = "per-queue"\nparams = { threshold = "400KB" }')
+    _, said = exporting.export(resolved(step), exporting.Choices())
+    (found,) = (each for each in said.all if each.key == "scheme.params.threshold")
+    assert "nothing is marked, as the queue ends at 300000" in found.text
+
+
+def test_an_imported_switchs_own_map_of_dscps_is_taken() -> None:
+    device = Device(
+        {
+            "PORT_QOS_MAP": {"e0": {"dscp_to_tc_map": "A", "tc_to_queue_map": "Q"}},
+            "DSCP_TO_TC_MAP": {"A": {"3": "3", "8": "1", "46": "5"}},
+            "TC_TO_QUEUE_MAP": {"Q": {"0": "0", "1": "2", "3": "3", "5": "5"}},
+        },
+        ports=["e0"],
+    )
+    found, said = exporting.export(resolved(PORT), exporting.Choices(), device)
+    (line,) = {line for line in found if "classid" in line and "protocol ip " in line}
+    bands = line.split("$(echo ")[1].split(" |")[0].split()
+    # Queue 0 is strict, the first band; queue 5 is none of these: the last band.
+    assert (len(bands), bands[0], bands[3], bands[8], bands[46]) == (64, "1", "4", "3", "4")
+    (says,) = (each for each in said.all if each.key == "switch.classify")
+    assert (says.kind, "device's A" in says.text) == ("approximated", True)
 
 
 def resolved_params(made: dict[str, Any]) -> dict[str, Any]:
