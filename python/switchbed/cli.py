@@ -317,7 +317,7 @@ def sweep(
     default="fct.small.p99_us",
     show_default=True,
     help="Figure to optimise: small-p99, query, query-p99, job, pauses, headroom, throughput, or a "
-    "figure of the summary to minimise.",
+    "figure of a summary or table to minimise, as fct[class=1].mean_us.",
 )
 @click.option(
     "--guard",

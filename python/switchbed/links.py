@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,57 @@ def transports(
     found += [of["transport"] for of in host if "transport" in of] if isinstance(host, list) else []
     once = [of for place, of in enumerate(found) if of not in found[:place]]
     return [of for of in once if "rto_min" in of], [of for of in once if "rto_low" in of]
+
+
+@dataclass(frozen=True)
+class Flows:
+    """Flows of one transport."""
+
+    name: str
+    key: str
+    """Table of the transport's keys: `transport` or `roce`."""
+    of: Mapping[str, Any]
+    classes: frozenset[int] | None
+    """Classes that they are of; `None`: any."""
+
+
+def flows(scenario: Mapping[str, Any]) -> list[Flows]:
+    """The flows of each traffic by their transport, and of hosts with one of their own."""
+    roce, found = scenario.get("roce"), []
+    for place, entry in enumerate(scenario["traffic"]):
+        own, classes = entry.get("transport"), _classes(entry)
+        kinds: list[tuple[Mapping[str, Any], frozenset[int] | None]] = []
+        if own:
+            kinds = [(own, classes)]
+        elif entry["kind"] != "probe":
+            tcp = scenario["transport"]
+            # Without classes of their own the queue pairs have all flows.
+            paired = roce.get("classes") if roce else []
+            if roce and paired is None:
+                kinds = [(roce, classes)]
+            elif not roce or not paired or classes is None:
+                kinds = [(of, classes) for of in (roce, tcp) if of]
+            else:
+                parts = ((roce, classes & set(paired)), (tcp, classes - set(paired)))
+                kinds = [(of, mine) for of, mine in parts if mine]
+        for of, mine in kinds:
+            key = "transport" if "rto_min" in of else "roce"
+            found.append(Flows(f"traffic {place} ({of['kind']})", key, of, mine))
+    host = scenario["host"]
+    for place, each in enumerate(host if isinstance(host, list) else []):
+        if "transport" in each:
+            of = each["transport"]
+            found.append(Flows(f"host {place} ({of['kind']})", "transport", of, None))
+    return found
+
+
+def _classes(entry: Mapping[str, Any]) -> frozenset[int] | None:
+    """Classes of a traffic's flows; `None`: they are not in the scenario."""
+    if entry.get("classes"):
+        return frozenset(map(int, entry["classes"]))
+    if entry.get("shares"):
+        return frozenset(nth for nth, share in enumerate(entry["shares"]) if share)
+    return frozenset({0}) if "classes" in entry else None
 
 
 def mtu(scenario: Mapping[str, Any]) -> int:

@@ -210,12 +210,12 @@ class Advice:
             kept = " that keeps the guards" * any(e.verdict == BREAKS for e in self.entries)
             return (
                 f"Keep {own.label}: no other setting{kept} is better by more than "
-                f"{100 * self.delta:g} %."
+                f"{100 * self.delta:g} %.{self._but()}"
             )
         if own in good:
             return (
                 f"Yours, {own.label}, is as good as any {near} ({_reach(good)} are); "
-                f"{self.advised.label} is in the middle of them."
+                f"{self.advised.label} is in the middle of them.{self._but()}"
             )
         rest = f" ({_reach(good)} are as good {near})" if len(good) > 1 else ""
         return f"Take {self.advised.label}{rest}; yours, {own.label}, {self._fault(own)}."
@@ -223,18 +223,42 @@ class Advice:
     def _untold(self, own: Point, reach: str) -> str:
         """Where seeds or budget ended before the question did: no winner is named."""
         what = f"The seeds do not tell {len(self.left)} settings apart ({reach})"
-        lead = next((f.overall for f in self.fresh if f.point == self.leader), None)
-        if lead is not None and lead.high is not None and lead.low is not None and lead.high < 1:
-            lead = shown(lead, larger=self.larger) or lead
-            return (
-                f"{what}. Yours, {own.label}, is none of the best: on fresh seeds "
-                f"{self.leader.label} has {lead.estimate:.2f} times its {self.objective} "
-                f"({lead.low:.2f} to {lead.high:.2f})."
-            )
+        better = self._better(1.0)
+        if better:
+            return f"{what}. Yours, {own.label}, is none of the best: on fresh seeds {better}."
         if own in self.left:
             return f"{what}; nothing here shows that yours, {own.label}, is worse: keep it."
         fault = f"yours, {own.label}, {self._fault(own)}"
         return f"{what}; {fault}. More --budget or --seeds may tell more."
+
+    def _but(self) -> str:
+        """Where fresh seeds contradict the race."""
+        better = self._better(1 / (1 + self.delta))
+        return f" But on fresh seeds {better}: more --seeds may tell." if better else ""
+
+    def _better(self, bound: float) -> str:
+        """Name the setting that is surely below so many times the user's objective on fresh seeds,
+        of several the best; empty: there is none."""
+        # Any of the table, not the leader alone: the published settings are in it as well.
+        kept = {
+            e.point for e in self.entries if e.verdict not in (BREAKS, REFUSED) and not e.missed
+        }
+        found = [
+            each
+            for each in self.fresh
+            if each.point in kept
+            and each.overall.low is not None
+            and each.overall.high is not None
+            and each.overall.high < bound
+        ]
+        if not found:
+            return ""
+        best = min(found, key=lambda each: each.overall.estimate)
+        ratio = shown(best.overall, larger=self.larger) or best.overall
+        return (
+            f"{best.point.label} has {ratio.estimate:.2f} times its {self.objective} "
+            f"({ratio.low:.2f} to {ratio.high:.2f})"
+        )
 
     def _fault(self, point: Point) -> str:
         entry = next(e for e in self.entries if e.point == point)

@@ -61,7 +61,10 @@ def tune(
         if not quiet:
             say(f"{fragment_to}: written", err=True)
     elif fragment_to is not None:
-        why = "nothing is advised" if found.advised is None else "yours is advised"
+        why = "yours is advised"
+        if found.advised is None:
+            to = "tc" if asked.target == "tc" else "sonic"
+            why = f"nothing is advised; switchbed export {to} --set KEY=VALUE writes any setting"
         say(f"{fragment_to}: is not written: {why}", err=True)
     if json_to is not None:
         options.write_json(found.to_json(), json_to)

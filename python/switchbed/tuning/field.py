@@ -3,17 +3,20 @@
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from switchbed import comparing, directory, files, links
 from switchbed._native import Mistake, Plan
+from switchbed.measured import Metric
+from switchbed.result import Result
 from switchbed.store import Store
 from switchbed.sweeps import key, progress
 from switchbed.sweeps.engine import Engine
 from switchbed.sweeps.sweep import SweepResult, enter, rows
 from switchbed.sweeps.threads import Threads
 from switchbed.tuning.grid import Point
+from switchbed.tuning.objective import TABLES
 
 Plans = Callable[[Mapping[str, Any]], list[Plan]]
 """The runs of the scenario under these settings; `compare.KEY` with a list compares."""
@@ -47,6 +50,8 @@ class Field:
     tuned: tuple[str, ...] = ()
     scenes: list[Scene] = field(default_factory=list)
     summaries: dict[tuple[Point, Scene, int], dict[str, Any]] = field(default_factory=dict)
+    metrics: Sequence[Metric] = ()
+    """Figures of tables, which summaries lack."""
     _paid: dict[str, float] = field(default_factory=dict)
     """Seconds of a core by key."""
     _own: set[str] = field(default_factory=set)
@@ -89,7 +94,7 @@ class Field:
                 raise Mistake(f"{point.label}: a run failed: {message}")
             scene = _scene(dict(json.loads(plan.settings)), self.tuned)
             seed = int(json.loads(plan.scenario)["run"]["seed"])
-            self.summaries[point, scene, seed] = self.store.summary(name)
+            self.summaries[point, scene, seed] = self.store.summary(name) | self._tables(name)
         # Kept runs cost nothing now.
         new = {name for _, _, name in planned} - kept
         for name in {name for _, _, name in planned} - self._paid.keys():
@@ -99,6 +104,21 @@ class Field:
             self._paid |= dict.fromkeys(new, took / len(new))
             self._own |= new
         return sum(self._paid[name] for name in new)
+
+    def _tables(self, name: str) -> dict[str, Any]:
+        """The metrics of a run, each with the number of values that it is of."""
+        if not self.metrics:
+            return {}
+        found = Result.load(self.store.run(name))
+        return {
+            TABLES: {
+                each.text: {
+                    "value": each.value(found),
+                    "n": replace(each, statistic="n").value(found),
+                }
+                for each in self.metrics
+            }
+        }
 
     def block(self, point: Point, seed: int) -> list[dict[str, Any]]:
         """Return the summaries of all scenes for a seed."""

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from switchbed import links, quantity, toml
+from switchbed import library, links, quantity, queues, toml
 from switchbed._native import Mistake
 from switchbed.scenario import Scenario
 from switchbed.tuning.grid import Link
@@ -60,22 +60,21 @@ def said(
 ) -> list[str]:
     """List what affects tails more than any threshold in this scenario. `pilot` are runs of the
     user's own setting."""
-    tcp, pairs = links.transports(scenario)
-    switch, lines = scenario["switch"], []
-    drops = switch.get("unmarkable", "drop") == "drop"
+    tcp, _ = links.transports(scenario)
+    lines = []
+    dropped = [each for each in links.flows(scenario) if _drops(scenario, each)]
     lost = _mean(pilot, "drops_by_reason", "not_ecn_capable")
     wred = "" if held.is_sim else f" on {held.name}"
-    without = [
-        key
-        for key, each in (("transport.ecn", tcp), ("roce.ecn", pairs))
-        if any(not of.get("ecn", True) for of in each)
-    ]
+    without = [each for each in dropped if not each.of.get("ecn", True)]
+    marked = [each.of for each in dropped if "rto_min" in each.of]
     if without:
+        keys = dict.fromkeys(f"{each.key}.ecn" for each in without)
+        met = dict.fromkeys(f"{each.name} in {_drops(scenario, each)}" for each in without)
         lines.append(
-            f"{' and '.join(without)} is false: whatever is to be marked is dropped. Turning ECN "
-            "on at the hosts comes before any threshold."
+            f"{' and '.join(keys)} is false: of {', '.join(met)} whatever is to be marked is "
+            "dropped. Turning ECN on at the hosts comes before any threshold."
         )
-    elif not all(of.get("ecn_acks", True) for of in tcp) and drops:
+    elif not all(of.get("ecn_acks", True) for of in marked):
         lines.append(
             f"ACKs are not ECN-capable (transport.ecn_acks = false) and are dropped where data is "
             f"marked{wred}: {lost:,.0f} packets a run. It moves small flows' p99 more than any "
@@ -83,7 +82,7 @@ def said(
             'them (switch.unmarkable = "pass": on SONiC wred_green_enable = false where the '
             "chip marks then, as Nvidia's do), or give ACKs a class without WRED."
         )
-    elif tcp and drops:
+    elif marked:
         lines.append(
             "Here ACKs are ECN-capable (transport.ecn_acks = true, as Linux's DCTCP sends them). "
             "Hosts that send others lose them where data is marked, which costs small flows' p99 "
@@ -104,6 +103,20 @@ def said(
             "replaces memory, or a smaller initial window."
         )
     return lines
+
+
+def _drops(scenario: Mapping[str, Any], flows: links.Flows) -> str:
+    """Name the queues of some flows that drop what they would mark; empty: there is none."""
+    switch = scenario["switch"]
+    count = int(switch["queues"])
+    classes = flows.classes if switch["classify"] == "class" else None
+    mine = range(count) if classes is None else {each % count for each in classes}
+    found = [
+        f"queue {each.index} ({each.scheme})"
+        for each in queues.said(scenario)
+        if each.index in mine and each.drops and library.definition(each.scheme)["wred"] != "off"
+    ]
+    return " and ".join(found)
 
 
 def rests_on(scenario: Mapping[str, Any], used: Link, blocks: int, fresh: int) -> list[str]:

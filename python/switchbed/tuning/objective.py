@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from switchbed import foreign
 from switchbed._native import Mistake
+from switchbed.measured import Metric
 from switchbed.sweeps.stopping import figure
 
 Summary = Mapping[str, Any]
@@ -18,7 +19,8 @@ DEFAULT = "fct.small.p99_us"
 GUARD = "slowdown.large.mean<=1.05*best"
 """Slowdown that large flows may suffer for the gain of small ones."""
 FORM = re.compile(
-    r"\s*([\w.-]+)\s*(<=|>=|=)\s*(?:([\d.eE+-]+)\s*(?:\*\s*(best|own))?|(best|own))\s*"
+    r"\s*([\w.-]+(?:\[[^]]*\][\w.-]+)?)\s*(<=|>=|=)\s*"
+    r"(?:([\d.eE+-]+)\s*(?:\*\s*(best|own))?|(best|own))\s*"
 )
 
 
@@ -36,9 +38,19 @@ class Figure:
     """Added before ratios are taken, since it may be nought."""
     larger: bool = False
     """More of it is better."""
+    table: bool = False
+    """Not in the summary, but of a run's tables: `Field` adds it under `TABLES`."""
+
+    @property
+    def statistic(self) -> str:
+        """Statistic that it names: `p99_us`, of a table's `p99.9`."""
+        return Metric.read(self.path).statistic if self.table else self.path.rpartition(".")[2]
 
     def of(self, summary: Summary, option: str) -> float | None:
         """Return the figure; `None`: the run has none."""
+        if self.table:
+            value: float | None = _within(summary, TABLES)[self.path]["value"]
+            return value
         name = next((name for name, each in NAMES.items() if each is self), None)
         try:
             if not self.of_each:
@@ -53,6 +65,8 @@ class Figure:
 
     def group(self, summary: Summary) -> Any:
         """Return the figures of the same flows, with their number `n`."""
+        if self.table:
+            return _within(summary, TABLES)[self.path]
         kind = self.path.rpartition(".")[0]
         items = (summary.get(self.of_each) or ()) if self.of_each else (summary,)
         found = [_within(item, kind) for item in items]
@@ -78,9 +92,26 @@ NAMES: Mapping[str, Figure] = {
 """By name. A floor is 1 us of pauses, a packet of headroom."""
 
 
+TABLES = "tables"
+"""Key that a summary is given for figures of the run's tables."""
+LARGER = ("goodput", "busbw", "algbw", "share")
+
+
+def of_tables(text: str, option: str) -> Metric | None:
+    """The metric of a run's tables that a text stands for; `None`: the summary has the figure."""
+    try:
+        found = Metric.read(text)
+    except Mistake as mistake:
+        raise Mistake(str(mistake).replace("--metric", option, 1)) from None
+    return found if found.of else None
+
+
 def named(text: str) -> Figure:
-    """The figure that a name or a path of a summary stands for."""
-    return NAMES.get(text) or Figure(text, text)
+    """The figure that a name, a path of a summary or a metric of tables stands for."""
+    if text in NAMES:
+        return NAMES[text]
+    metric = Metric.read(text)
+    return Figure(text, text, larger=metric.of in LARGER, table=bool(metric.of))
 
 
 @dataclass(frozen=True)
@@ -97,7 +128,7 @@ class Objective:
     @property
     def is_tail(self) -> bool:
         """Whether it rests on few flows."""
-        return self.figure.path.rpartition(".")[2].startswith(("p95", "p99"))
+        return self.figure.statistic.startswith(("p95", "p99"))
 
     def of(self, summary: Mapping[str, Any]) -> float:
         """Return the objective's value, which every run must have."""
@@ -117,7 +148,7 @@ class Objective:
 
     def check(self, summary: Mapping[str, Any], flows: int | None) -> None:
         """Refuses a 99th percentile of few flows."""
-        last = self.figure.path.rpartition(".")[2]
+        last = self.figure.statistic
         group = self.figure.group(summary)
         n = group.get("n") if isinstance(group, Mapping) else None
         if last.startswith("p99") and isinstance(n, int) and n < FEW:

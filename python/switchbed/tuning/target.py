@@ -1,6 +1,7 @@
 """Targets that the setting is for: the simulator, Linux's tc, or a switch."""
 
 import difflib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -92,7 +93,7 @@ class Target:
         sizes = [
             quantity.size(value)
             for key, value in point.settings.items()
-            if key.startswith("scheme.") and str(value).endswith("B")
+            if re.match(r"(switch\.queue\.\d+\.)?scheme\.", key) and str(value).endswith("B")
         ]
         if sizes and min(sizes) < mtu:
             return f"{quantity.kb(min(sizes))} is less than a packet, {quantity.kb(mtu)}"

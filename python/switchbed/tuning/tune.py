@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,7 +24,7 @@ from switchbed.tuning.field import Field, Plans
 from switchbed.tuning.fragment import Fragment, Writer
 from switchbed.tuning.grid import Grid, Point
 from switchbed.tuning.guards import Verdict
-from switchbed.tuning.objective import DEFAULT, GUARD, Guard, Objective
+from switchbed.tuning.objective import DEFAULT, GUARD, Guard, Objective, of_tables
 from switchbed.tuning.race import LEVEL, Race, middle
 from switchbed.tuning.target import Target
 
@@ -196,6 +197,14 @@ class _Tuning:
             )
         self.scenario: dict[str, Any] = json.loads(place.plans(place.base)[0].scenario)
         self.objective = Objective(asked.objective)
+        place.metrics = [
+            metric
+            for text, option in (
+                (asked.objective, "--objective"),
+                *((Guard.parse(text).metric, "--guard") for text in asked.guards or ()),
+            )
+            if (metric := of_tables(text, option)) is not None
+        ]
         # A scenario that names its chip is held to that chip, not to SONiC in general.
         chip = self.scenario["switch"].get("asic")
         if held.name == "sonic" and chip is not None:
@@ -502,7 +511,7 @@ class _Tuning:
         scenes = self.place.scenes
         return Advice(
             scenario=self.name,
-            scheme=self.scenario["scheme"]["name"],
+            scheme=self._scheme(),
             target=self.held.name,
             objective=self.objective.metric,
             guards=self.guards,
@@ -531,6 +540,20 @@ class _Tuning:
             runs=len(self.place.summaries),
             core_minutes=self.spent / 60,
         )
+
+    def _scheme(self) -> str:
+        """Name of the scheme whose parameters are tuned: a queue's own where its keys are."""
+        usual = str(self.scenario["scheme"]["name"])
+        if not all(re.match(r"switch\.queue\.\d+\.scheme\.", key) for key in self.grid.keys):
+            return usual
+        # The place in the file is no queue's number: queues that differ between points are tuned.
+        ends = [
+            self.place.plans(dict(self.place.base) | dict(point.settings))[0]
+            for point in (self.points[0], self.points[-1])
+        ]
+        first_, last = (json.loads(plan.scenario)["scheme"].get("queues", []) for plan in ends)
+        pairs = enumerate(zip(first_, last, strict=True))
+        return " and ".join(f"{a['name']} of queue {i}" for i, (a, b) in pairs if a != b) or usual
 
     def _fragment(self, point: Point) -> Fragment:
         plan = self.place.plans(dict(self.place.base) | dict(point.settings))[0]

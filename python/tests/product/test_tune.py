@@ -11,9 +11,10 @@ import pytest
 from conftest import SINGLE, Program
 
 import switchbed as sb
+from switchbed import stats
 from switchbed.runner import run_one
 from switchbed.tuning import advice, first, fragment, grid, race, target, tune
-from switchbed.tuning.advice import Advice, Entry
+from switchbed.tuning.advice import Advice, Entry, Fresh
 from switchbed.tuning.field import Field
 from switchbed.tuning.grid import Link, Point
 from switchbed.tuning.guards import Verdict
@@ -297,6 +298,7 @@ def said(
     lead: str = "20 KB",
     over: tuple[str, ...] = (),
     lost: str = "worse",
+    fresh: dict[str, tuple[float, float, float]] | None = None,
 ) -> str:
     """The sentence where of three points these are left, and some are over a guard, not surely."""
     points = {
@@ -320,7 +322,10 @@ def said(
         advised=points[lead] if advised else None,
         separated=advised,
         left=[points[name] for name in left],
-        fresh=(),
+        fresh=[
+            Fresh(points[name], (), (), stats.Interval(*ends, 7, 0.95), {})
+            for name, ends in (fresh or {}).items()
+        ],
         fragment=None,
         lost="",
         robust=(),
@@ -343,6 +348,23 @@ def test_the_sentence_names_a_winner_only_where_the_seeds_show_one() -> None:
     assert told.endswith("yours, 40 KB, is worse: keep it.")
     assert "20 KB" not in told
     assert "is worse. More --budget" in said(False, "40 KB", ["10 KB", "20 KB"])
+
+
+def test_the_sentence_follows_the_fresh_seeds() -> None:
+    all_three, better = ["10 KB", "20 KB", "40 KB"], (0.939, 0.914, 0.965)
+    # The user's own leads the race, and a published setting is better on fresh seeds.
+    fresh = {"20 KB": (1.0, 1.0, 1.0), "40 KB": better}
+    told = said(False, "20 KB", all_three, fresh=fresh)
+    assert "worse" not in told
+    assert told.endswith("40 KB has 0.94 times its fct.small.p99_us (0.91 to 0.96).")
+    # One that breaks a guard is no setting to take.
+    told = said(False, "20 KB", all_three, over=("40 KB",), fresh=fresh)
+    assert told.endswith("is worse: keep it.")
+    # A difference that counts as equal contradicts no winner, a larger one does.
+    keep = said(True, "20 KB", ["20 KB"], fresh=fresh)
+    assert keep.endswith("by more than 5 %.")
+    keep = said(True, "20 KB", ["20 KB"], fresh={"40 KB": (0.8, 0.7, 0.9)})
+    assert "But on fresh seeds 40 KB has 0.80 times its" in keep
 
 
 def test_the_sentence_says_what_guard_may_be_broken() -> None:
@@ -508,8 +530,15 @@ def test_what_is_said_first_is_of_the_transports_that_flows_have() -> None:
     tcp = {"kind": "dctcp", "ecn": True, "ecn_acks": False, "rto_min": "200ms"}
     roce = {"kind": "dcqcn", "ecn": True, "rto": "4ms", "rto_low": "4ms"}
     flows: dict[str, Any] = {"kind": "poisson"}
-    switch = {"unmarkable": "drop"}
-    base = {"transport": tcp, "switch": switch, "traffic": [flows], "host": {}}
+    switch = {
+        **{"unmarkable": "drop", "queues": 4, "quantum": "1500B", "strict": 0},
+        "classify": "class",
+    }
+    scheme = {"name": "per-queue", "params": {}}
+    base = {
+        **{"transport": tcp, "switch": switch, "scheme": scheme},
+        **{"traffic": [flows], "host": {}},
+    }
     run = {"timeouts": 3, "drops_by_reason": {"not_ecn_capable": 9, "full": 0}}
     held = target.of("tomahawk")
     of_tcp = first.said(base, held, [run])
@@ -519,6 +548,17 @@ def test_what_is_said_first_is_of_the_transports_that_flows_have() -> None:
     assert first.said(base | {"roce": roce}, held, [run]) == []
     off = first.said(base | {"roce": roce | {"ecn": False}}, held, [run])
     assert [line.partition(":")[0] for line in off] == ["roce.ecn is false"]
+    # Queues that mark nothing, or pass what they cannot mark, drop none of it.
+    cubic = {**tcp, "kind": "cubic", "ecn": False, "ecn_acks": True}
+    mixed = [flows | {"classes": [0], "transport": cubic}, flows | {"classes": [1]}]
+    own = {"queues": [{"name": "none", "params": {}}, *[scheme] * 3]}
+    (line, *_) = first.said(base | {"traffic": mixed, "scheme": scheme | own}, held, [run])
+    assert line.startswith("ACKs are not ECN-capable")
+    (line, *_) = first.said(base | {"traffic": mixed}, held, [run])
+    assert line.startswith("transport.ecn is false: of traffic 0 (cubic) in queue 0 (per-queue) ")
+    passes = base["switch"] | {"queue": [{"queue": "0", "unmarkable": "pass"}]}
+    (line, *_) = first.said(base | {"traffic": mixed, "switch": passes}, held, [run])
+    assert line.startswith("ACKs are not ECN-capable")
     # Both, by class or by source.
     both = [
         base | {"roce": roce | {"classes": [3]}},

@@ -103,16 +103,39 @@ def test_an_unknown_guard_is_refused_after_one_run(
     assert "--guard pauses: the scenario's runs tell no time that pauses held ports" in said
 
 
+def test_a_metric_of_tables_is_an_objective_and_a_guard(switchbed: Program, queues: Path) -> None:
+    metric, guard = "fct[size<=100KB].mean_us", "slowdown[class=1].mean<=2*own"
+    assert Guard.parse(guard).metric == "slowdown[class=1].mean"
+    options = (*FEW, "--param", "threshold=15KB,60KB", "--guard", guard, "--json")
+    found = json.loads(switchbed("tune", queues, *options, "--objective", metric).stdout)
+    assert found["objective"] == metric
+    values = [point["guards"][guard]["value"] for point in found["points"]]
+    assert all(value >= 1 for value in values)
+    said = switchbed("tune", queues, *options, "--objective", "fct[size<=1KB].mean_us", code=2)
+    assert "--objective fct[size<=1KB].mean_us: a run has none" in said.stderr
+    said = switchbed("tune", queues, *options, "--objective", "fct[sise<=1KB].mean_us", code=2)
+    assert said.stderr.count("--objective fct[sise<=1KB].mean_us: ") == 1
+    # A percentile of a table rests on as many flows as one of a summary.
+    of = summary(tables={"fct[class=1].p99.9_us": {"value": 3.0, "n": 40}})
+    assert Objective("fct[class=1].p99.9_us").of(of) == 3.0
+    assert Objective("fct[class=1].p99.9_us").is_tail
+    with pytest.raises(sb.Mistake, match="rests on 40 flows, and 2,000 are needed"):
+        Objective("fct[class=1].p99.9_us").check(of, None)
+
+
 def test_any_key_is_tuned_by_its_path(switchbed: Program, queues: Path) -> None:
     def tuned(param: str) -> list[tuple[str, bool]]:
         options = (*FEW, "--objective", "query", "--param", param, "--json")
         found = json.loads(switchbed("tune", queues, *options).stdout)
+        schemes.append(found["scheme"])
         return [(point["label"], "yours" in point["names"]) for point in found["points"]]
 
+    schemes: list[str] = []
     threshold = tuned("switch.queue.0.scheme.params.threshold=15KB,60KB")
     assert [each for each in threshold if each[1]] == [("30 KB", True)]
     assert {label for label, _ in threshold} >= {"15 KB", "30 KB", "60 KB"}
     window = tuned("transport.initial_window=4,20")
+    assert schemes == ["per-queue of queue 1", "per-queue"]
     assert [label for label, _ in window] == ["4", "10", "20"]
     assert window[1] == ("10", True)
     assert [label for label, _ in tuned("topology.rate=5Gbps,20Gbps")] == [
