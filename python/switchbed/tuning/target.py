@@ -68,9 +68,14 @@ class Target:
         return {"name": of_it["nearest"], "params": {"threshold": threshold}}
 
     def check(self, scenario: Mapping[str, Any]) -> None:
-        """Refuses a scheme that it has not, nor one like it."""
-        scheme = scenario["scheme"]["name"]
-        if not self.is_sim and library.definition(scheme)["wred"] not in ("step", "ramp"):
+        """Refuses a scheme that it has not, nor one like it; queues without marks are none."""
+        usual = scenario["scheme"]
+        names = dict.fromkeys(each["name"] for each in usual.get("queues") or [usual])
+        forms = {name: library.definition(name)["wred"] for name in names}
+        marks = {name: form for name, form in forms.items() if form != "off"} or forms
+        lacks = [name for name, form in marks.items() if form not in ("step", "ramp")]
+        if lacks and not self.is_sim:
+            scheme = lacks[0]
             raise Mistake(
                 f"--target {self.name}: the scheme {scheme} is no threshold or ramp of a queue: "
                 "--set scheme=per-queue --set scheme.params.threshold=65pkt is one (per-queue-min "

@@ -94,7 +94,7 @@ def test_tune_prints_what_matters_first_then_the_price_and_one_sentence(
         (["--weight", "load=0.7:2"], "--weight load=0.7: is no scene's"),
         (["--budget", "0"], "over 0"),
         (["--seeds", "4"], "the pilot alone takes 5"),
-        (["--set", "scheme.name=pie", "--target", "tc"], "tc: the scheme pie is no threshold"),
+        (["--set", "scheme.name=pie", "--target", "tc"], "--target tc: the scheme pie is no"),
         (["--set", 'compare.scheme=["per-queue", "mq-ecn"]'], "tune one at a time"),
         (["--picture", "no.xyz"], "has no format that can be drawn"),
         (["--param", "ramp=1KB:2KB:1%"], "is red's"),
@@ -281,6 +281,19 @@ def test_a_target_refuses_what_it_cannot_hold() -> None:
     half = Point({"scheme.params.pmax": 0.005}, (0.005,))
     assert "no whole percent" in str(sonic.refuses(half, 10**10, 1500))
     assert target.of("sim").refuses(Point({key: "1B"}, (1.0,)), 10**12, 1500) is None
+
+
+def test_a_target_looks_at_the_queues_that_mark() -> None:
+    none, step = {"name": "none"}, {"name": "per-queue"}
+    held = target.of("sonic")
+    held.check({"scheme": none | {"queues": [none, step]}})
+    for scheme in (none, step | {"queues": [step, {"name": "codel"}]}):
+        with pytest.raises(sb.Mistake, match="no threshold or ramp of a queue"):
+            held.check({"scheme": scheme})
+    # A queue's own threshold is held as the scheme's is.
+    for key in ("scheme.params.threshold", "switch.queue.1.scheme.params.threshold"):
+        found = held.refuses(Point({key: "1000B"}, (1.0,)), 10**9, 1500)
+        assert found == "1 KB is less than a packet, 1.5 KB", key
 
 
 def test_the_round_trip_is_measured_on_the_empty_network() -> None:
