@@ -469,9 +469,8 @@ def headroom(found: Mapping[str, Any]) -> list[str]:
     """Headroom of lossless groups by kind of link and of switch, a line each."""
     lines = [
         f"headroom of a group: {of['links']:,} links of {quantity.gbps(of['rate_bps'])} and "
-        f"{duration(of['delay_ns'] / 1e3)} need {of['needed_bytes']:,} B, and have "
-        f"{of['configured_bytes']:,} B"
-        + (": too little" if of["configured_bytes"] < of["needed_bytes"] else "")
+        f"{duration((of['delay_ns'] - of['host_ns']) / 1e3)}{_behind(of)} need "
+        f"{of['needed_bytes']:,} B, {_has(of)}"
         for of in found["links"]
     ]
     for of in found["switches"]:
@@ -488,6 +487,24 @@ def headroom(found: Mapping[str, Any]) -> list[str]:
         pool = quantity.kb(of["pool_bytes"])
         lines.append(f"headroom pool of {of['switch']}{others}: {pool}, {held}")
     return lines
+
+
+def _behind(of: Mapping[str, Any]) -> str:
+    """The hosts' delay, which a device's headroom does not need."""
+    if not of["host_ns"]:
+        return ""
+    host = duration(of["host_ns"] / 1e3)
+    return f" with host.delay {host} (pauses wait for it here, not at a host's card)"
+
+
+def _has(of: Mapping[str, Any]) -> str:
+    if of["computed"]:
+        return (
+            "which they have, as the file gives none (SONiC: pg_profile_lookup.ini decides on the "
+            "device)"
+        )
+    little = ": too little" if of["configured_bytes"] < of["needed_bytes"] else ""
+    return f"and have {of['configured_bytes']:,} B{little}"
 
 
 def print_warnings(outcomes: Sequence[Outcome]) -> None:

@@ -69,7 +69,7 @@ pub fn headroom(asked: &Asked) -> Json {
         ..Pfc::from_values(&mut values)
     };
     let (rate, delay) = (Rate::from_bps(asked.rate_bps), Span::from_ps(asked.delay_ps));
-    let input = Input { rate, delay };
+    let input = Input { rate, delay, host: Span::ZERO };
     let (mtu, shortest) = (Bytes::new(asked.mtu), Bytes::new(asked.shortest));
     json!({
         "terms": pfc.headroom_terms(input, mtu).map(|(term, bytes)| json!([term, bytes.get()])),

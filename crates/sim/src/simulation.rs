@@ -874,8 +874,7 @@ fn memories(
     }
     let inputs = graph.inputs();
     let of = |(switch, cables): (usize, &Vec<Cable>)| {
-        let input = |cable: &Cable| Input { rate: cable.rate, delay: cable.delay };
-        let links: Vec<Input> = cables.iter().map(input).collect();
+        let links: Vec<Input> = cables.iter().map(Cable::input).collect();
         let node = Node::Switch(SwitchId::at(switch));
         let (own, _) = deployed.at(node);
         own.lossless_memory(graph.ports(node), Inputs { links: &links, longest, shortest })

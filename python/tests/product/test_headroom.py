@@ -210,7 +210,17 @@ def test_a_check_prints_what_is_needed_and_what_the_pool_holds(
     (tmp_path / "pfc.toml").write_text(PFC)
     # 64 bytes of the frame, 25,000 of the cable and three packets of 1,048: 28,208.
     said = switchbed("scenario", "check", tmp_path / "pfc.toml").stdout
-    assert "5 links of 100Gbps and 1 us need 28,208 B, and have 28,208 B\n" in said
+    assert (
+        "5 links of 100Gbps and 1 us need 28,208 B, which they have, as the file gives none "
+        in said
+    )
+    # The host's delay is no cable's, though pauses wait for it: 50,000 bytes for 2 us, both ways.
+    behind = switchbed("scenario", "check", tmp_path / "pfc.toml", "--set", "host.delay=2us").stdout
+    assert "and 1 us with host.delay 2 us (pauses wait for it here" in behind
+    assert "need 78,208 B, which they have" in behind
+    sets = ("--set", "switch.pfc.headroom=28208B")
+    given = switchbed("scenario", "check", tmp_path / "pfc.toml", *sets).stdout
+    assert "need 28,208 B, and have 28,208 B\n" in given
     assert "holds all 10 groups at once" in said
     # 282,080 bytes over 3 are 94,027: three groups of 28,208, so both classes of one port.
     text = PFC.replace("alpha", "over_subscription = 3\nheadroom = '28207B'\nalpha")

@@ -628,7 +628,8 @@ mod tests {
         values.insert("priorities".to_owned(), Value::List(vec![Value::Count(3)]));
         let mut pfc = Pfc::from_values(&mut values);
         set(&mut pfc);
-        let link = Input { rate: Rate::from_gbps(100), delay: switchbed_units::Span::from_us(1) };
+        let (delay, host) = (switchbed_units::Span::from_us(1), switchbed_units::Span::ZERO);
+        let link = Input { rate: Rate::from_gbps(100), delay, host };
         let links = vec![link; inputs];
         let (longest, shortest) = (Bytes::new(100), Bytes::new(64));
         let inputs_of = Inputs { links: &links, longest, shortest };

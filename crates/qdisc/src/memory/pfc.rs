@@ -110,8 +110,10 @@ pub fn quanta(quanta: u64, rate: Rate) -> Span {
 pub struct Input {
     /// Rate of the link in both directions.
     pub rate: Rate,
-    /// How long a bit is on the cable.
+    /// How long a bit is on the way, `host` counted.
     pub delay: Span,
+    /// The part of it that is `host.delay`'s, behind the cable.
+    pub host: Span,
 }
 
 impl Pfc {
@@ -186,14 +188,14 @@ impl Pfc {
         let delays = self.headroom_delays.iter().map(Some).chain(std::iter::repeat(None));
         let mut rows = self.headroom_rates.iter().zip(delays).zip(&self.headroom_sizes);
         let fits = |&((rate, delay), _): &((&Rate, Option<&Span>), &Bytes)| {
-            *rate == link.rate && delay.is_none_or(|delay| *delay == link.delay)
+            *rate == link.rate && delay.is_none_or(|delay| *delay + link.host == link.delay)
         };
         rows.find(fits).map(|(_, &size)| size).or(self.headroom)
     }
 
     /// The terms of [`Pfc::needed_headroom`], named.
     pub fn headroom_terms(&self, input: Input, mtu: Bytes) -> [(&'static str, Bytes); 7] {
-        let Input { rate, delay } = input;
+        let Input { rate, delay, .. } = input;
         let sent = |time: Span| {
             let bits = u128::from(time.as_ps()) * u128::from(rate.as_bps());
             // Rounded up: a bit that is on its way needs space.
@@ -247,7 +249,12 @@ mod tests {
 
     #[test]
     fn links_of_a_rate_and_delay_have_headroom_of_their_own() {
-        let link = |gbps, us| Input { rate: Rate::from_gbps(gbps), delay: Span::from_us(us) };
+        let of = |gbps, us, host| Input {
+            rate: Rate::from_gbps(gbps),
+            delay: Span::from_us(us + host),
+            host: Span::from_us(host),
+        };
+        let link = |gbps, us| of(gbps, us, 0);
         let pfc = Pfc {
             headroom: Some(Bytes::new(1_000)),
             headroom_rates: vec![Rate::from_gbps(25), Rate::from_gbps(100), Rate::from_gbps(100)],
@@ -258,6 +265,8 @@ mod tests {
         let cells = |link| pfc.headroom_cells(link, Bytes::new(9_100), Bytes::new(64), 100);
         assert_eq!([link(25, 1), link(100, 1), link(100, 2)].map(cells), [20, 30, 40]);
         assert_eq!([link(25, 2), link(400, 1)].map(cells), [10, 10]);
+        // A cable is as long whatever host it leads to.
+        assert_eq!([of(100, 2, 7), of(100, 1, 1), of(25, 0, 1)].map(cells), [40, 30, 10]);
         // Without delays the rate alone decides.
         let any = Pfc { headroom_delays: Vec::new(), headroom: None, ..pfc.clone() };
         assert_eq!(any.given_headroom(link(100, 7)), Some(Bytes::new(3_000)));
@@ -299,7 +308,7 @@ mod tests {
     #[test]
     fn headroom_by_hand() {
         // 100G and 1 us: 2 us on the cable are 25,000 bytes, three packets of 1048, a frame of 64.
-        let input = Input { rate: Rate::from_gbps(100), delay: Span::from_us(1) };
+        let input = Input { rate: Rate::from_gbps(100), delay: Span::from_us(1), host: Span::ZERO };
         let at_once = Pfc { response: Some(Span::ZERO), ..pfc() };
         let needed = at_once.needed_headroom(input, Bytes::new(1048));
         assert_eq!(needed, Bytes::new(25_000 + 3 * 1048 + 64));

@@ -21,14 +21,18 @@ use switchbed_units::ids::{HostId, LinkId, PortId, SwitchId};
 pub struct HeadroomOfLinks {
     /// Bit/s.
     pub rate_bps: u64,
-    /// Delay of the cable, one way.
+    /// Delay, one way, `host_ns` counted.
     pub delay_ns: f64,
+    /// The part of it that is `host.delay`'s.
+    pub host_ns: f64,
     /// Number of links that lead to switches.
     pub links: u64,
     /// Bytes that a group needs (docs/pfc.md).
     pub needed_bytes: u64,
     /// Bytes that a group has.
     pub configured_bytes: u64,
+    /// Whether the file gives none, so that a group has what it needs.
+    pub computed: bool,
 }
 
 /// Headroom pool of switches whose links are alike.
@@ -61,10 +65,6 @@ pub struct Headroom {
     pub switches: Vec<HeadroomOfSwitches>,
 }
 
-fn input(cable: &Cable) -> Input {
-    Input { rate: cable.rate, delay: cable.delay }
-}
-
 /// Bytes of memory that a link's group needs, whatever the file gives it.
 fn needed<'a>(scenario: &'a Scenario, pfc: &Pfc) -> impl Fn(Input) -> u64 + use<'a> {
     let cell = scenario.switch.sharing.asic.map_or(1, |Asic(chip)| chip.cell);
@@ -82,20 +82,22 @@ pub(crate) fn described(scenario: &Scenario) -> Headroom {
     let graph = scenario.graph();
     let needed = needed(scenario, pfc);
     let (longest, shortest) = (scenario.host.mtu(), scenario.shortest());
-    let mut links: BTreeMap<(u64, u64), HeadroomOfLinks> = BTreeMap::new();
-    let mut switches: BTreeMap<Vec<(u64, u64)>, HeadroomOfSwitches> = BTreeMap::new();
+    let mut links: BTreeMap<[u64; 3], HeadroomOfLinks> = BTreeMap::new();
+    let mut switches: BTreeMap<Vec<[u64; 3]>, HeadroomOfSwitches> = BTreeMap::new();
     for ((name, _), inputs) in graph.switches.iter().zip(graph.inputs()) {
-        let inputs: Vec<Input> = inputs.iter().map(input).collect();
+        let inputs: Vec<Input> = inputs.iter().map(Cable::input).collect();
         let of = Inputs { links: &inputs, longest, shortest };
         let Some(room) = scenario.switch.headroom_use(of) else { continue };
-        let kind = |input: &Input| (input.rate.as_bps(), input.delay.as_ps());
+        let kind = |input: &Input| [input.rate.as_bps(), input.delay.as_ps(), input.host.as_ps()];
         for (&input, each) in inputs.iter().zip(&room.each) {
             let found = links.entry(kind(&input)).or_insert_with(|| HeadroomOfLinks {
                 rate_bps: input.rate.as_bps(),
                 delay_ns: input.delay.as_ps() as f64 / 1e3,
+                host_ns: input.host.as_ps() as f64 / 1e3,
                 links: 0,
                 needed_bytes: needed(input),
                 configured_bytes: each.get(),
+                computed: pfc.given_headroom(input).is_none(),
             });
             found.links += 1;
         }
@@ -126,7 +128,7 @@ pub(super) fn too_small(scenario: &Scenario, graph: &Graph) -> Option<String> {
     let needed = needed(scenario, pfc);
     let inputs = graph.inputs();
     let all = inputs.iter().flatten().count();
-    let each = inputs.iter().flatten().map(input);
+    let each = inputs.iter().flatten().map(Cable::input);
     let short: Vec<(Bytes, u64)> = each
         .filter_map(|link| Some((pfc.given_headroom(link)?, needed(link))))
         .filter(|(given, needed)| *needed > given.get())

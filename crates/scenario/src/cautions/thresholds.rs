@@ -291,8 +291,7 @@ fn late_by(scenario: &Scenario, graph: &Graph, params: &Values, all: bool) -> Op
     };
     let inputs = graph.inputs();
     let found = inputs.iter().zip(&graph.switches).filter_map(|(inputs, (name, ports))| {
-        let links: Vec<Input> =
-            inputs.iter().map(|&Cable { rate, delay, .. }| Input { rate, delay }).collect();
+        let links: Vec<Input> = inputs.iter().map(Cable::input).collect();
         let (longest, shortest): (Bytes, Bytes) = (scenario.host.mtu(), scenario.shortest());
         let may = scenario.switch.group_may(Inputs { links: &links, longest, shortest })?;
         // Each input and class is a group of its own.

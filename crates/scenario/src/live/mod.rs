@@ -51,8 +51,11 @@ impl Live {
     /// Returns the ports' links as headroom sees them, and the longest and the shortest frame.
     pub fn inputs(&self) -> (Vec<Input>, Bytes, Bytes) {
         // The switches at both ends of a link may wake up as late as their buckets make up for.
-        let input =
-            |port: &LivePort| Input { rate: port.rate, delay: port.delay + self.bucket(port) };
+        let input = |port: &LivePort| Input {
+            rate: port.rate,
+            delay: port.delay + self.bucket(port),
+            host: Span::ZERO,
+        };
         let links = self.port.iter().map(input).collect();
         (links, self.live.mtu + Bytes::new(HEADERS), Bytes::new(SHORTEST))
     }

@@ -114,8 +114,7 @@ fn refuses(
     // Schemes may draw: what is dropped thrice in an empty queue is dropped for good.
     for draw in 0..3 {
         let (ports, mtu) = (cables.len() as u32, scenario.host.mtu());
-        let input = |cable: &Cable| Input { rate: cable.rate, delay: cable.delay };
-        let links: Vec<Input> = inputs.iter().map(input).collect();
+        let links: Vec<Input> = inputs.iter().map(Cable::input).collect();
         let shortest = scenario.shortest();
         let inputs = Inputs { links: &links, longest: mtu, shortest };
         let memory = match switch.lossless_memory(ports, inputs) {

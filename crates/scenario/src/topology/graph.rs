@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
+use switchbed_qdisc::memory::pfc::Input;
 use switchbed_units::ids::{HostId, LinkId, PortId, SwitchId};
 use switchbed_units::{Rate, Span};
 
@@ -49,8 +50,17 @@ pub struct Cable {
     pub to: Node,
     /// Bits per second.
     pub rate: Rate,
-    /// Propagation.
+    /// Propagation, `host` counted.
     pub delay: Span,
+    /// The part of it that is the delay of the host at an end.
+    pub host: Span,
+}
+
+impl Cable {
+    /// The cable as headroom counts it.
+    pub fn input(&self) -> Input {
+        Input { rate: self.rate, delay: self.delay, host: self.host }
+    }
 }
 
 /// Where a packet goes: what routing may look at.
@@ -343,6 +353,7 @@ impl Graph {
             for end in [cable.from, cable.to] {
                 if let Node::Host(host) = end {
                     cable.delay += delays.of(host);
+                    cable.host += delays.of(host);
                 }
             }
         }
@@ -461,14 +472,15 @@ pub(super) fn access(
     switch: SwitchId,
     (rate, delay): (Rate, Span),
 ) -> (Cable, Cable) {
-    let up = Cable { from: Node::Host(host), to: Node::Switch(switch), rate, delay };
+    let (from, to) = (Node::Host(host), Node::Switch(switch));
+    let up = Cable { from, to, rate, delay, host: Span::ZERO };
     (up, Cable { from: up.to, to: up.from, ..up })
 }
 
 /// One direction of a cable between two switches.
 pub(super) fn across(from: u32, to: u32, (rate, delay): (Rate, Span)) -> Cable {
     let [from, to] = [from, to].map(|switch| Node::Switch(SwitchId(switch)));
-    Cable { from, to, rate, delay }
+    Cable { from, to, rate, delay, host: Span::ZERO }
 }
 
 /// One of `n` by a hash of the key that differs from switch to switch, so that tiers do

@@ -79,6 +79,11 @@ fn headroom_is_needed_to_the_byte() {
         let mut run = run(&[&format!("switch.pfc.headroom={headroom}")], Division::ALONE);
         assert_eq!(dropped(&mut run), lost, "{headroom}");
     }
+    // A host's delay is on its link both ways, so the pause frame waits for it, too: 4.00512 us are 47.8 packets.
+    for (headroom, lost) in [("51352B", 0), ("51351B", 1)] {
+        let sets = [&*format!("switch.pfc.headroom={headroom}"), "host.delay=1us"];
+        assert_eq!(dropped(&mut run(&sets, Division::ALONE)), lost, "{headroom}");
+    }
 }
 
 /// Groups that lost something or used headroom: port, class, headroom, lost, dropped.

@@ -235,7 +235,7 @@ impl Described {
         for &Link { ends, rate, delay, .. } in &self.links {
             let [a, b] = ends.map(|end| numbers[end as usize]);
             for (from, to) in [(a, b), (b, a)] {
-                let cable = Cable { from, to, rate, delay };
+                let cable = Cable { from, to, rate, delay, host: Span::ZERO };
                 match from {
                     graph::Node::Host(host) => up.push((host, cable)),
                     graph::Node::Switch(switch) => switches[switch.index()].1.push(cable),
