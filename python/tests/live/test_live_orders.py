@@ -2,6 +2,7 @@
 of flows that did not finish and of losses."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -302,7 +303,7 @@ PUNCTUAL = {"count": 500, "p50_late_ns": 9_000, "p99_late_ns": 16_383, "max_late
 
 
 def notes(
-    rows: list[tuple[float, float | None, int]],
+    rows: Sequence[tuple[float, float | None, int]],
     counters: dict[str, int],
     wakes: dict[str, int] = PUNCTUAL,
     size: int | None = 1000,

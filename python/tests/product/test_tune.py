@@ -548,7 +548,7 @@ def test_what_is_said_first_is_of_the_transports_that_flows_have() -> None:
         "classify": "class",
     }
     scheme = {"name": "per-queue", "params": {}}
-    base = {
+    base: dict[str, Any] = {
         **{"transport": tcp, "switch": switch, "scheme": scheme},
         **{"traffic": [flows], "host": {}},
     }
