@@ -17,7 +17,7 @@ from progress import wait_for
 __all__ = ["namespaces"]
 pytestmark = pytest.mark.needs("namespaces")
 
-DATAGRAMS = 2500
+DATAGRAMS = 5000
 SWITCH = """
 [live]
 rate = "100Mbps"
@@ -27,7 +27,7 @@ queues = 2
 pool = "{pool}"
 [switch.pfc]
 priorities = [1]
-headroom = "400KB"
+headroom = "{headroom}"
 {pfc}
 [scheme]
 name = "none"
@@ -79,10 +79,13 @@ def pair(
             ip("link", "set", "dev", end, "up", "promisc", "on")
         cable = '[[port]]\nname = "{}"\ndevice = "interface"\npfc = true\n'
         # The host does not obey, so the first switch has room for all that it sends, however fast.
-        first = SWITCH.format(pool="64MB", pfc="") + tap(names[0], hosts[0], "10.0.0.1")
+        first = SWITCH.format(pool="64MB", headroom="400KB", pfc="") + tap(
+            names[0], hosts[0], "10.0.0.1"
+        )
         # The host's card is a line, so that its burst is one behind the other.
         first += 'host_rate = "100Mbps"\nrate = "100Mbps"\n' + cable.format(ends[0])
-        second = SWITCH.format(pool="1500KB", pfc="") + cable.format(ends[1])
+        # Beside busy cores a switch may obey 150 ms late: the headroom takes what comes meanwhile.
+        second = SWITCH.format(pool="4700KB", headroom="2MB", pfc="") + cable.format(ends[1])
         second += tap(names[3], hosts[1], "10.0.0.2") + 'rate = "20Mbps"\n'
         folders = [folder / name for name in ("first", "second")]
         for each in folders:
@@ -204,7 +207,9 @@ def test_a_storm_of_a_hostile_peer_is_bounded(
         subprocess.run(["sysctl", "-qw", quiet], check=True)
         ip("link", "set", "dev", names[1], "up", "promisc", "on")
         watch = 'watchdog = "drop"\ndetection_time = "200ms"'
-        text = SWITCH.format(pool="4MB", pfc=watch) + tap(names[0], namespaces[0], "10.0.0.1")
+        text = SWITCH.format(pool="4MB", headroom="400KB", pfc=watch) + tap(
+            names[0], namespaces[0], "10.0.0.1"
+        )
         text += f'[[port]]\nname = "{names[1]}"\ndevice = "interface"\npfc = true\n'
         with running(command, tmp_path, text) as socket:
             with inside(namespaces[1], STORM, "eth0", "3") as storm:
