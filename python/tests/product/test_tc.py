@@ -467,7 +467,7 @@ def test_a_dualpi2_comes_back_as_the_device_has_it(params: str) -> None:
     for has, wanted in gains.values():
         # A 256th, and what the kernel cuts off.
         assert has == pytest.approx(wanted, abs=2 / 256)
-    # What was imported is exported to the digit.
+    # An export of the import has the same values, to the digit.
     again, found = exporting.export(resolved(text), exporting.Choices())
     assert again == [line]
     verdicts = {each.key: each.kind for each in found.all}
