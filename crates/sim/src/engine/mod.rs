@@ -80,6 +80,11 @@ pub(crate) trait World: Send + 'static {
     /// An event comes soon: fetch what it will need, as far as what was fetched before says where
     /// that is. It is called once for each stage, the first long before, the last just before.
     fn fetch(&self, event: &Event, stage: Stage);
+    /// Whether visits are prepared.
+    fn prepares(&self) -> bool;
+    /// A visit comes soon, or next (at [`Stage::Packet`]): do what depends on its node and its events alone. It is called
+    /// at the second stage, when they may be in no order, and at the third or [`Stage::Packet`], when they are in order.
+    fn prepare(&mut self, node: NodeId, events: &mut [Event], stage: Stage);
     /// All that happens to a node before `end` (never [`WAKE`]), in the order of time; what it sends goes
     /// to `out`.
     /// Answers when it wants to be visited again if nothing else happens to it.

@@ -5,6 +5,7 @@ use super::phases::{Beat, Phases, Wakes};
 use super::{Event, Outbox, Stage, WAKE, World};
 use crate::ids::NodeId;
 use std::hint::select_unpredictable;
+use std::ops::Range;
 use switchbed_units::Time;
 
 /// How many events before its own each stage fetches.
@@ -120,7 +121,10 @@ impl<W: World> Shard<W> {
             self.visit_few(&mut bucket, phase, end);
         } else {
             self.by_node(&bucket, phase);
-            self.visit_all(phase, end);
+            match self.world.prepares() {
+                false => self.visit_all::<false>(phase, end),
+                true => self.visit_all::<true>(phase, end),
+            }
         }
         bucket.clear();
         bucket.append(&mut rest);
@@ -146,7 +150,7 @@ impl<W: World> Shard<W> {
             before[usize::from(nth)] = std::mem::replace(&mut last[node], nth.into()) as u8;
         }
         *events += bucket.len() as u64 - visits;
-        let words = nodes.len();
+        let (words, prepares) = (nodes.len(), world.prepares());
         let mut out = Outbox { agenda, phases: *phases, mail, earliest, next: phase + 1 };
         for word in 0..words {
             // A visit sets its own node's bit at most, where the phase comes again.
@@ -160,6 +164,9 @@ impl<W: World> Shard<W> {
                     (last, 0) => &mut bucket[last.saturating_sub(1)..last],
                     _ => in_order(bucket, nth, before, few, order),
                 };
+                if prepares {
+                    world.prepare(node, own, Stage::Packet);
+                }
                 let next = world.visit(node, own, end, &mut out);
                 if next != Time::NEVER {
                     out.agenda.wake(node, next);
@@ -208,13 +215,12 @@ impl<W: World> Shard<W> {
         self.events += u64::from(sum);
     }
 
-    /// Visits node by node, and fetches ahead.
-    fn visit_all(&mut self, phase: u64, end: Time) {
+    /// Visits node by node, and fetches ahead; with `PREPARES` it prepares visits ahead, too.
+    fn visit_all<const PREPARES: bool>(&mut self, phase: u64, end: Time) {
         let Shard { world, agenda, mail, earliest, counts, sorted, visits, phases, .. } = self;
         let mut out = Outbox { agenda, phases: *phases, mail, earliest, next: phase + 1 };
         let order = &mut self.order;
         let mut visit = |world: &mut W, node: NodeId, events: &mut [Event]| {
-            sort(events, order);
             // Zero again for the next phase.
             counts[node.index()] = 0;
             let next = world.visit(node, events, end, &mut out);
@@ -225,19 +231,57 @@ impl<W: World> Shard<W> {
         let sorted = &mut sorted[..visits.last().map_or(0, |&(_, to)| to as usize)];
         let mut from = 0;
         let mut fetched = [0; AHEAD.len()];
+        let [mut seen, mut ready] = [Ahead::default(); 2];
         for &(node, to) in &*visits {
             let to = to as usize;
             // Written out, so that each call is compiled for its stage.
             let [first, second, third, fourth] = &mut fetched;
             let until = AHEAD.map(|ahead| (from + ahead).max(to));
             fetch(world, sorted, first, until[0], Stage::First);
+            if PREPARES {
+                seen.reach(visits, until[1], |node, events| {
+                    world.prepare(node, &mut sorted[events], Stage::Second);
+                });
+            }
             fetch(world, sorted, second, until[1], Stage::Second);
+            match PREPARES {
+                false => sort(&mut sorted[from..to], order),
+                true => ready.reach(visits, until[2], |node, events| {
+                    sort(&mut sorted[events.clone()], order);
+                    world.prepare(node, &mut sorted[events], Stage::Third);
+                }),
+            }
             fetch(world, sorted, third, until[2], Stage::Third);
             fetch(world, sorted, fourth, until[3], Stage::Fourth);
             visit(world, node, &mut sorted[from..to]);
             from = to;
         }
         visits.clear();
+    }
+}
+
+/// How far visits were looked at ahead: how many, and how many events they have.
+#[derive(Clone, Copy, Default)]
+struct Ahead {
+    visits: usize,
+    events: usize,
+}
+
+impl Ahead {
+    /// Goes on to the visits whose events begin before a place.
+    #[inline(always)]
+    fn reach(
+        &mut self,
+        visits: &[(NodeId, u32)],
+        until: usize,
+        mut each: impl FnMut(NodeId, Range<usize>),
+    ) {
+        while self.events < until
+            && let Some(&(node, to)) = visits.get(self.visits)
+        {
+            each(node, self.events..to as usize);
+            *self = Ahead { visits: self.visits + 1, events: to as usize };
+        }
     }
 }
 

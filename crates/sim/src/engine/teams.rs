@@ -343,6 +343,12 @@ mod tests {
 
         fn fetch(&self, _: &Event, _: Stage) {}
 
+        fn prepares(&self) -> bool {
+            false
+        }
+
+        fn prepare(&mut self, _: NodeId, _: &mut [Event], _: Stage) {}
+
         fn visit(
             &mut self,
             node: NodeId,

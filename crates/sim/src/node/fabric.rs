@@ -641,6 +641,21 @@ impl World for Fabric {
         }
     }
 
+    fn prepares(&self) -> bool {
+        self.choosing && !self.shared.looks_at_ports
+    }
+
+    #[inline(always)]
+    fn prepare(&mut self, node: NodeId, events: &mut [Event], stage: Stage) {
+        let Some(switch) = node.index().checked_sub(self.hosts.len()) else { return };
+        if stage != Stage::Second {
+            self.put_in_order(events);
+            self.choose_ahead(switch, events);
+        } else if self.shared.remembers_flows {
+            self.fetch_choices(switch, events);
+        }
+    }
+
     #[inline(always)]
     fn visit(
         &mut self,
@@ -649,10 +664,7 @@ impl World for Fabric {
         end: Time,
         out: &mut Outbox<Parcel>,
     ) -> Time {
-        // Rare enough to look first: sorting every visit's events would cost more.
-        if events.windows(2).any(|pair| pair[0].at == pair[1].at) {
-            self.break_ties(events);
-        }
+        self.put_in_order(events);
         if let Some(last) = events.last() {
             self.last_event = self.last_event.max(last.at);
         }
@@ -693,6 +705,15 @@ impl World for Fabric {
 pub(super) const PORT_LINES: usize = 3;
 
 impl Fabric {
+    /// Puts what happens at one time in order.
+    #[inline(always)]
+    fn put_in_order(&self, events: &mut [Event]) {
+        // Rare enough to look first: sorting every visit's events would cost more.
+        if events.windows(2).any(|pair| pair[0].at == pair[1].at) {
+            self.break_ties(events);
+        }
+    }
+
     #[inline(always)]
     fn fetch_for_host(&self, host: &Host, node: usize, slot: SlotId, stage: Stage) {
         match stage {
@@ -727,7 +748,12 @@ impl Fabric {
         // A guess of the port: a wrong one costs a cache line and changes nothing.
         let out = transit::guess(self.packets.arena.cargo(slot));
         let Some(link) = self.links.get(node.link(out).index()) else { return };
+        // A port that is chosen before the third stage is known from then on.
+        let late = self.prepares();
         match stage {
+            Stage::Second if late => {}
+            Stage::Third if late => prefetch(link),
+            Stage::Fourth if late => prefetch_lines(link.driver.port(), PORT_LINES),
             Stage::Second => prefetch(link),
             Stage::Third => prefetch_lines(link.driver.port(), PORT_LINES),
             Stage::Fourth => {

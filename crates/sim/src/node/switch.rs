@@ -1,6 +1,6 @@
 //! A switch: its ports' links, the memory that they share, and messages to sources that wait.
 
-use super::fabric::{Fabric, PORT_LINES};
+use super::fabric::Fabric;
 use super::link::{ColdLink, Line, Link, Packets, transit};
 use super::pausing::Pausing;
 use super::{Parcel, Shared, class};
@@ -18,8 +18,6 @@ use switchbed_units::Time;
 /// A message that is to be sent: when, to which host, what.
 type Told = (Time, HostId, Feedback);
 
-/// How many packets' ports are chosen in advance at most.
-const AHEAD: usize = 16;
 /// With fewer packets in a visit, little memory could be fetched in advance.
 const SEVERAL: usize = 3;
 
@@ -213,20 +211,84 @@ impl Fabric {
                 }
             }
         } else {
-            // A choice is independent of what happens at ports, so several are made in advance.
-            for events in events.chunks(AHEAD) {
-                outputs.choose_ahead(router, id, events);
-                for event in events {
-                    let slot = SlotId::at(event.what());
-                    match transit::out(outputs.line.packets.arena.cargo(slot)) {
-                        Noted::NOWHERE => outputs.line.packets.arena.free(slot),
-                        port => outputs.arrive(port, slot, event.at),
-                    }
+            for event in events {
+                let slot = SlotId::at(event.what());
+                match transit::out(outputs.line.packets.arena.cargo(slot)) {
+                    Noted::NOWHERE => outputs.line.packets.arena.free(slot),
+                    port => outputs.arrive(port, slot, event.at),
                 }
             }
         }
         // `end` itself belongs to the next visit.
         outputs.settle(Time::from_ps(end.as_ps() - 1))
+    }
+
+    /// Chooses the ports of a visit's packets before it, which what happens at ports does not decide.
+    #[inline(always)]
+    pub(super) fn choose_ahead(&mut self, switch: usize, events: &[Event]) {
+        let Fabric { switches, routers, packets, shared, .. } = self;
+        let (id, router) = (switches[switch].id, &mut *routers[switch]);
+        for event in events {
+            let slot = SlotId::at(event.what());
+            let port = match ways(packets, shared, id, slot) {
+                Ways::Pinned(port) => port,
+                Ways::Among(set) => match set.len() {
+                    0 => Noted::NOWHERE,
+                    1 => set.at(0),
+                    _ => router.choose(header(packets, slot), set, &mut Unread, event.at),
+                },
+            };
+            transit::set_out(packets.arena.cargo_mut(slot), port);
+        }
+    }
+
+    /// Fetches what choices for packets will read.
+    #[inline(always)]
+    pub(super) fn fetch_choices(&self, switch: usize, events: &[Event]) {
+        let Fabric { routers, packets, .. } = self;
+        let headers = events.iter().map(|event| header(packets, SlotId::at(event.what())));
+        headers.filter_map(|header| routers[switch].reads(header)).for_each(prefetch);
+    }
+}
+
+/// Where a packet may go.
+enum Ways<'a> {
+    /// It is pinned to a path.
+    Pinned(PortId),
+    /// One of these, if there are any.
+    Among(Set<'a>),
+}
+
+/// Where a packet may go if all links are up: what was noted as it left the node before or, if nothing was, is looked up.
+#[inline(always)]
+fn ways<'a>(packets: &Packets, shared: &'a Shared, id: SwitchId, slot: SlotId) -> Ways<'a> {
+    let cargo = packets.arena.cargo(slot);
+    let hop = transit::hop(cargo);
+    if hop.key & Hop::PINNED != 0 {
+        return Ways::Pinned(shared.route.route(hop, id));
+    }
+    Ways::Among(transit::noted(cargo).set().unwrap_or_else(|| shared.route.ways(hop.dst, id)))
+}
+
+/// A packet as a router sees it.
+#[inline(always)]
+fn header(packets: &Packets, slot: SlotId) -> Header {
+    let hop = transit::hop(packets.arena.cargo(slot));
+    // One switch's flows by destination, too: a hash of connections alone would join both ends' packets.
+    let flow = hop.key ^ hop.dst.0.wrapping_mul(0x85eb_ca6b);
+    Header { flow, bytes: packets.arena.packet(slot).len_bytes }
+}
+
+/// Ports that a router does not look at.
+struct Unread;
+
+impl Ports for Unread {
+    fn backlogged(&self, _: u32) -> u64 {
+        0
+    }
+
+    fn queued(&mut self, _: PortId) -> u64 {
+        0
     }
 }
 
@@ -280,35 +342,7 @@ impl Outputs<'_, '_> {
         }
     }
 
-    /// Chooses the ports of packets to come, and fetches their memory.
-    #[inline(always)]
-    fn choose_ahead(&mut self, router: &mut dyn Router, id: SwitchId, events: &[Event]) {
-        let packets = events.iter().map(|event| SlotId::at(event.what()));
-        let several = events.len() >= SEVERAL;
-        if several && self.line.shared.remembers_flows {
-            let headers = packets.clone().map(|slot| self.header(slot));
-            headers.filter_map(|header| router.reads(header)).for_each(prefetch);
-        }
-        for (event, slot) in events.iter().zip(packets.clone()) {
-            let port = self.choose(router, id, slot, event.at).unwrap_or(Noted::NOWHERE);
-            transit::set_out(self.line.packets.arena.cargo_mut(slot), port);
-            if several && let Some(link) = self.links.get(port.index()) {
-                prefetch(link);
-            }
-        }
-        if !several {
-            return;
-        }
-        for slot in packets {
-            let port = transit::out(self.line.packets.arena.cargo(slot));
-            if let Some(link) = self.links.get(port.index()) {
-                prefetch_lines(link.driver.port(), PORT_LINES);
-            }
-        }
-    }
-
-    /// Chooses a packet's port where all links are up: from the set that was noted as it left the node before, or, if
-    /// none was, is looked up. What is pinned to a path stays on it. `None`: no port leads on.
+    /// Chooses a packet's port where all links are up. `None`: no port leads on.
     #[inline(always)]
     fn choose(
         &mut self,
@@ -318,16 +352,13 @@ impl Outputs<'_, '_> {
         now: Time,
     ) -> Option<PortId> {
         let shared = self.line.shared;
-        let cargo = self.line.packets.arena.cargo(slot);
-        let hop = transit::hop(cargo);
-        if hop.key & Hop::PINNED != 0 {
-            return Some(shared.route.route(hop, id));
-        }
-        let set = transit::noted(cargo).set().unwrap_or_else(|| shared.route.ways(hop.dst, id));
-        match set.len() {
-            0 => None,
-            1 if !shared.looks_at_ports => Some(set.at(0)),
-            _ => Some(self.choose_from(router, set, slot, now)),
+        match ways(self.line.packets, shared, id, slot) {
+            Ways::Pinned(port) => Some(port),
+            Ways::Among(set) => match set.len() {
+                0 => None,
+                1 if !shared.looks_at_ports => Some(set.at(0)),
+                _ => Some(self.choose_from(router, set, slot, now)),
+            },
         }
     }
 
@@ -340,17 +371,8 @@ impl Outputs<'_, '_> {
         slot: SlotId,
         now: Time,
     ) -> PortId {
-        let header = self.header(slot);
+        let header = header(self.line.packets, slot);
         router.choose(header, set, &mut Settled { outputs: self, now }, now)
-    }
-
-    /// A packet as a router sees it.
-    #[inline(always)]
-    fn header(&self, slot: SlotId) -> Header {
-        let hop = transit::hop(self.line.packets.arena.cargo(slot));
-        // One switch's flows by destination, too: a hash of connections alone would join both ends' packets.
-        let flow = hop.key ^ hop.dst.0.wrapping_mul(0x85eb_ca6b);
-        Header { flow, bytes: self.line.packets.arena.packet(slot).len_bytes }
     }
 
     /// The departures that are due by `now`, port by port; when the next is due.

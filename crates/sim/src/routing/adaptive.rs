@@ -7,6 +7,7 @@
 use super::{Header, Ports, Router};
 use crate::ids::PortId;
 use crate::topology::Set;
+use std::ops::Range;
 use switchbed_units::random::{OnDemand, Random as _};
 use switchbed_units::{Span, Time};
 
@@ -62,6 +63,9 @@ struct Run {
 /// The port with the least load.
 pub(super) struct Adaptive {
     every: Span,
+    /// The interval of the last packet, and its bounds.
+    interval: u64,
+    bounds: Range<Time>,
     past: f64,
     queued: f64,
     /// The limits between bands, rising; none: loads are compared exactly.
@@ -85,8 +89,31 @@ impl Adaptive {
         let idle = vec![quality(&bands, 0.0); ports as usize];
         let ports = vec![Past::default(); ports as usize];
         let (run, loads) = (Run::default(), Vec::new());
-        Adaptive { every, past, queued, bands, ports, idle, run, loads, rng }
+        let (interval, bounds) = (0, Time::ZERO..Time::ZERO + every);
+        Adaptive { every, interval, bounds, past, queued, bands, ports, idle, run, loads, rng }
     }
+}
+
+/// The place of the one above `nth` others (of fewer than all), found without a branch: which it is was drawn. By sums of
+/// bytes (S. Vigna, Broadword Implementation of Rank/Select Queries, 2008).
+#[inline]
+fn nth_one(bits: u64, nth: u32) -> u32 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = ONES << 7;
+    // By byte, how many ones there are up to its end: a byte of a product sums up those below.
+    let pairs = bits - ((bits >> 1) & (ONES * 0x55));
+    let fours = (pairs & (ONES * 0x33)) + ((pairs >> 2) & (ONES * 0x33));
+    let sums = ((fours + (fours >> 4)) & (ONES * 0x0f)).wrapping_mul(ONES);
+    // Bytes whose sum is no more than a number.
+    let passed = |sums: u64, nth: u64| {
+        (((((nth * ONES) | HIGH) - sums) & HIGH) >> 7).wrapping_mul(ONES) >> 56
+    };
+    let place = 8 * passed(sums, nth.into());
+    let rest = u64::from(nth) - (((sums << 8) >> place) & 0xff);
+    // The byte's bits, each in a byte of its own.
+    let apart = (((bits >> place) & 0xff) * ONES) & 0x8040_2010_0804_0201;
+    let sums = (((apart + ONES * 0x7f) >> 7) & ONES).wrapping_mul(ONES);
+    (place + passed(sums, rest)) as u32
 }
 
 /// A load as it is compared, between limits that rise.
@@ -100,6 +127,17 @@ fn quality(bands: &[f64], load: f64) -> f64 {
 }
 
 impl Adaptive {
+    /// The interval of a time, which is mostly that of the time before.
+    #[inline]
+    fn interval(&mut self, now: Time) -> u64 {
+        if !self.bounds.contains(&now) {
+            self.interval = now.as_ps() / self.every.as_ps();
+            let begin = Time::ZERO + self.every * self.interval;
+            self.bounds = begin..begin + self.every;
+        }
+        self.interval
+    }
+
     /// Moves a port on to an interval.
     #[inline]
     fn reach(&mut self, port: PortId, interval: u64) {
@@ -156,10 +194,11 @@ impl Adaptive {
             let load = self.load(PortId(first + nth), ports, interval);
             best |= u64::from(load == least) << nth;
         }
-        if best.count_ones() > 1 {
-            (0..self.rng.below(best.count_ones().into())).for_each(|_| best &= best - 1);
-        }
-        PortId(first + best.trailing_zeros())
+        let nth = match best.count_ones() {
+            1 => 0,
+            count => self.rng.below(count.into()) as u32,
+        };
+        PortId(first + nth_one(best, nth))
     }
 
     /// The same of any set, port by port.
@@ -194,7 +233,7 @@ impl Adaptive {
 
 impl Router for Adaptive {
     fn choose(&mut self, header: Header, set: Set<'_>, ports: &mut dyn Ports, now: Time) -> PortId {
-        let interval = now.as_ps() / self.every.as_ps();
+        let interval = self.interval(now);
         let port = match set.len() {
             1 => set.at(0),
             _ => self.best(set, ports, interval),
@@ -252,6 +291,23 @@ mod tests {
         assert_eq!(past.average, 3_000.0 * 0.75 * 0.75 * 0.75);
         past.reach(1_000);
         assert_eq!(past.average, 0.0);
+    }
+
+    #[test]
+    fn ones_are_counted_from_the_lowest() {
+        for bits in [1, 0b1011_0100, 1 << 63, u64::MAX, 0x8000_0001_8000_0001] {
+            let ones: Vec<u32> = (0..64).filter(|place| bits >> place & 1 == 1).collect();
+            let found: Vec<u32> = (0..bits.count_ones()).map(|nth| nth_one(bits, nth)).collect();
+            assert_eq!(found, ones);
+        }
+    }
+
+    #[test]
+    fn an_interval_is_a_division() {
+        let mut router = adaptive(1.0, 1.0, &[]);
+        for at in [0, 5, 9, 10, 11, 19, 20, 1_005, 1_004, 3] {
+            assert_eq!(router.interval(us(at)), at / 10);
+        }
     }
 
     #[test]
