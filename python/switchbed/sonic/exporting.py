@@ -14,6 +14,8 @@ SHIPPED_QUEUES, MOST_QUEUES = 8, 10
 MOST_WEIGHT = 100
 LEAST_SHARE = 0.005
 WARN = 0.01
+EXACT = 1e-9
+"""Error of a share that is none."""
 
 
 def export(
@@ -136,7 +138,8 @@ def _schedulers(draft: Draft) -> None:
     made = weights(quanta)
     total, sum_made = sum(quanta), sum(made)
     shares = [quantum / total for quantum in quanta]
-    if min(shares) < LEAST_SHARE:
+    off = worst(shares, made)
+    if min(shares) < LEAST_SHARE and off > EXACT:
         said.refused(
             "switch.quantum",
             f"a share of {100 * min(shares):.2g} % is less than weights of 1 to 100 can give "
@@ -144,12 +147,11 @@ def _schedulers(draft: Draft) -> None:
         )
         draft.keep("SCHEDULER")
         return
-    off = worst(shares, made)
     parts = ", ".join(
         f"{100 * share:.4g} % as {w} ({100 * w / sum_made:.4g} %)"
         for share, w in zip(shares, made, strict=True)
     )
-    if off > 1e-9:
+    if off > EXACT:
         warn = ": over a hundredth of a share" if off > WARN else ""
         said.approximated(
             "switch.quantum", f"{parts}; a share is off by up to {100 * off:.2g} % of it{warn}"
@@ -168,6 +170,16 @@ def _schedulers(draft: Draft) -> None:
     for says in draft.says:
         strict = says.strict or (says.index == only and _is_strict(draft, says.index))
         _scheduler(draft, says.index, None if strict else by_queue[says.index])
+    _leave_out(draft)
+
+
+def _leave_out(draft: Draft) -> None:
+    """Leave out weights of 1 that the device's rows mean without a field. Only now: until all
+    queues have theirs, the field holds the weight of a row that several share."""
+    for name in set(draft.device.schedulers.values()) if draft.device is not None else ():
+        row = draft.made["SCHEDULER"][name]
+        if "weight" not in draft.own("SCHEDULER", name) and row.get("weight") == "1":
+            del row["weight"]
 
 
 def _is_strict(draft: Draft, queue: int) -> bool:

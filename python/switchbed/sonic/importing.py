@@ -233,9 +233,12 @@ class _Import:
     def _queues(self, port: str) -> list[Queue]:
         """All queues from 0 to the last that is set or lossless."""
         found = {each.index: each for each in self._set(port)}
-        enabled = self.reading.of_port(port).get("pfc_enable", "") if found else ""
-        # A lossless class is a queue, though no row may name it.
-        last = max([0, *found, *(int(each) for each in enabled.split(",") if each)])
+        row = self.reading.of_port(port) if found else {}
+        enabled = [each for each in row.get("pfc_enable", "").split(",") if each]
+        stops = self.reading.map_of(port, "pfc_to_queue_map") or {}
+        # A lossless class is a queue, though no row may name it: at its own number or the map's.
+        lossless = [int(each) for each in (*enabled, *(stops.get(each, each) for each in enabled))]
+        last = max([0, *found, *lossless])
         between = [index for index in range(last) if index not in found and found]
         if between:
             self.said.approximated(

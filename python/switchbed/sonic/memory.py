@@ -364,7 +364,8 @@ class Buffers:
             into = out if self.chip is None else None
         if into is not None:
             shared, room = self._inputs(into, xoff, pfc)
-            self._fits("switch.pool", ingress or egress, shared, into)
+            # Beside headroom, which the pool may hold, packets need room, too.
+            self._fits("switch.pool", ingress or egress, min(shared, into), into)
             found.switch["pool"] = f"{shared}B"
             # Without a chip the pool holds the headroom already.
             held = shared + (room if self.chip is not None else 0)

@@ -277,7 +277,8 @@ class Writer:
 
 
 def _fill(row: dict[str, str], wred: Wred, own: Mapping[str, str] = MappingProxyType({})) -> None:
-    """`own`: the row as the device has it, whose missing minimum means 0, missing chance 100."""
+    """`own`: the row as the device has it, whose missing minimum means 0, missing chance 100,
+    missing enable false."""
     row["green_min_threshold"], row["green_max_threshold"] = str(wred.low), str(wred.high)
     # A missing minimum is 0: left out again.
     if own and "green_min_threshold" not in own and wred.low == 0:
@@ -288,6 +289,8 @@ def _fill(row: dict[str, str], wred: Wred, own: Mapping[str, str] = MappingProxy
     if own and "green_drop_probability" not in own and chance == "100":
         del row["green_drop_probability"]
     row["wred_green_enable"] = "true" if wred.enable else "false"
+    if own and "wred_green_enable" not in own and not wred.enable:
+        del row["wred_green_enable"]
     row.setdefault("ecn", "ecn_all")
     for colour in OTHERS:
         # Colours that the device has alike stay so.

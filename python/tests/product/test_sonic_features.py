@@ -267,3 +267,50 @@ def test_no_field_is_silent(shape: str) -> None:
                 if made and all(after == before for after in made):
                     silent.append(f"{table}|{key}|{field}: {value}")
     assert silent == []
+
+
+def odd() -> dict[str, Config]:
+    """Devices that SONiC takes and that few operators have."""
+    tor, nvidia = base(), configs()["Nvidia marks and never drops, with a blank"]
+    lean = changed(tor, "SCHEDULER", "scheduler.0", "weight", "100")
+    lean["SCHEDULER"] |= {"rare": {"type": "DWRR", "weight": "1"}}
+    for port in lean["PORT"]:
+        lean["QUEUE"][f"{port}|6"]["scheduler"] = "rare"
+    mixed = changed(tor, "SCHEDULER", "scheduler.0", "weight", None)
+    return {
+        "a weight that is meant": mixed,
+        "another of two": changed(tor, "SCHEDULER", "scheduler.1", "weight", None),
+        "a share of a 600th": lean,
+        "marks without wred_green_enable": changed(
+            nvidia, "WRED_PROFILE", "AZURE_LOSSLESS", "wred_green_enable", None
+        ),
+        "a pause that stops a queue without rows": changed(
+            tor, "MAP_PFC_PRIORITY_TO_QUEUE", "AZURE", "3", "7"
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", odd())
+def test_an_odd_device_comes_back(name: str) -> None:
+    device = odd()[name]
+    found = load(device, name)
+    (plan,) = _native.plans_of("x", found.text, ".", [], lines=True)
+    made, said = export(json.loads(plan.scenario), Choices(), found.device)
+    assert not said.refusals
+    assert made == tidy(device)
+
+
+def test_a_weight_that_is_meant_is_written_where_it_changes() -> None:
+    found = load(odd()["a weight that is meant"], "x")
+    (plan,) = _native.plans_of("x", found.text, ".", [], lines=True)
+    scenario = json.loads(plan.scenario)
+    scenario["switch"]["quantum"][1] = "3000B"
+    made, _ = export(scenario, Choices(), found.device)
+    rows = [made["SCHEDULER"][made["QUEUE"][f"Ethernet0|{n}"]["scheduler"]] for n in (0, 1, 2)]
+    assert [row.get("weight") for row in rows] == [None, "2", None]
+
+
+def test_a_pool_too_small_is_named_by_its_row() -> None:
+    small = changed(base(), "BUFFER_POOL", "ingress_lossless_pool", "size", "255")
+    with pytest.raises(Mistake, match=r"BUFFER_POOL.ingress_lossless_pool.size: 255 bytes hold no"):
+        load(small, "x.json")
