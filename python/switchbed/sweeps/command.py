@@ -84,7 +84,7 @@ def query(path: Path, sql: str, json_to: str | None, csv_to: str | None) -> None
 
     frame = asking.query(path, sql)
     if csv_to is not None:
-        options.write(frame.write_csv(), csv_to)
+        options.write(asking.as_csv(frame), csv_to)
     if json_to is not None:
         options.write(terminal.clean_json(frame.write_json()) + "\n", json_to)
     if csv_to is None and json_to is None:

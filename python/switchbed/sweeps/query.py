@@ -31,10 +31,11 @@ def query(path: Path, sql: str) -> "pl.DataFrame":
             # Views read files at once: made before the files are locked away.
             _views(connection, path)
             _shut(connection, path)
-            _select(sql)
+            _select(connection, sql)
             found = connection.sql(sql)
             if found is None:
                 raise Mistake("query: it gives no rows; ask with select")
+            _shown(found)
             return pl.DataFrame(found)
         except duckdb.Error as error:
             why = str(error).splitlines()[0] + _there(connection, sql, error)
@@ -83,14 +84,54 @@ def _shut(connection: "duckdb.DuckDBPyConnection", path: Path) -> None:
         connection.execute(f"set {setting}")
 
 
-def _select(sql: str) -> None:
+def _select(connection: "duckdb.DuckDBPyConnection", sql: str) -> None:
     """Refuses everything that does more than read: `copy … to` could replace the store's files."""
     import duckdb
 
-    for statement in duckdb.extract_statements(sql):
+    # By the connection that is shut: to parse `import database` DuckDB reads its files.
+    for statement in connection.extract_statements(sql):
         if statement.type != duckdb.StatementType.SELECT:
             kind = statement.type.name.lower()
             raise Mistake(f"query: is {kind.upper()}; ask with select, which changes nothing")
+
+
+PLAIN = (
+    *("boolean", "tinyint", "smallint", "integer", "bigint", "hugeint", "uhugeint"),
+    *("utinyint", "usmallint", "uinteger", "ubigint", "float", "double", "decimal"),
+    *("varchar", "enum", "uuid", "date", "time", "time with time zone"),
+    *("timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamp with time zone"),
+)
+"""DuckDB's types that tables, JSON and CSV hold."""
+NESTED = ("list", "array", "struct")
+"""Those that tables and JSON hold."""
+
+
+def _shown(found: "duckdb.DuckDBPyRelation") -> None:
+    """Refuses columns that no table holds, and two of one name."""
+    for name, kind in zip(found.columns, found.types, strict=True):
+        if found.columns.count(name) > 1:
+            raise Mistake(f"query: two columns are named {name}: name one otherwise by `as`")
+        if not _holds(kind):
+            raise Mistake(
+                f"query: the column {name} is {kind}, which no table holds; ask for it as text, "
+                "by ::varchar"
+            )
+
+
+def _holds(kind: "duckdb.sqltypes.DuckDBPyType") -> bool:
+    if kind.id not in NESTED:
+        return kind.id in PLAIN
+    # An array's size is listed with its child.
+    children = [child for _, child in kind.children if not isinstance(child, int | list)]
+    return all(map(_holds, children))
+
+
+def as_csv(found: "pl.DataFrame") -> str:
+    """The rows as CSV, which has neither lists nor structures."""
+    nested = next((name for name, kind in found.schema.items() if kind.is_nested()), None)
+    if nested is not None:
+        raise Mistake(f"--csv: the column {nested} is a list or a structure: --json holds it")
+    return found.write_csv()
 
 
 def _there(connection: "duckdb.DuckDBPyConnection", sql: str, error: Exception) -> str:

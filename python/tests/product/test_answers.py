@@ -3,6 +3,7 @@
 import errno
 import gzip
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -160,8 +161,24 @@ def test_a_query_keeps_its_sql_and_lists_what_there_is(switchbed: Program, tmp_p
         "explain analyze copy (select 1) to 'x.csv'",
     ):
         assert "select" in switchbed("query", sql, code=2).stderr
-    for sql in ("select * from read_text('/etc/passwd')", "select * from 'several.toml'"):
-        switchbed("query", sql, code=2)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    for name in ("schema.sql", "load.sql"):
+        (outside / name).write_text("select 1 as it_was_read")
+    switchbed("query", "select * from 'several.toml'", code=2)
+    for sql in ("select * from read_text('/etc/passwd')", f"import database '{outside}'"):
+        assert "Cannot access" in switchbed("query", sql, code=2).stderr
+    for kind in ("interval", "blob", "bit", "map(int, int)", "union(a int)", "interval[]"):
+        said = switchbed("query", f"select null::{kind} as x", code=2).stderr
+        assert "query: the column x is " in said
+        assert "ask for it as text, by ::varchar" in said
+    assert "two columns are named a" in switchbed("query", "select 1 a, 2 a", code=2).stderr
+    nested = "select [1, 2] as x, {'a': [true]} as y, null as z"
+    assert "--json holds it" in switchbed("query", "--csv", "-", nested, code=2).stderr
+    out = switchbed("query", "--json", "-", nested).stdout
+    assert json.loads(out) == [{"x": [1, 2], "y": {"a": [True]}, "z": None}]
+    switchbed("query", nested)
+    shutil.rmtree(outside)
     assert sorted(path for path in tmp_path.rglob("*")) == before
     manifest = next(tmp_path.glob("switchbed-store/runs/*/manifest.json"))
     run = str(manifest.parent)
