@@ -72,12 +72,18 @@ def read(path: Path) -> Any:
             )
         return found
 
+    def digits(text: str) -> int:
+        # Python reads no more digits than some thousands.
+        if len(text) > MOST:
+            raise Mistake(f"{path}: a number has {len(text)} digits: at most {MOST} are needed")
+        return int(text)
+
     def constant(text: str) -> None:
         raise Mistake(f"{path}: {text} is no number of JSON: a finite one is needed")
 
     text = files.read_text(path)
     try:
-        return json.loads(text, object_pairs_hook=once, parse_constant=constant)
+        return json.loads(text, object_pairs_hook=once, parse_int=digits, parse_constant=constant)
     except RecursionError as error:
         raise Mistake(f"{path}: is no JSON that is read: it is nested too deeply") from error
     except ValueError as error:

@@ -11,7 +11,7 @@ from switchbed._native import Mistake
 from switchbed.sonic.finding import Findings
 from switchbed.tc import times
 from switchbed.tc.encoding import CERTAIN, GAIN_MOST, PARTS, chance_on_device, gains_shown
-from switchbed.tc.shown import SIZES, Shown
+from switchbed.tc.shown import SIZES, Shown, named
 
 SHAPERS = ("tbf", "htb")
 TREES = ("ets", "prio", "pfifo_fast")
@@ -90,6 +90,7 @@ class _Import:
         """Of `[[switch.queue]]`, where bands differ."""
         self.read: dict[int, Shown] = {}
         """Disciplines that were read, by their place in the file."""
+        self.places = {id(one): index for index, one in enumerate(shown)}
 
     def text(self) -> tuple[str, Findings]:
         """The scenario, and a verdict for each key of either side."""
@@ -98,16 +99,15 @@ class _Import:
             if index in self.read:
                 self.read[index].rest(self.said)
             else:
-                name = " ".join(foreign.name(str(one.get(key, ""))) for key in ("kind", "handle"))
                 self.said.left_out(
-                    name.strip(), "is not among the disciplines that queue packets here"
+                    named(one), "is not among the disciplines that queue packets here"
                 )
         self.said.settle()
         return text, self.said
 
     def _of(self, one: Mapping[str, Any]) -> Shown:
         """A discipline to be read."""
-        index = next(i for i, each in enumerate(self.shown) if each is one)
+        index = self.places[id(one)]
         if index not in self.read:
             self.read[index] = Shown(self.where, one)
         return self.read[index]
@@ -232,8 +232,7 @@ class _Import:
 
     def _at(self, one: Mapping[str, Any]) -> str:
         """Where a discipline stands."""
-        kind, handle = (foreign.name(str(one.get(key, ""))) for key in ("kind", "handle"))
-        return f"{self.where}: {kind} {handle}".rstrip()
+        return f"{self.where}: {named(one)}".rstrip()
 
     def _mq(self, top: Mapping[str, Any]) -> tuple[dict[str, Any], _Leaf]:
         """A card's hardware queues, each with a discipline of its own."""

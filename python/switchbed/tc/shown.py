@@ -172,8 +172,7 @@ class Shown:
     @property
     def at(self) -> str:
         """Where the discipline stands."""
-        kind, handle = (foreign.name(str(self.one.get(key, ""))) for key in ("kind", "handle"))
-        return f"{self.where}: {kind} {handle}".rstrip()
+        return f"{self.where}: {named(self.one)}".rstrip()
 
     def __contains__(self, name: str) -> bool:
         return name in self.options
@@ -239,6 +238,12 @@ class Shown:
         more = [name for name in self.one if name not in (*PLACE, *STATISTICS)]
         if more:
             said.left_out(kind, f"{foreign.some(more)}: beside its options: nothing reads them")
+
+
+def named(one: Mapping[str, Any]) -> str:
+    """A discipline in a message: `ets 1`, since more colons follow."""
+    kind, handle = (foreign.name(str(one.get(key, ""))) for key in ("kind", "handle"))
+    return f"{kind} {handle.removesuffix(':')}".strip()
 
 
 def read(path: Path) -> Sequence[Mapping[str, Any]]:

@@ -3,6 +3,7 @@ says what is wrong and what would be right, or runs in bounds."""
 
 import copy
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from conftest import Program
 import switchbed as sb
 from switchbed._native import Mistake
 from switchbed.result import Result
+from switchbed.tc import importing as tc_import
 
 SHARED = Path(__file__).resolve().parents[4] / "shared" / "cases" / "attack"
 
@@ -380,6 +382,8 @@ def test_the_tc_file_is_as_it_came() -> None:
         ([-1], "quanta"),
         ({}, "quanta: a list of whole numbers is needed"),
         ([["x" * 10_000]], "ets: quanta: a whole number is needed"),
+        ([[1]] * 2, "ets: quanta: a whole number is needed; [1] is none"),
+        ([0, 2**40], "ets 2: quanta: is 0: it must be from "),
     ],
 )
 def test_tc_output_is_refused_by_discipline_and_key(
@@ -392,6 +396,39 @@ def test_tc_output_is_refused_by_discipline_and_key(
     assert said.count("\n") == 1
     assert len(said) < 500
     assert not (tmp_path / "x.toml").exists()
+
+
+@pytest.mark.parametrize("kind", ["sonic", "tc"])
+def test_a_number_of_many_digits_is_refused_in_words(
+    kind: str, switchbed: Program, tmp_path: Path
+) -> None:
+    (tmp_path / "x.json").write_text('[{"a": -%s}]' % ("9" * 5000))
+    said = switchbed("import", kind, "x.json", code=2).stderr
+    assert said == "switchbed: x.json: a number has 5001 digits: at most 60 are needed\n"
+
+
+def test_disciplines_are_read_in_linear_time() -> None:
+    def law(number: int) -> dict[str, Any]:
+        options = {"limit": 1000, "target": 5000, "interval": 100_000}
+        return {"kind": "codel", "handle": "0:", "parent": f"1:{number:x}", "options": options}
+
+    def steps(count: int) -> int:
+        shown = [{"kind": "mq", "handle": "1:", "root": True}, *map(law, range(1, count + 1))]
+        seen = 0
+
+        def count_line(frame: object, event: str, argument: object) -> Any:
+            nonlocal seen
+            seen += event == "line"
+            return count_line
+
+        sys.settrace(count_line)
+        try:
+            tc_import.load(shown, "x.json", 10**10)
+        finally:
+            sys.settrace(None)
+        return seen
+
+    assert steps(400) < 2.2 * steps(200)
 
 
 def test_a_mistake_is_one_type_for_all_of_them(tmp_path: Path) -> None:

@@ -794,7 +794,7 @@ def test_options_of_shapers_and_trees_are_named_too() -> None:
     assert "left out: mq.extra: 5: is no option that is known here" in said
     clsact = {"kind": "clsact", "handle": "ffff:", "parent": "ffff:fff1"}
     _, said = _text([UNDER | {"root": True}, clsact])
-    assert any(line.startswith("left out: clsact ffff:: ") for line in said)
+    assert any(line.startswith("left out: clsact ffff: ") for line in said)
 
 
 def test_pie_is_read_with_its_flags() -> None:

@@ -150,7 +150,7 @@ def test_text_and_json_make_the_same_scenario(
         ("\nqdisc pfifo 1: root limit 10parsecs\n", "x.txt:2: limit: '10parsecs' is no number"),
         (
             "qdisc prio 1: root bands 3 priomap 1 2 2\nqdisc tbf 10: parent 1:1 rate 1Mbit\n",
-            "tbf 10:: under 1:1: a scenario's queues are not shaped or divided again",
+            "tbf 10: under 1:1: a scenario's queues are not shaped or divided again",
         ),
         (
             "qdisc codel 1: dev a root limit 10p\nqdisc codel 1: dev b root limit 10p\n",
