@@ -45,10 +45,11 @@ FORCE = "switchbed.force"
 
 def utf8(path: Path, option: str = "") -> None:
     """Refuses a place whose name is no UTF-8 text, which Parquet and JSON cannot hold."""
+    whole = path.absolute()
     try:
-        str(path.absolute()).encode()
+        str(whole).encode()
     except UnicodeEncodeError:
-        named = f"{option} {os.fsencode(path)!r}".lstrip()
+        named = f"{option} {os.fsencode(whole)!r}".lstrip()
         raise Mistake(f"{named}: is no UTF-8 path; name another place, or rename it") from None
 
 

@@ -24,8 +24,12 @@ pub(crate) fn found(section: &Section<'_>, key: &str, node: &Node) -> Result<Pat
         return Err(section.wrong(key, node, "it must be a text in quotes"));
     };
     let path = section.origin.folder.join(name);
-    match path.is_file() {
-        true => Ok(path),
-        false => Err(section.wrong(key, node, &format!("there is no file {}", path.display()))),
-    }
+    let shown = path.display();
+    let problem = match path.is_file() {
+        // A resolved scenario holds the path as text.
+        true if path.to_str().is_some() => return Ok(path),
+        true => format!("the path {shown} is no UTF-8: rename it"),
+        false => format!("there is no file {shown}"),
+    };
+    Err(section.wrong(key, node, &problem))
 }

@@ -84,6 +84,7 @@ def failures(path: Path) -> list[str]:
 
 
 def _read(path: Path) -> list[Result]:
+    files.utf8(path)
     if path.suffix == ".parquet":
         return _sweep(path)
     if (path / "sweeps").is_dir():

@@ -324,8 +324,20 @@ def test_a_place_that_is_no_text_is_refused_at_once(switchbed: Program, mine: Pa
     for option, words in (("--out", "run"), ("--json", "run")):
         said = switchbed(words, mine, option, b"r\xff".decode("utf-8", "surrogateescape"), code=2)
         assert "no UTF-8 path" in said.stderr
+    folder = mine.parent / b"r\xff".decode("utf-8", "surrogateescape")
     with pytest.raises(Mistake, match="no UTF-8"):
-        sb.Result.load(b"r\xff".decode("utf-8", "surrogateescape"))
+        sb.Result.load(folder)
+    # A store whose tables are whole, and a scenario with a file beside it.
+    switchbed("sweep", mine, "--set", "flows=20", "--seeds", 1, "--store", folder.with_name("kept"))
+    folder.with_name("kept").rename(folder)
+    for words in (["table"], ["report"], ["plot", "fct", "--out", "x.svg"]):
+        said = switchbed(*words, folder, code=2)
+        assert "no UTF-8 path" in said.stderr
+    (folder / "listed.csv").write_text("start_s,src,dst,size_bytes\n0,0,1,100\n")
+    lists = 'traffic=[{kind="list", file="listed.csv"}]'
+    (folder / "x.toml").write_text(mine.read_text())
+    said = switchbed("run", folder / "x.toml", "--set", lists, code=2)
+    assert "is no UTF-8: rename it" in said.stderr
 
 
 @pytest.mark.parametrize("name", [each["name"] for each in sb.scenarios()])
