@@ -271,8 +271,6 @@ def lab_run(
     the same flows."""
     from switchbed.live import lab as command
 
-    if str(file).startswith("@"):
-        file = library.shipped(str(file))
     found = command.run(command.Request(file, sets, scale, name, out, seed, iperf3))
     if json_to is not None:
         options.write_json(found, json_to)

@@ -17,7 +17,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from switchbed import _native, toml
+from switchbed import _native, library, toml
 from switchbed._native import Mistake, Plan
 from switchbed.live import agent, control, hosts, measured, netns, orders, picture, stacks, system
 from switchbed.live.scale import scaled, seconds
@@ -116,9 +116,10 @@ class Setup:
 
 def run(request: Request) -> list[dict[str, Any]]:
     """Runs every combination of the file, one after the other: simulated and live."""
-    name = request.file.stem if request.name is None else request.name
+    given = library.given(request.file)
+    name = given.stem if request.name is None else request.name
     netns.check(name, "the lab's name" if request.name is None else "--name")
-    plans = _native.plans(request.file, request.sets, request.seed)
+    plans = given.plans(request.sets, request.seed)
     if request.out is not None and request.out.exists():
         raise Mistake(
             f"--out {request.out}: exists, and --force replaces files alone; name another"

@@ -103,7 +103,7 @@ PLAIN = (
 )
 """DuckDB's types that tables, JSON and CSV hold."""
 NESTED = ("list", "array", "struct")
-"""Those that tables and JSON hold."""
+"""More types, which tables and JSON hold."""
 
 
 def _shown(found: "duckdb.DuckDBPyRelation") -> None:

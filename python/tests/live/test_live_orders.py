@@ -388,3 +388,21 @@ def test_losses_are_counted_by_where_they_are() -> None:
     found = measured.count([], {"ports": [port, port]})
     kinds = {name: found[name] for name in ("drops", "host_drops", "overruns", "marks")}
     assert kinds == {"drops": 12, "host_drops": 4, "overruns": 6, "marks": 10}
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("@roce-incast", "transport.kind is 'dcqcn'"),
+        ("@pfc-incast", "switch.pfc: a lab's switch and hosts send no pause frames"),
+        ("@fat-tree", "topology.kind is 'fat-tree'"),
+    ],
+)
+def test_what_a_lab_cannot_do_is_refused_by_the_name_that_was_given(
+    name: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(Mistake) as told:
+        lab.run(lab.Request(Path(name), (), 1.0, None, tmp_path / "out", None, False))
+    assert str(told.value).startswith(f"{name}: {says}")
+    assert not list(tmp_path.iterdir())
