@@ -22,6 +22,10 @@ use switchbed_units::{Bytes, Span, Time};
 /// A 99th percentile of fewer flows than this rests on a handful.
 const FEW: u64 = 1000;
 
+/// Share of the bytes that arrived which may be of open flows at the last arrival. In a steady state it is the
+/// completion time of a byte's flow over the time of all arrivals.
+const UNSERVED: f64 = 0.25;
+
 pub(crate) fn warnings(
     scenario: &Scenario,
     simulation: &Simulation,
@@ -119,6 +123,7 @@ pub(crate) fn warnings(
     warnings.extend(decided::figures(scenario, simulation, flows, held));
     warnings.extend(straggler(scenario, flows));
     warnings.extend(idle_beginning(simulation, flows));
+    warnings.extend(piling_up(scenario, simulation, flows));
     warnings.extend(own_cards(scenario, reports));
     warnings.extend(sent_in_vain(&protocols, flows));
     warnings.extend(unmarkable(scenario, summary, flows, reports));
@@ -182,6 +187,33 @@ fn idle_beginning(simulation: &Simulation, flows: &Records) -> Option<String> {
              (queues, utilisation, goodput) are mostly of no traffic; measure.warmup = \"{began}\" leaves \
              that time out",
             100.0 * idle.as_ps() as f64 / all.as_ps() as f64
+        )
+    })
+}
+
+/// Warns of random arrivals that the network did not keep up with in the time that counts. Times of arrival are compared,
+/// so a run until its last flow has ended is judged like one with an end of its own.
+fn piling_up(scenario: &Scenario, simulation: &Simulation, flows: &Records) -> Option<String> {
+    let since = simulation.warmed_at();
+    let random: Vec<bool> = scenario.traffic.iter().map(|entry| entry.goes_on()).collect();
+    let counted = || {
+        let sized = flows.iter().filter_map(|flow| Some((flow.size?, flow)));
+        sized.filter(|(_, flow)| random[flow.traffic as usize] && flow.counts_since(since))
+    };
+    let last = counted().map(|(_, flow)| flow.start).max()?;
+    let bytes = |open: bool| -> f64 {
+        let of = counted().filter(|(_, flow)| !(open && flow.ended_by(last)));
+        of.map(|(size, _)| size.get() as f64).sum()
+    };
+    let open = bytes(true) / bytes(false);
+    (open > UNSERVED).then(|| {
+        format!(
+            "the run is too short for its load: when the last flow began, at {:.6} s of {:.6} s, {:.0}% of the \
+             bytes that counted flows bring were of flows still open, so FCTs, queues and goodput are of a network \
+             that fills and empties; take more flows or a later run.until, and a lower load if that does not help",
+            last.as_secs_f64(),
+            simulation.now().as_secs_f64(),
+            100.0 * open
         )
     })
 }

@@ -272,3 +272,30 @@ fn a_time_without_traffic_that_counts_is_said() {
     assert_eq!(said("100us", "0us").0, None);
     assert!(said("50ms", "30ms").0.expect("20 ms").contains("for the first 20ms that count"));
 }
+
+#[test]
+fn arrivals_that_outrun_the_network_are_said() {
+    let said = |load: f64, flows: u32, more: &str| {
+        let traffic = format!(
+            r#"{{ kind = "poisson", from = "1-3", to = "0", load = {load}, flows = {flows}, sizes = "300KB",
+                 overload = true }}"#
+        );
+        let found = unmarked(&traffic, more).warnings;
+        found.into_iter().find(|line| line.starts_with("the run is too short for its load: "))
+    };
+    // 240 us a flow, one each 800 us.
+    assert_eq!(said(0.1, 200, ""), None);
+    assert_eq!(said(0.1, 200, "measure.warmup = \"2ms\""), None);
+    let six = said(0.3, 6, "").expect("six flows, one each 267 us");
+    assert!(six.contains(": when the last flow began, at 0.00"), "{six}");
+    assert!(six.ends_with("and a lower load if that does not help"), "{six}");
+    assert!(said(0.1, 200, "run.until = \"1ms\"").is_some(), "an end of its own");
+    assert!(said(0.8, 200, "").is_some(), "2.4 times what the line carries");
+}
+
+#[test]
+fn flows_that_begin_at_once_do_not_outrun_the_network() {
+    let traffic = r#"{ kind = "incast", from = "1-3", to = 0, sizes = "300KB" }"#;
+    let found = unmarked(traffic, "").warnings;
+    assert!(!found.iter().any(|line| line.contains("too short for its load")), "{found:?}");
+}
