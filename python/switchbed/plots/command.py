@@ -34,7 +34,7 @@ OVER = click.option(
     "alone under its own transport, which is run for it.",
 )
 OF_FLOWS = ("fct", "cdf", "sizes", "curve", "heatmap")
-"""Kinds that may draw FCTs, under which there may be timers."""
+"""Kinds that may draw FCTs and slowdowns, under which there may be timers."""
 AXES = (
     click.option(
         "--x",
@@ -57,7 +57,9 @@ MEASURED = (
         metavar="KEY=VALUE",
         help="Divide by the runs that have it, paired by seed: scheme=MQ-ECN, host.lso=false.",
     ),
-    click.option("--from", "since", metavar="TIME", help="Only what starts then or later: 20ms."),
+    click.option(
+        "--from", "--since", "since", metavar="TIME", help="Only what starts then or later: 20ms."
+    ),
     click.option("--until", metavar="TIME", help="Only what starts before."),
 )
 """Options that choose the metric and the setting it is drawn over."""
@@ -111,7 +113,6 @@ def kind(draw: "Callable[..., Figure]") -> None:
     )
     @click.option("--title", default="", help="Title. Default: none.")
     @ONLY
-    @OVER
     @click.option("--width", metavar="LENGTH", help="Of the figure, as a column: 3.3in, 84mm.")
     @click.option(
         "--height", metavar="LENGTH", help="Height of the figure. Default: in proportion."
@@ -125,12 +126,12 @@ def kind(draw: "Callable[..., Figure]") -> None:
         paths: tuple[Path, ...],
         out: Path,
         only: tuple[str, ...],
-        over: "Over",
         width: str | None,
         height: str | None,
         style: str | None,
         log: str | None,
         data: bool,
+        over: "Over" = "ideal",
         **others: Any,
     ) -> None:
         from switchbed.plots import output
@@ -157,6 +158,8 @@ def kind(draw: "Callable[..., Figure]") -> None:
 
             printing.print_timers([run.outcome for run in found])
 
+    if draw.__name__ in OF_FLOWS:
+        command = OVER(command)
     command.__doc__ = draw.__doc__
     command.__click_params__ += getattr(draw, "__click_params__", [])  # type: ignore[attr-defined]
     plot.command(draw.__name__)(command)
@@ -186,7 +189,9 @@ def fct(plots: "Plots", title: str, value: Any, **keys: Any) -> "Figure":
     show_default=True,
     help="What is distributed.",
 )
-@click.option("--ccdf", is_flag=True, help="The share of flows that took longer.")
+@click.option(
+    "--ccdf", "--complement", "ccdf", is_flag=True, help="The share of flows that took longer."
+)
 def cdf(plots: "Plots", title: str, value: Any, ccdf: bool, **keys: Any) -> "Figure":
     """Distribution of FCT or slowdown by size class."""
     return plots.cdf(value=value, complement=ccdf, **keys, title=title)
@@ -237,6 +242,7 @@ def queue(
 @kind
 @click.option(
     "--flow",
+    "--flows",
     "flows",
     type=options.Whole(0, 2**63 - 1),
     multiple=True,
@@ -245,6 +251,8 @@ def queue(
 )
 @click.option(
     "--show",
+    "--quantities",
+    "show",
     default="window,rtt,rate",
     metavar="NAMES",
     help="Of window, threshold, rtt, sample, flight, pacing, rate, alpha.",

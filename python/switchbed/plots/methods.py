@@ -17,7 +17,8 @@ class Plots:
 
     Each method returns matplotlib's `Figure`, to show in a notebook or to save by
     `savefig("fct.pdf")`. A result and a sweep have it as `.plot`. Methods raise `Mistake` where the
-    runs lack what the figure needs. `colour` and `panel` are keys that were swept, or `scheme`:
+    runs lack what the figure needs. Arguments are the command's options: `window=(40, 44)` is
+    `--window 40,44`. `colour` and `panel` are keys that were swept, or `scheme`:
     each value becomes a line, or a panel.
 
     Example:
@@ -84,7 +85,7 @@ class Plots:
             against: Setting such as `scheme=MQ-ECN` or `host.lso=false`; values are divided by
                 those of
                 the runs that have it, seed by seed.
-            since: Only rows of tables from this time on, in seconds.
+            since: Only rows of tables from this time on, in seconds; the command's `--from`.
             until: Only rows of tables before this time, in seconds.
             title: Title of the figure.
 
@@ -113,7 +114,7 @@ class Plots:
 
         Args:
             value: `fct` or `slowdown`.
-            complement: Draw the share of flows that took longer instead.
+            complement: Draw the share of flows that took longer instead; the command's `--ccdf`.
             colour: Key whose values become lines, or `scheme`, or of flows `transport`, `hosts`,
                 `traffic`, `class`.
             panel: Key whose values become panels, likewise.
@@ -190,9 +191,10 @@ class Plots:
         """Draw window, round trip and rate of flows over time. Needs `measure.flow_series`.
 
         Args:
-            quantities: A panel each: `window`, `threshold`, `rtt`, `sample` (each round trip),
-                `flight`, `pacing`, `rate` or `alpha`.
-            flows: Rows of the table `flows`; the first that were sampled if none is given.
+            quantities: A panel each, the command's `--show`: `window`, `threshold`, `rtt`, `sample`
+                (each round trip), `flight`, `pacing`, `rate` or `alpha`.
+            flows: Rows of the table `flows`, the command's `--flow`. Default: the first that were
+                sampled.
             window: Only this time, from and to in ms.
             title: Title of the figure.
 

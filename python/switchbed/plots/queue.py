@@ -8,7 +8,7 @@ from switchbed._native import Mistake
 from switchbed.plots import style
 from switchbed.plots.style import MOST
 from switchbed.series import queues, runs
-from switchbed.series.queues import Port
+from switchbed.series.queues import Length, Port
 from switchbed.series.runs import Line
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ def figure(
     chosen = port or queues.busiest(panels[0][1])
     made, rows = style.over_time(len(panels), title, queues.TIME, queues.LENGTH)
     for axes, (line, run) in zip(rows, panels, strict=True):
+        # Lengths and thresholds stay below the ticks.
+        axes.margins(x=0, y=0.1)
         _panel(axes, queues.of_port(line, run, chosen, window_ms))
         seed = f", seed {run.seed}" if len(line.runs) > 1 else ""
         axes.set_title(f"{style.plain(line.label)}{seed}: {chosen}", fontsize="small", loc="left")
@@ -54,13 +56,11 @@ def together(
     return made
 
 
-THRESHOLDS = {
-    "queue": "threshold",
-    "port": "threshold for all queues of the port",
-    "pool": "threshold for the switch's memory",
-}
-"""Labels of threshold lines, by the length that the threshold applies to."""
+COMPARED = {"queue": "", "port": " for all queues of the port", "pool": " for the switch's memory"}
+"""Ends of threshold lines' labels, by the length that the threshold applies to."""
+Threshold = tuple[float | None, ...]
 DOTTED: Any = {"linestyle": ":", "linewidth": 1.2}
+DASHED: Any = {"linestyle": "-.", "linewidth": 1.0}
 
 
 def _panel(axes: "Axes", port: Port) -> None:
@@ -74,10 +74,12 @@ def _panel(axes: "Axes", port: Port) -> None:
         dashes = style.DASHES[number // len(style.COLOURS) % len(style.DASHES)]
         look = replace(style.numbered(number), dashes=dashes)
         style.line(axes, port.times_ms, queue.kb, look, name, 1)
-        for thresholds in dict.fromkeys(port.queues[n].threshold_kb for n in (number, *others)):
-            if any(kb is not None for kb in thresholds):
-                axes.plot(port.times_ms, style.gaps(thresholds), color=look.colour, **DOTTED)
-                axes.plot([], [], color="black", label=THRESHOLDS[port.threshold_of], **DOTTED)
+        for lower, upper in dict.fromkeys(_thresholds(port.queues[n]) for n in (number, *others)):
+            for parameter, thresholds, dots in ((*lower, DOTTED), (*upper, DASHED)):
+                if any(kb is not None for kb in thresholds):
+                    axes.plot(port.times_ms, style.gaps(thresholds), color=look.colour, **dots)
+                    label = f"{parameter}{COMPARED[port.threshold_of]}"
+                    axes.plot([], [], color="black", label=label, **dots)
     if port.used:
         times = [time for time, _ in port.ticks()]
         axes.plot(
@@ -89,3 +91,9 @@ def _panel(axes: "Axes", port: Port) -> None:
             transform=axes.get_xaxis_transform(),
             label="marks",
         )
+
+
+def _thresholds(queue: Length) -> tuple[tuple[str, Threshold], tuple[str, Threshold]]:
+    """The queue's threshold and the end of its ramp, without a value where there is none."""
+    upper = tuple(kb and kb * queue.ratio for kb in queue.threshold_kb) if queue.upper else ()
+    return (queue.parameter, queue.threshold_kb), (queue.upper, upper)

@@ -44,12 +44,16 @@ def _over_time(sampled: Sampled, named: str) -> Chart:
         for length, whose in views:
             meta = {"line": line.label, "view": {"queue": length.name} | at(line, place)}
             steps = port.steps(length, MOST_SAMPLES) if port.threshold_of == whose else []
-            drawn = (_length(port, length, line, each), _threshold(steps, line), marks)
+            drawn = (
+                _length(port, length, line, each),
+                _threshold(steps, length.parameter, line),
+                marks,
+            )
             traces += [{"name": line.label, "meta": meta} | trace for trace in drawn if trace]
     note = (
-        f"Port {named}, the first seed of each line. Dotted: the marking threshold in force. Ticks "
-        "at the top: the port's marks have left it since the tick before. Where samples are more "
-        f"than {MOST_SAMPLES:,}, each point is the longest of several."
+        f"Port {named}, the first seed of each line. Dotted: the threshold in force, or a ramp's "
+        "begin. Ticks at the top: the port's marks have left it since the tick before. Where "
+        f"samples are more than {MOST_SAMPLES:,}, each point is the longest of several."
     )
     lengths = {"title": {"text": queues.LENGTH}, "rangemode": "tozero", "domain": [0, 0.88]}
     made = layout({"title": {"text": queues.TIME}}, lengths)
@@ -63,12 +67,12 @@ def _length(port: Port, length: Length, line: Line, each: int) -> Trace:
     return curve(port.times_ms[::each], length.longest(each), look, told)
 
 
-def _threshold(steps: Sequence[tuple[float, float]], line: Line) -> Trace:
+def _threshold(steps: Sequence[tuple[float, float]], parameter: str, line: Line) -> Trace:
     if not steps:
         return {}
     look = {"color": line.look.colour, "dash": "dot", "width": 1.2, "shape": "hv"}
     times, lengths = zip(*steps, strict=True)
-    return curve(times, lengths, look, ", threshold: %{y:.4g} KB")
+    return curve(times, lengths, look, f", {parameter}: %{{y:.4g}} KB")
 
 
 def _marks(ticks: Sequence[tuple[float, int]], line: Line, below: float) -> Trace:

@@ -1,9 +1,10 @@
 """A port's queues over time in one run, with the thresholds in force and the marks given."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from switchbed import library
+from switchbed import library, quantity
 from switchbed._native import Mistake
 from switchbed.result import Result
 from switchbed.series.runs import Line
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 TIME, LENGTH = "time (ms)", "queue (KB)"
 """Titles of the axes."""
 TOGETHER = "all together"
+RAMPS = {"kmin": "kmax", "k1": "k2", "ecn_threshold": "", "threshold": "kmax"}
+"""Parameters that a series has as threshold, the first that a scheme knows, with the upper one."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,12 @@ class Length:
     kb: tuple[float, ...]
     threshold_kb: tuple[float | None, ...]
     """In force at the sample, whosever length it is compared with."""
+    parameter: str = "threshold"
+    """Name that the scheme has for it."""
+    upper: str = ""
+    """Name of the scheme's second threshold, where a ramp ends, if it has one."""
+    ratio: float = 1.0
+    """The second threshold over the first."""
 
     def longest(self, each: int) -> list[float]:
         """The longest of each so many samples."""
@@ -94,14 +103,15 @@ def of_port(
         pl.col("threshold_bytes").first(),
         pl.col("port_marked_packets").first(),
     )
+    schemes = _schemes(run.scenario, port)
     each = {int(one["queue"][0]): one for one in found.partition_by("queue", maintain_order=True)}
     return Port(
         port,
         tuple(sums["time_s"] * 1e3),
-        {number: _length(f"queue {number}", one) for number, one in each.items()},
-        _length(TOGETHER, sums),
+        {n: _length(f"queue {n}", one, schemes[n % len(schemes)]) for n, one in each.items()},
+        _length(TOGETHER, sums, schemes[0]),
         tuple(sums["port_marked_packets"].diff().fill_null(0)),
-        library.definition(line.scheme)["compared"],
+        library.definition(schemes[0]["name"])["compared"],
     )
 
 
@@ -111,5 +121,23 @@ def _sampled(run: Result) -> "pl.DataFrame":
     return run.series
 
 
-def _length(name: str, frame: "pl.DataFrame") -> Length:
-    return Length(name, tuple(frame["bytes"] / 1e3), tuple(frame["threshold_bytes"] / 1e3))
+def _schemes(scenario: Mapping[str, Any], port: str) -> list[dict[str, Any]]:
+    """The scheme of each of the port's queues, or one for all."""
+    switch = port.rpartition(":")[0]
+    own = [it.get("scheme") for it in scenario.get("deploy", ()) if switch in it["switches"]]
+    scheme = next((it for it in own if it), scenario["scheme"])
+    return scheme.get("queues") or [scheme]
+
+
+def _length(name: str, frame: "pl.DataFrame", scheme: Mapping[str, Any]) -> Length:
+    params = scheme.get("params", {})
+    parameter = next((key for key in RAMPS if key in params), "threshold")
+    upper, ratio = RAMPS[parameter], 1.0
+    if upper not in params:
+        upper = ""
+    elif (begin := quantity.size(params[parameter])) > 0:
+        ratio = quantity.size(params[upper]) / begin
+    if ratio <= 1:
+        upper = ""
+    lengths, thresholds = frame["bytes"] / 1e3, frame["threshold_bytes"] / 1e3
+    return Length(name, tuple(lengths), tuple(thresholds), parameter, upper, ratio)

@@ -2,6 +2,7 @@
 lacks."""
 
 import contextlib
+import inspect
 import math
 import tomllib
 from dataclasses import replace
@@ -16,6 +17,7 @@ import switchbed as sb
 from switchbed import stats
 from switchbed.cli import cli
 from switchbed.plots import cdf, fct, heatmap, output, queue, shares, sizes, style, utilisation
+from switchbed.plots.command import plot as plotted
 from switchbed.plots.methods import Plots
 from switchbed.run import Request, execute
 from switchbed.series import links, looks, maps, queues, runs
@@ -191,6 +193,64 @@ def test_equal_queues_are_one_line_with_both_names() -> None:
     dotted = [line for line in axes.get_lines() if line.get_linestyle() == ":"]
     heights = {y for line in dotted for _, y in output._points(line)}
     assert heights == {5.0, 7.0}
+
+
+@pytest.mark.parametrize(
+    ("scheme", "params", "names"),
+    [
+        ("red", {"kmin": "5pkt", "kmax": "20pkt"}, {"kmin": 7.5, "kmax": 30.0}),
+        ("red", {"kmin": "5pkt", "kmax": "5pkt"}, {"kmin": 7.5}),
+        ("cedm", {"k1": "5pkt", "k2": "10pkt"}, {"k1": 7.5, "k2": 15.0}),
+        ("per-port", {"threshold": "6KB"}, {"threshold for all queues of the port": 6.0}),
+    ],
+)
+def test_a_threshold_has_the_schemes_name_for_it(
+    scheme: str, params: dict[str, str], names: dict[str, float]
+) -> None:
+    run = _single(scheme={"name": scheme, "params": params}, **{"measure.series_every": "20us"})
+    port = queues.busiest(run)
+    (axes,) = queue.figure(runs.lines([run]), port, None, "").axes
+    shown = {line.get_label() for line in axes.get_lines() if line.get_color() == "black"}
+    assert shown == {*names}
+    dashed = [line for line in axes.get_lines() if line.get_linestyle() in (":", "-.")]
+    assert {y for line in dashed for _, y in output._points(line)} == {*names.values()}
+    dotted = [line for line in axes.get_lines() if line.get_linestyle() == ":"]
+    assert {y for line in dotted for _, y in output._points(line)} == {min(names.values())}
+
+
+def test_queues_and_switches_with_schemes_of_their_own_have_their_names() -> None:
+    red = {"name": "red", "params": {"kmin": "6KB", "kmax": "12KB"}}
+    own = {"switch.queues": 2, "switch.queue": [{"queue": 0, "scheme": red}]}
+    run = _single(**{"measure.series_every": "20us", **own})
+    (line,) = runs.lines([run])
+    found = queues.of_port(line, run, queues.busiest(run))
+    assert [found.queues[n].parameter for n in (0, 1)] == ["kmin", "threshold"]
+    assert found.queues[0].upper == "kmax"
+    run = _single(
+        **{"measure.series_every": "20us", "deploy": [{"switches": "switch", "scheme": red}]}
+    )
+    (line,) = runs.lines([run])
+    found = queues.of_port(line, run, queues.busiest(run))
+    assert (found.queues[0].parameter, found.queues[0].ratio) == ("kmin", 2.0)
+    cqrd = {"name": "cqrd", "params": {"ecn_threshold": 0.5}}
+    run = _single(scheme=cqrd, **{"measure.series_every": "20us"})
+    (line,) = runs.lines([run])
+    found = queues.of_port(line, run, queues.busiest(run))
+    assert found.queues[0].parameter == "ecn_threshold"
+
+
+def test_options_of_the_command_and_arguments_of_the_method_have_the_same_names() -> None:
+    # Of all kinds alike: the runs, the file and how it looks.
+    common = {"paths", "out", "force", "only", "width", "height", "style", "log", "data"}
+    for kind, command in plotted.commands.items():
+        found = [p for p in command.params if p.name not in common]
+        options = {name.removeprefix("--"): p for p in found for name in p.opts}
+        over = options.pop("over", None)
+        assert (over is None) == (kind not in ("fct", "cdf", "sizes", "curve", "heatmap")), kind
+        arguments = set(inspect.signature(getattr(Plots, kind)).parameters) - {"self"}
+        assert arguments <= options.keys(), kind
+        unnamed = [p.name for p in options.values() if not {o[2:] for o in p.opts} & arguments]
+        assert unnamed == [], kind
 
 
 def test_shares_sum_to_all(results: list[sb.Result]) -> None:

@@ -5,7 +5,6 @@ import contextlib
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -161,8 +160,9 @@ def test_a_queue_has_its_threshold_and_marks(kept: Path) -> None:
     # All queues together have no threshold, but for one that is the port's.
     together = [t for t in over_time.traces if t["meta"]["view"]["queue"] == TOGETHER]
     assert together == [together[0], {**marks, "meta": together[0]["meta"]}]
-    (line,) = runs.lines([run])
-    per_port, _ = queues.charts([replace(line, scheme="per-port")])
+    section = run.scenario["scheme"] | {"name": "per-port"}
+    run.scenario["scheme"] = section
+    per_port, _ = queues.charts(runs.lines([run]))
     dotted = [
         t["meta"]["view"]["queue"]
         for t in per_port.traces
