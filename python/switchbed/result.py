@@ -391,6 +391,35 @@ class Result:
         """
         return self._table("probes")
 
+    @cached_property
+    def flow_series(self) -> "pl.DataFrame":
+        """What senders do over time, one row a sample, or change, of a flow under way.
+
+        Empty without `measure.flow_series`. The last five columns are there with BBR alone.
+
+        Columns:
+            time_s: Time of the sample or change in seconds.
+            row: Row of the flow in the table `flows`.
+            cwnd_packets: Congestion window in packets; null: it has none.
+            ssthresh_packets: Threshold of slow start in packets; null: it has none.
+            in_flight_bytes: Payload in bytes that the sender takes to be in the network.
+            srtt_s: Smoothed round-trip time in seconds; null before the first sample.
+            pacing_bps: Rate of pacing in bit/s, headers not counted; null: it is not paced.
+            alpha: Smoothed marked fraction; null: it has none.
+            delivered_bps: Payload in bit/s acknowledged since the sample before; of changes, in the
+                last round trip.
+            rtt_s: Round trip measured then, in seconds; null: none. Only without `every`.
+            mode: State of BBR, such as `startup`; empty: no BBR.
+            bw_bps: Bandwidth in bit/s that BBR takes the path for.
+            mrtt_s: Least round trip that BBR goes by, in seconds.
+            pacing_gain: Gain of BBR's pacing rate over `bw_bps`.
+            cwnd_gain: Gain of BBR's window over `bw_bps` times `mrtt_s`.
+
+        Example:
+            >>> star.with_({"measure.flow_series": {"every": "1ms"}}).run().flow_series
+        """
+        return self._table("flow_series")
+
     def table(self, name: str) -> "pl.DataFrame":
         """Return a table as a Polars data frame.
 

@@ -236,8 +236,23 @@ def test_help_names_every_column_of_a_table(attribute: str, table: str, single: 
         }
     )
     columns = [name for name, _, _ in scenario.run().arrow(table).columns]
+    assert _helped(attribute) == columns
+
+
+def _helped(attribute: str) -> list[str]:
     help_ = inspect.getdoc(getattr(sb.Result, attribute)) or ""
-    assert re.findall(r"^ {4}(\w+): ", help_, re.MULTILINE) == columns
+    return re.findall(r"^ {4}(\w+): ", help_, re.MULTILINE)
+
+
+def test_help_names_every_column_of_the_series_of_flows(single: Path) -> None:
+    scenario = sb.Scenario.from_file(single).with_(
+        {"transport.kind": "bbr", "host.profile": "linux-6.x"}
+    )
+    run = scenario.with_({"measure.flow_series": {"rows": [0]}}).run()
+    assert run.flow_series.columns == _helped("flow_series")
+    sampled = scenario.with_({"measure.flow_series": {"every": "100us"}}).run().flow_series
+    assert sampled.columns == [name for name in _helped("flow_series") if name != "rtt_s"]
+    assert scenario.run().flow_series.is_empty()
 
 
 PUBLIC = [
