@@ -140,6 +140,8 @@ def print_sweep(outcomes: Sequence[Outcome], wall_s: float) -> None:
     for line in losses(outcomes):
         console.print(line)
     console.print(table)
+    if any(cell(row) == NONE for cell in columns.values() for row in rows):
+        console.print(f"{NONE}: nothing of this kind has finished")
     _print_loads(console, rows)
     _print_ratios(console, comparing.ratios(outcomes), keys)
     for line in (*comparing.identical(outcomes), *comparing.populations(outcomes)):

@@ -229,6 +229,10 @@ def notes(rows: Sequence[dict[str, Any]]) -> list[str]:
     said = [comparing.SLOWDOWNS[over] for row in rows if (over := row.get("over"))]
     if any(row["low"] is None and row["seeds"] > 1 and "change" not in row for row in rows):
         said.append(f"– in low and high of several seeds: {stats.FEW}")
+    if any(row["low"] is None and row["seeds"] == 1 for row in rows):
+        said.append("– in low and high of one seed: no interval; sweep --seeds 3 gives one")
+    if any(row.get("change") == "–" for row in rows):
+        said.append("– in change: these runs are what the others are divided by")
     looked = stats.looked(sum(map(_is_interval, rows)))
     return [*dict.fromkeys(said), *([looked] if looked else [])]
 

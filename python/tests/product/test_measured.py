@@ -317,6 +317,10 @@ def test_rows_without_an_interval_are_explained() -> None:
 
     assert told(seeds=2) == [f"– in low and high of several seeds: {stats.FEW}"]
     assert told(seeds=1) == told(seeds=2, low=0.5, high=2.0) == []
+    row = {"metric": "timeouts", "estimate": 1.0, "low": None, "high": None, "seeds": 1}
+    assert [note[:29] for note in curves.notes([row])] == ["– in low and high of one seed"]
+    (of_itself,) = curves.notes([row | {"low": 1, "high": 1, "change": "–"}])
+    assert of_itself.startswith("– in change: ")
     # A change says so itself.
     assert told(seeds=2, change=stats.FEW) == []
 

@@ -250,6 +250,9 @@ def test_a_comparison_has_columns_for_what_was_measured_alone(
     assert "all mean" not in said
     said = switchbed("run", single, "--set", "compare.load=[0.2, 0.3]").stdout
     assert "all mean" in said
+    # No flow is large.
+    assert re.search(r"large mean.*\n.*\n +0\.2 .* – ", said)
+    assert "–: nothing of this kind has finished\n" in said
     assert "goodput by class" not in said
     assert "busiest queue" not in said
     assert "RTT" not in said
