@@ -42,12 +42,20 @@ PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
 )
 COPIED = shutil.ignore_patterns("__pycache__", "generate.py", "product.py")
+DRAWN = re.compile(r'\[([^\]]*)\]\((?:\.\./)*index\.md#pictures "([^"]+)"\)')
+MADE = re.compile(r'\]\(((?:\.\./)*)index\.md#([\w-]+)(?: "([^"]+)")?\)')
+"""Links to the section of pages that are generated: of a picture, its text and file; of a page, the
+way to the section, its name, and the heading there."""
+SECTION = "\n## Pages that `make site` writes\n"
+TEMPLATES = "../../../docs/"
+"""Way from the papers' templates to these pages."""
 IMAGE = re.compile(r"!\[[^\]]*\]\(([\w./-]+\.png)\)")
 
 
 def generate(site: Path, *, pictures: bool) -> None:
     """Writes the pages into a folder that does not exist yet."""
     shutil.copytree(DOCS, site, ignore=COPIED)
+    resolve(site)
     steps = [each.split(":") for each in (*PAGES, *(PICTURES if pictures else ()))]
     found = importlib.util.find_spec
     if not (found(PAPERS) and found(f"{PAPERS}.site")):
@@ -59,11 +67,27 @@ def generate(site: Path, *, pictures: bool) -> None:
         steps = [step for step in steps if not step[0].startswith(PAPERS)]
     for module, function in steps:
         getattr(importlib.import_module(module), function)(site)
+    resolve(site)
     if not pictures:
         for image in shown(site):
             if not image.exists():
                 image.parent.mkdir(parents=True, exist_ok=True)
                 image.write_bytes(PIXEL)
+
+
+def resolve(site: Path) -> None:
+    """Leads links to the section of pages that are generated to these pages."""
+    for page in site.rglob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        here = text.partition(SECTION)[0].replace(f"]({TEMPLATES}", "](")
+        here = MADE.sub(_led, DRAWN.sub(r"![\1](\2)", here))
+        if here != text:
+            page.write_text(here, encoding="utf-8")
+
+
+def _led(link: re.Match[str]) -> str:
+    up, page, heading = link.groups()
+    return f"]({up}{page}.md{f'#{heading}' if heading else ''})"
 
 
 def shown(site: Path) -> Iterator[Path]:

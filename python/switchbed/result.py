@@ -393,7 +393,7 @@ class Result:
 
     @cached_property
     def flow_series(self) -> "pl.DataFrame":
-        """What senders do over time, one row a sample, or change, of a flow under way.
+        """Samples of senders over time, one row a sample, or change, of a flow under way.
 
         Empty without `measure.flow_series`. The last five columns are there with BBR alone.
 

@@ -126,6 +126,17 @@ def test_a_page_that_is_as_before_is_left_alone(source: Path, tmp_path: Path) ->
     assert anew == ["index.md"]
 
 
+def test_links_to_generated_pages_lead_to_them_in_the_site(source: Path) -> None:
+    for page in source.rglob("*.md"):
+        assert "index.md#" not in page.read_text(), page
+        assert "](../../" not in page.read_text(), page
+    assert "make site" not in (source / "index.md").read_text()
+    text = (source / "schemes/qcn.md").read_text()
+    assert "[`[reaction]`](../scenario.md#reaction)" in text
+    assert "](../reproductions/afqcn-fig8.png)" in text
+    assert "[LSO](hosts.md#large-segment-offload-lso)" in (source / "fabrics.md").read_text()
+
+
 def test_a_folder_of_others_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.md").write_text("mine")
     done = generate(tmp_path, "--no-pictures")
@@ -197,7 +208,7 @@ def test_a_pages_commands_draw_its_pictures(tmp_path: Path) -> None:
         text = (DOCS / name).read_text()
         for file, shown in pictures.items():
             assert f"--out {file}\n" in text, file
-            assert f"]({shown})" in text, shown
+            assert f'](index.md#pictures "{shown}")' in text, shown
 
 
 def test_few_pictures_are_committed() -> None:

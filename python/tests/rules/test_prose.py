@@ -1,6 +1,8 @@
 """How we write, as far as it can be counted: `python python/tests/support/prose.py --list` has the
 places."""
 
+from pathlib import Path
+
 import prose
 import pytest
 
@@ -21,6 +23,18 @@ def test_pages_have_short_sentences_and_the_fields_words() -> None:
 @pytest.mark.parametrize(("name", "most"), WORDS.items())
 def test_a_page_that_is_read_first_is_short(name: str, most: int) -> None:
     assert 0 < len((prose.ROOT / name).read_text().split()) <= most
+
+
+def test_links_lead_to_files_and_headings_of_the_repository(tmp_path: Path) -> None:
+    assert prose.dead() == []
+    assert prose.LINK.findall('[a](b.md#c) ![d](e.png) [f](g.md "h") [i](https://j)') == [
+        "b.md#c",
+        "e.png",
+        "g.md",
+    ]
+    page = tmp_path / "page.md"
+    page.write_text('# `AF-QCN`, and [more](x.md)\n\n<a id="here"></a>\n\n```sh\n# no\n```\n')
+    assert prose.anchors(page) == {"af-qcn-and-more", "here"}
 
 
 def test_subjects_of_commits_name_a_part_and_an_action() -> None:

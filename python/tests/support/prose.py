@@ -5,6 +5,7 @@ cells of pages, words that are not the field's, and subjects of commits.
 """
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -19,6 +20,8 @@ HOUSE = re.compile(
     r"\b(intake|outlet|stations|holdings|elsewhere|room|yard|witness|aside|patience|tidy)\b"
 )
 """Words that pages once had in place of the field's."""
+BLOCK = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r'\]\((?!\w+:)([^)\s]+)(?: "[^"]*")?\)')
 CODE = re.compile(r"`[^`]+`")
 LONGEST = 30
 """Words of a sentence or a table cell."""
@@ -128,12 +131,7 @@ def pages() -> list[Path]:
 def sentences() -> Iterator[Place]:
     """Sentences of pages, without blocks and tables; a link counts by its text, code as a word."""
     for file in pages():
-        text = re.sub(
-            r"^ *```.*?^ *```",
-            lambda block: "\n" * block[0].count("\n"),
-            file.read_text(),
-            flags=re.S | re.M,
-        )
+        text = BLOCK.sub(lambda block: "\n" * block[0].count("\n"), file.read_text())
         line = 1
         for paragraph in re.split(r"(\n\s*\n|\n(?=[-*] |\d+\. |#|\|))", text):
             if not paragraph.lstrip().startswith("|"):
@@ -163,6 +161,36 @@ def house() -> list[Place]:
     return [it for it in sentences() if HOUSE.search(it.text)]
 
 
+def dead() -> list[Place]:
+    """Links of Markdown files that lead to no file, or no heading, of the repository; but for those
+    with a template's variable."""
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
+    known = {*listed, *(str(up) for name in listed for up in Path(name).parents)}
+    found = []
+    for name in listed:
+        if not name.endswith(".md") or not (ROOT / name).exists():
+            continue
+        text = BLOCK.sub(lambda block: "\n" * block[0].count("\n"), (ROOT / name).read_text())
+        for link in LINK.finditer(text):
+            path, _, heading = link[1].partition("#")
+            file = os.path.normpath(Path(name).parent / path) if path else name
+            lost = file not in known or (heading and heading not in anchors(ROOT / file))
+            if lost and "$" not in path:
+                found.append(Place(name, text.count("\n", 0, link.start()) + 1, link[1]))
+    return found
+
+
+def anchors(page: Path) -> set[str]:
+    """Ends of links to the headings of a page, as GitHub and the site have them."""
+    text = page.read_text()
+    heads = re.findall(r"^#+ (.+)$", BLOCK.sub("", text), re.MULTILINE)
+    plain = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", head).lower() for head in heads)
+    slugs = {re.sub(r"[^\w -]", "", head).replace(" ", "-") for head in plain}
+    return slugs | set(re.findall(r'<a id="([\w-]+)">', text))
+
+
 def subjects() -> list[Place]:
     """Subjects since the rule that break it: `part: Verb object`, at most 65 characters; none where
     the history does not reach so far back."""
@@ -190,6 +218,7 @@ def main() -> None:
     """Prints the table."""
     counts = sum(1 for _ in openings()), sum(1 for _ in documented())
     listed = {"long sentences and cells": long(), "house words": house(), "subjects": subjects()}
+    listed["dead links"] = dead()
     shares = {"pronoun openings": pronouns(), "four words or fewer": short()}
     if "--list" in sys.argv[1:]:
         for what, places in (shares | listed).items():
