@@ -34,6 +34,10 @@ HASHED = (".rs", ".toml", ".txt")
 """Kinds of files by whose content a build is told from others."""
 
 
+PACKAGE = re.compile(r"([\w-]+) = \{ opt-level")
+"""Line of a profile about one package."""
+
+
 def write_new(name: str, out: Path | None, source: Path | None) -> None:
     """Writes the crate of a scheme of this name."""
     if not NAME.fullmatch(name):
@@ -238,8 +242,40 @@ def _manifest(name: str, folder: Path, tree: Path) -> Iterator[str]:
     yield "[features]"
     for feature, needs in module["features"].items():
         yield f"{feature} = {toml.value(feature, needs)}"
-    # The profiles are the workspace's last part.
-    yield workspace_text[workspace_text.index("[profile.") :].rstrip()
+    # The profiles are the workspace's last part. Cargo warns of settings for packages that are not
+    # linked, such as those of tests.
+    linked = _linked(tree, module)
+    for line in workspace_text[workspace_text.index("[profile.") :].rstrip().splitlines():
+        package = PACKAGE.match(line)
+        if package is None or package[1] in linked:
+            yield line
+        elif package[1] == module["package"]["name"]:
+            yield line.replace(package[1], "switchbed-plugged")
+
+
+def _linked(tree: Path, module: dict[str, Any]) -> set[str]:
+    """Names of the packages that the module links, by the tree's manifests and its lock."""
+    lock = tomllib.loads((tree / "Cargo.lock").read_text(encoding="utf-8"))
+    needs = {of["name"]: of.get("dependencies", []) for of in lock["package"]}
+    # The lock has what the tree's own crates need for their tests, too.
+    for file in tree.glob("crates/*/Cargo.toml"):
+        own = tomllib.loads(file.read_text(encoding="utf-8"))
+        needs[own["package"]["name"]] = _needed(own)
+    linked: set[str] = set()
+    found = _needed(module)
+    while found:
+        name = found.pop().partition(" ")[0]
+        if name not in linked:
+            linked.add(name)
+            found += needs.get(name, [])
+    return linked
+
+
+def _needed(manifest: dict[str, Any]) -> list[str]:
+    """Names of the dependencies of a manifest, but for those of tests."""
+    targets = manifest.get("target", {}).values()
+    kinds = ("dependencies", "build-dependencies")
+    return [name for of in (manifest, *targets) for kind in kinds for name in of.get(kind, ())]
 
 
 def _dependencies(given: dict[str, Any], workspace: dict[str, Any], tree: Path) -> Iterator[str]:
