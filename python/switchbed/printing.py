@@ -515,9 +515,9 @@ def print_warnings(outcomes: Sequence[Outcome]) -> None:
         say(f"warning: {text}", err=True)
 
 
-TIMERS = "figures are mostly waits"
+TIMERS = "FCTs are mostly idle waits"
 """Begin of the warning that names timers under a run's means and percentiles."""
-TIMED = re.compile(rf"{TIMERS} for (?:a timer|pauses): (of .+?\)), for (.+)")
+TIMED = re.compile(rf"{TIMERS} for (?:a timer|pauses), which decides? them: (of .+?\)), for (.+)")
 """The warning's populations with their statistics, and its timers."""
 GROUPS = re.compile(r"of (.+?) \(((?:mean|median|\d|slowdown: )[^()]*)\)(?:, |$)")
 """A group of its populations, and their statistics."""
@@ -559,7 +559,7 @@ def warnings(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def _timed(texts: Mapping[str, set[int]], outcomes: Sequence[Outcome]) -> list[str]:
-    """A line for each timer: the cells of the comparison whose figures are mostly waits for it,
+    """A line for each timer: the cells of the comparison whose FCTs are mostly idle waits for it,
     the statistics, and the number of seeds."""
     # By timer and cell: the runs, and the populations with their statistics.
     found: dict[str, dict[str, tuple[set[int], dict[str, set[str]]]]] = {}

@@ -404,7 +404,7 @@ def test_timers_are_named_in_every_row_that_they_decide(switchbed: Program, tmp_
     # The rows of the table: each is a second in every column.
     for row in ("class 1", "incast, traffic 1", "reno", "queries of incast, traffic 1"):
         assert row in run.stdout
-    told = [line for line in run.stderr.splitlines() if "figures are mostly waits" in line]
+    told = [line for line in run.stderr.splitlines() if "FCTs are mostly idle waits" in line]
     assert len(told) == 1
     for name in ("class 1", "traffic 1 (incast)", "transport reno", "queries of traffic 1"):
         assert name in told[0]
@@ -441,14 +441,14 @@ def test_tables_and_figures_of_fcts_name_the_timers_under_them(
 ) -> None:
     (tmp_path / "timers.toml").write_text(TIMERS)
     told = switchbed("run", "timers.toml", "--out", "out").stderr
-    line = next(line for line in told.splitlines() if "figures are mostly waits" in line)
+    line = next(line for line in told.splitlines() if "FCTs are mostly idle waits" in line)
     for words in (
         ("table", "out", "--metric", "fct.all.p99_us"),
         ("table", "out", "--csv"),
         ("plot", "cdf", "out", "--out", "cdf.png"),
     ):
         assert line in switchbed(*words).stderr.splitlines(), words
-    assert "mostly waits" not in switchbed("plot", "utilisation", "out", "--out", "u.png").stderr
+    assert "mostly idle waits" not in switchbed("plot", "utilisation", "out", "--out", "u.png").stderr
 
 
 CUT_OFF = """

@@ -269,7 +269,7 @@ def test_warnings_of_one_kind_take_one_line() -> None:
         return [Outcome(i, {}, "x", {"warnings": each}, 0.0) for i, each in enumerate(runs)]
 
     small, large = (
-        f"percentiles are mostly waits for a timer: of {of} flows" for of in ("small", "large")
+        f"percentiles are mostly idle waits for a timer, which decides them: of {of} flows" for of in ("small", "large")
     )
     found = printing.warnings(
         outcomes([small, large, "3 packets were lost"], [small, "4 packets were lost"], ["a: b"])
@@ -280,7 +280,7 @@ def test_warnings_of_one_kind_take_one_line() -> None:
         "a: b (1 of 3 runs)",
     ]
     assert printing.warnings(outcomes([small, large])) == [small, large]
-    timer = "figures are mostly waits for a timer: of small flows (mean), for rto_min, 200ms"
+    timer = "FCTs are mostly idle waits for a timer, which decides them: of small flows (mean), for rto_min, 200ms"
     later = timer.replace("(mean)", "(slowdown: 95th, 99th percentile)")
     runs = [
         Outcome(0, {"scheme": "b", "load": load, "seed": seed}, "x", {"warnings": each}, 0.0)
@@ -292,12 +292,12 @@ def test_warnings_of_one_kind_take_one_line() -> None:
         )
     ]
     assert printing.warnings(runs) == [
-        "figures are mostly waits for rto_min, 200ms: b, load 0.3 (small flows: mean, 95th, 99th "
+        "FCTs are mostly idle waits for rto_min, 200ms: b, load 0.3 (small flows: mean, 95th, 99th "
         "percentile; 2 of 2 runs); b, load 0.6 (small flows: mean; 1 of 2 runs)"
     ]
     rest = "for the retransmission timer, transport.rto_min, 200ms"
     many = [
-        f"figures are mostly waits for a timer: {of}, {rest}"
+        f"FCTs are mostly idle waits for a timer, which decides them: {of}, {rest}"
         for of in (
             "of all flows (99.9th percentile), of medium flows "
             "(99th, 99.9th percentile; slowdown: 99th percentile)",
@@ -312,7 +312,7 @@ def test_warnings_of_one_kind_take_one_line() -> None:
     ]
     for warning, head in zip(many, heads, strict=True):
         (line,) = printing.warnings([replace(runs[0], summary={"warnings": [warning]}), runs[3]])
-        assert line == f"figures are mostly waits {rest}: b, load 0.3 ({head}; 1 of 1 runs)"
+        assert line == f"FCTs are mostly idle waits {rest}: b, load 0.3 ({head}; 1 of 1 runs)"
     # A short head, such as a key's name, does not make two warnings alike.
     assert len(printing.warnings(outcomes(["host.mtu: odd"], ["host.mtu: even"]))) == 2
 

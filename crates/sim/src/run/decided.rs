@@ -107,9 +107,12 @@ pub(super) fn figures(
             format!("of {names} ({figures})")
         };
         let groups: Vec<String> = groups.iter().map(of).collect();
-        let (what, groups) = (if kind == PAUSE { "pauses" } else { "a timer" }, groups.join(", "));
+        let (what, groups) = match kind {
+            PAUSE => ("pauses, which decide them", groups.join(", ")),
+            _ => ("a timer, which decides them", groups.join(", ")),
+        };
         let timers = few(&timers.into_iter().collect::<Vec<_>>()).join("; ");
-        format!("figures are mostly waits for {what}: {groups}, for {timers}")
+        format!("FCTs are mostly idle waits for {what}: {groups}, for {timers}")
     };
     found.into_iter().map(said).collect()
 }

@@ -189,10 +189,10 @@ const MIXED: &str = r#"
 fn timers_are_named_by_class_traffic_and_query_and_for_means() {
     let found = results(MIXED, &[]).summary;
     assert_eq!((found.flows.count, found.waits.syn), (1601, 1));
-    let line = said(&found, "figures are mostly waits");
+    let line = said(&found, "FCTs are mostly idle waits");
     assert_eq!(
         line,
-        "figures are mostly waits for a timer: of all flows (mean), of class 1, traffic 1 (incast) and queries \
+        "FCTs are mostly idle waits for a timer, which decides them: of all flows (mean), of class 1, traffic 1 (incast) and queries \
          of traffic 1 (mean and all percentiles), for a lost SYN, transport.rto_initial, 1s"
     );
     let p99 = found.fct.all.p99_us.expect("flows");
@@ -206,7 +206,7 @@ fn timers_are_named_by_class_traffic_and_query_and_for_means() {
 fn timers_are_named_by_transport() {
     let sets = ["traffic.1.transport=reno", "traffic.1.classes=[0]"];
     let found = results(MIXED, &sets).summary;
-    let line = said(&found, "figures are mostly waits");
+    let line = said(&found, "FCTs are mostly idle waits");
     assert!(
         line.contains("traffic 1 (incast), transport reno and queries of traffic 1 (mean and"),
         "{line}"
@@ -229,7 +229,7 @@ fn timers_of_one_kind_take_one_line() {
     }
     let found = results(&text, &[]).summary;
     assert_eq!(found.waits.syn, 3);
-    let line = said(&found, "figures are mostly waits");
+    let line = said(&found, "FCTs are mostly idle waits");
     for key in ["traffic.2.transport.rto_initial, 200ms", "traffic.3.transport.rto_initial, 300ms"]
     {
         assert!(line.contains(key), "{line}");
@@ -247,7 +247,7 @@ fn pauses_that_decide_figures_are_named() {
         event = [{ at = "10us", port = "host2", storm = 0, lasts = "5ms" }]
     "#;
     let found = results(text, &[]);
-    let line = said(&found.summary, "figures are mostly waits for pauses");
+    let line = said(&found.summary, "FCTs are mostly idle waits for pauses");
     assert!(
         line.contains("of all flows and queries of traffic 0 (mean and all percentiles)"),
         "{line}"
@@ -471,7 +471,7 @@ fn a_transport_towards_other_stacks_is_one_row_and_is_named_once() {
         found.by_transport.iter().map(|row| (&*row.transport, row.flows)).collect();
     // Host 3 has no flow over DCQCN.
     assert_eq!(rows, [("dctcp", 2), ("cubic", 1), ("dcqcn (linux-6.x)", 1)]);
-    let line = said(&found, "figures are mostly waits for a timer");
+    let line = said(&found, "FCTs are mostly idle waits for a timer");
     assert_eq!(line.matches("transport dctcp").count(), 1, "{line}");
 }
 
@@ -493,7 +493,7 @@ fn waits_of_queue_pairs_are_as_long_as_their_timer() {
     let of = |sets: &[&str]| {
         let found = results(&text, sets).summary;
         (
-            said(&found, "figures are mostly waits").to_owned(),
+            said(&found, "FCTs are mostly idle waits").to_owned(),
             found.fct.all.mean_us.expect("a flow"),
         )
     };
