@@ -85,7 +85,7 @@ def test_each_is_shown_on_a_page(name: str) -> None:
 
 
 def links(page: Path) -> list[str]:
-    return re.findall(r"\]\((\S+\.png)\)", page.read_text())
+    return re.findall(r'\]\(\S*index\.md#pictures "(\S+\.png)"\)', page.read_text())
 
 
 def test_the_demo_draws_and_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

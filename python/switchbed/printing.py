@@ -343,8 +343,7 @@ def print_classes(classes: Sequence[dict[str, Any]]) -> None:
     """Each class that has a scheme's name, and a line a parameter."""
     for of in classes:
         say(of["name"])
-        if of["summary"]:
-            say(f"  {of['summary']}")
+        say(f"  {of['summary'] or 'No summary: the class has no docstring.'}")
         say(f"  In Python: {of['class']}")
         for parameter in of["parameters"]:
             default = parameter["default"]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from switchbed._native import Mistake
 from switchbed.plots import style
-from switchbed.series import distribution, runs
+from switchbed.series import comparison, distribution, runs
 from switchbed.series.distribution import Distribution, Value
 from switchbed.series.runs import Line
 
@@ -30,6 +30,7 @@ def figure(
     down = -(-len(panels) // across)
     made = style.figure(4.5 * across, 3.2 * down + 0.5, title)
     grid = made.subplots(down, across, sharey=True, squeeze=False)
+    limits = comparison.sizes(run for line in drawn for run in line.runs)
     for axes, (panel, name) in zip(grid.flat, panels, strict=False):
         inside = [(line, of_line) for line, of_line in found if line.panel == panel]
         for i, (line, of_line) in enumerate(inside):
@@ -37,7 +38,8 @@ def figure(
                 some = of_line[name].complement if complement else of_line[name]
                 _curve(axes, some, line, i / len(inside))
         where = f"{runs.named(*panel)}, " if panel else ""
-        axes.set_title(style.plain(f"{where}{name} flows"), fontsize="medium")
+        heading = comparison.headed(f"{name} flows", limits)
+        axes.set_title(style.plain(f"{where}{heading}"), fontsize="medium")
         axes.set_xlabel(distribution.title(value, drawn))
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter("{x:g}")

@@ -23,11 +23,12 @@ def figure(results: Sequence[Result], asked: Asked, title: str) -> "Figure":
     down = -(-len(found) // across)
     made = style.figure(4.5 * across if across > 1 else 6, 3.1 * down + 0.6, title)
     grid = list(made.subplots(down, across, squeeze=False).flat)
+    cut = False
     for axes, panel in zip(grid, found, strict=False):
         label, curves = readable(panel.title, panel.curves)
         for i, one in enumerate(curves):
             curve(axes, one, (i, len(curves)), axis.places)
-        reach(axes, curves)
+        cut |= reach(axes, curves)
         axes.set_title(style.plain(panel.heading), fontsize="medium")
         axes.set_ylabel(style.plain(label))
         axes.set_xlabel(style.plain(axis.title))
@@ -38,7 +39,7 @@ def figure(results: Sequence[Result], asked: Asked, title: str) -> "Figure":
     counts = [at.value.n for panel in found for one in panel.curves for at in one.points]
     mean = "mean" if asked.against is None else "geometric mean over pairs"
     hollow = any(at.untold for panel in found for one in panel.curves for at in one.points)
-    style.legend_below(made, note=style.means(counts, mean, hollow=hollow))
+    style.legend_below(made, note=style.means(counts, mean, hollow=hollow, cut=cut))
     return made
 
 

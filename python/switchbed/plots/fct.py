@@ -1,6 +1,6 @@
 """FCT against load by size class: relative to the first scheme, as it is, or as slowdown."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,12 +22,13 @@ Value = Literal["relative", "slowdown", "us"]
 def figure(drawn: Sequence[Line], value: Value, title: str) -> "Figure":
     """A panel a statistic, a line a scheme: mean over seeds, with 95 % intervals. One scheme alone
     has nothing to be relative to: its FCTs are drawn."""
+    limits = comparison.sizes(run for line in drawn for run in line.runs)
     if value == "relative" and len(drawn) > 1:
-        return relative(runs.outcomes(drawn), title)
+        return relative(runs.outcomes(drawn), title, limits)
     if value == "slowdown":
         name = comparing.slowdown(drawn[0].runs[0].over)
-        return _draw(comparison.over_load(drawn, SLOWDOWN), name, title)
-    return _draw(comparison.over_load(drawn, FCT), FCT, title)
+        return _draw(comparison.over_load(drawn, SLOWDOWN), name, title, limits=limits)
+    return _draw(comparison.over_load(drawn, FCT), FCT, title, limits=limits)
 
 
 def fct_over_load(outcomes: Sequence[Outcome], title: str, path: Path) -> None:
@@ -35,41 +36,49 @@ def fct_over_load(outcomes: Sequence[Outcome], title: str, path: Path) -> None:
     output.save(relative(outcomes, title), path)
 
 
-def relative(outcomes: Sequence[Outcome], title: str) -> "Figure":
+def relative(
+    outcomes: Sequence[Outcome], title: str, limits: Mapping[str, str] | None = None
+) -> "Figure":
     """FCT of every scheme divided by the first one's, a panel a statistic: geometric mean over
     paired seeds, with bars for the confidence interval."""
     found = comparison.relative(outcomes)
-    return _draw(found.panels, f"FCT relative to {found.base}", title, found.base)
+    return _draw(found.panels, f"FCT relative to {found.base}", title, found.base, limits)
 
 
 def _draw(
-    panels: Sequence[Sequence[Curve]], quantity: str, title: str, base: str | None = None
+    panels: Sequence[Sequence[Curve]],
+    quantity: str,
+    title: str,
+    base: str | None = None,
+    limits: Mapping[str, str] | None = None,
 ) -> "Figure":
     """Panels two by two, or below each other; the curve called `base` stands in the middle."""
     across = style.across(2)
     made = style.figure(4.5 * across, 0.5 + 3 * 4 / across, title)
     grid = made.subplots(4 // across, across).flat
+    cut = False
     for axes, heading, given in zip(grid, PANELS.values(), panels, strict=True):
         label, curves = comparison.readable(quantity, given)
-        axes.set_title(heading, fontsize="medium")
+        axes.set_title(comparison.headed(heading, limits or {}), fontsize="medium")
         others = [one for one in curves if one.name != base]
         for one in curves:
             curve(axes, one, (0, 1) if one.name == base else (others.index(one), len(others)))
         axes.set_ylabel(style.plain(label))
         axes.set_xlabel(LOAD)
         _finish(axes, sorted({point.x for one in curves for point in one.points}))
-        reach(axes, curves)
+        cut |= reach(axes, curves)
     every = [point.value.n for given in panels for one in given for point in one.points]
     # The base over itself is 1 whatever its seeds.
     counts = [n for n in every if n > 1] or every if base else every
     mean = "geometric mean over pairs" if base else "mean"
     hollow = any(point.untold for given in panels for one in given for point in one.points)
-    style.legend_below(made, note=style.means(counts, mean, hollow=hollow))
+    style.legend_below(made, note=style.means(counts, mean, hollow=hollow, cut=cut))
     return made
 
 
-def reach(axes: "Axes", curves: Sequence[Curve]) -> None:
-    """Intervals of few seeds reach far: the estimates decide what is seen."""
+def reach(axes: "Axes", curves: Sequence[Curve]) -> bool:
+    """Intervals of few seeds reach far: the estimates decide what is seen. Returns whether an
+    interval leaves the axis, where triangles say so."""
     estimates = [estimate for one in curves for estimate in one.estimates]
     if estimates:
         low, high = min(estimates), max(estimates)
@@ -80,6 +89,7 @@ def reach(axes: "Axes", curves: Sequence[Curve]) -> None:
         spare = max(0, 0.05 * high - (top - bottom)) / 2
         axes.set_ylim(max(0, bottom - spare), top + spare)
     axes.ticklabel_format(axis="y", useOffset=False)
+    return style.cut(axes)
 
 
 def curve(axes: "Axes", drawn: Curve, place: tuple[int, int], places: Places | None = None) -> None:

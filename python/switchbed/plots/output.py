@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 from switchbed import files
 from switchbed._native import Mistake
+from switchbed.plots import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -144,13 +145,15 @@ def logarithmic(figure: "Figure", axes_of: str) -> None:
                 axes.minorticks_off()
         if "y" in axes_of:
             low, high = axes.get_ylim()
-            seen = [y for line in axes.get_lines() for _, y in _points(line) if y > 0]
+            lines = [line for line in axes.get_lines() if line.get_gid() != style.CUT]
+            seen = [y for line in lines for _, y in _points(line) if y > 0]
             axes.set_yscale("log")
             # Intervals of few seeds reach to zero and below, where there is no place.
             low = max(low, 0.7 * min(seen, default=high))
             axes.set_ylim(low, high)
             axes.yaxis.set_major_formatter("{x:g}")
             axes.yaxis.set_minor_formatter("{x:g}" if high < 10 * low else "")
+            style.cut(axes)
 
 
 def save(figure: "Figure", path: Path) -> None:

@@ -147,6 +147,32 @@ def line(
     return made
 
 
+CUT = "cut"
+"""Name of the triangles at intervals that leave the axis."""
+
+
+def cut(axes: "Axes") -> bool:
+    """Puts a triangle where an interval leaves the axis, in place of those that were there before;
+    returns whether any does."""
+    for old in [line for line in axes.get_lines() if line.get_gid() == CUT]:
+        old.remove()
+    bottom, top = axes.get_ylim()
+    found = False
+    for line, _, bars in (of for of in axes.containers if of.__class__.__name__ == BARS):
+        for (x, low), (_, high) in (ends for of in bars for ends in of.get_segments()):
+            for left, edge, marker in ((low < bottom, bottom, "v"), (high > top, top, "^")):
+                if left:
+                    found = True
+                    drawn: dict[str, Any] = {"color": line.get_color(), "marker": marker}
+                    drawn |= {"transform": line.get_transform(), "clip_on": False, "gid": CUT}
+                    axes.plot([x], [edge], linestyle="none", markersize=5, label="_cut", **drawn)
+    return found
+
+
+BARS = "ErrorbarContainer"
+"""Type of a curve with intervals, which is not imported before a figure is drawn."""
+
+
 def gaps(values: Iterable[float | None]) -> "NDArray[float64]":
     """Values as they are drawn: not where there is none."""
     import numpy as np
@@ -173,13 +199,19 @@ def counted(seeds: Iterable[int]) -> str:
 
 
 def means(
-    seeds: Iterable[int], mean: str = "mean", drawn: str = "bars", *, hollow: bool = False
+    seeds: Iterable[int],
+    mean: str = "mean",
+    drawn: str = "bars",
+    *,
+    hollow: bool = False,
+    cut: bool = False,
 ) -> str:
     """A note on estimates: `mean of 5 seeds; bars: 95 % interval`, which does not break there."""
     known = list(seeds)
     if max(known, default=1) == 1:
         return "one seed, so no intervals"
     told = f"{mean} of {counted(known)}; {drawn}: {100 * stats.LEVEL:g}\xa0% interval"
+    told += "; triangles at the edge: it goes on" if cut else ""
     return told + (f"; hollow: {stats.FEW} for one" if hollow else "")
 
 

@@ -1,12 +1,13 @@
 """Estimates over a setting, a curve a line: means over seeds of figures of the summary, and FCTs
 over the first scheme's."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from switchbed import comparing, stats
 from switchbed._native import Mistake
+from switchbed.quantity import kb
 from switchbed.result import Result
 from switchbed.runner import Outcome
 from switchbed.series import looks, runs
@@ -25,6 +26,21 @@ PANELS = {
     ("small", "p99_us"): "Small flows, 99th percentile",
     ("large", "mean_us"): "Large flows, average",
 }
+
+
+def sizes(found: Iterable[Result]) -> dict[str, str]:
+    """Limits of the size classes for headings, such as `up to 100 KB`; none where runs differ."""
+    limits = {tuple(run.size_bytes("measure", key) for key in ("small", "large")) for run in found}
+    if len(limits) != 1:
+        return {}
+    small, large = map(kb, limits.pop())
+    return {"small": f"up to {small}", "medium": f"{small} to {large}", "large": f"over {large}"}
+
+
+def headed(heading: str, limits: Mapping[str, str]) -> str:
+    """A heading such as `Small flows, average`, with the class's limits behind its name."""
+    name = heading.partition(" ")[0].lower()
+    return heading.replace("flows", f"flows ({limits[name]})", 1) if name in limits else heading
 
 
 @dataclass(frozen=True)

@@ -67,32 +67,34 @@ def own(scheme: str) -> Style:
 
 def of(labels: Iterable[tuple[str, str]]) -> dict[str, Style]:
     """The style of each (label, scheme): the scheme's own; further variants of a scheme have its
-    colour with other markers and dashes, and of a scheme alone other colours too. A scheme whose
-    colour another one drawn before it has takes a free one."""
+    colour with other markers and dashes. A scheme alone has other colours too, as have the labels
+    of a scheme without looks of its own, which may be several classes. What has the colour of
+    another one drawn before it takes a free one."""
     found: dict[str, Style] = {}
     count: dict[str, int] = {}
     pairs = list(labels)
-    chosen = _apart(dict.fromkeys(scheme for _, scheme in pairs))
+    keys = {label: (scheme, "" if scheme in STYLES else label) for label, scheme in pairs}
+    chosen = _apart(keys.values())
     for label, scheme in pairs:
         if label not in found:
-            found[label] = variant(chosen[scheme], count.get(scheme, 0))
+            found[label] = variant(chosen[keys[label]], count.get(scheme, 0))
             count[scheme] = count.get(scheme, 0) + 1
-    if len(chosen) == 1:
-        (style,) = chosen.values()
+    if len({scheme for _, scheme in pairs}) == 1:
+        style = next(iter(chosen.values()))
         turns = [style.colour, *(colour for colour in IN_TURN if colour != style.colour)]
         for place, (label, look) in enumerate(found.items()):
             found[label] = replace(look, colour=turns[place % len(turns)])
     return found
 
 
-def _apart(schemes: Iterable[str]) -> dict[str, Style]:
-    """Each scheme's style, in colours that differ while there are colours left."""
-    wanted = {scheme: own(scheme) for scheme in schemes}
+def _apart(keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Style]:
+    """The style of each scheme, or label of it, in colours that differ while there are some."""
+    wanted = {key: own(key[0]) for key in keys}
     free = [colour for colour in IN_TURN if colour not in {s.colour for s in wanted.values()}]
-    found: dict[str, Style] = {}
-    for scheme, style in wanted.items():
+    found: dict[tuple[str, str], Style] = {}
+    for key, style in wanted.items():
         taken = any(style.colour == other.colour for other in found.values())
-        found[scheme] = replace(style, colour=free.pop(0)) if taken and free else style
+        found[key] = replace(style, colour=free.pop(0)) if taken and free else style
     return found
 
 

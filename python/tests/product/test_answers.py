@@ -448,7 +448,9 @@ def test_tables_and_figures_of_fcts_name_the_timers_under_them(
         ("plot", "cdf", "out", "--out", "cdf.png"),
     ):
         assert line in switchbed(*words).stderr.splitlines(), words
-    assert "mostly idle waits" not in switchbed("plot", "utilisation", "out", "--out", "u.png").stderr
+    assert (
+        "mostly idle waits" not in switchbed("plot", "utilisation", "out", "--out", "u.png").stderr
+    )
 
 
 CUT_OFF = """

@@ -133,7 +133,7 @@ def test_a_distribution_ends_at_the_slowest_flow(results: list[sb.Result]) -> No
     # 30 KB are small: no other class has a panel.
     assert [axes.get_title() for axes in figure.axes if axes.get_visible()] == [
         "all flows",
-        "small flows",
+        "small flows (up to 100 KB)",
     ]
 
 
@@ -303,7 +303,7 @@ def test_long_times_are_in_milliseconds(us: float, label: str, drawn: float) -> 
     assert list(bars.lines[0].get_ydata()) == [drawn]
     assert bars.lines[2][0].get_segments()[0][:, 1].tolist() == [drawn / 2, drawn * 2]
     note = figure.legends[0].get_title().get_text()
-    assert note == "mean of 3 seeds; bars: 95\xa0% interval"
+    assert note == "mean of 3 seeds; bars: 95\xa0% interval; triangles at the edge: it goes on"
 
 
 def test_notes_say_how_many_seeds_there_are_and_what_bars_are() -> None:
@@ -403,6 +403,27 @@ def test_a_logarithmic_axis_shows_the_estimates_whatever_intervals_reach() -> No
     assert axes.get_ylim() == pytest.approx((2.1, 50))
 
 
+def test_an_interval_that_leaves_the_axis_ends_in_a_triangle() -> None:
+    def cuts() -> list[tuple[float, float, str]]:
+        lines = [line for line in axes.get_lines() if line.get_gid() == style.CUT]
+        return [(*output._points(line)[0], str(line.get_marker())) for line in lines]
+
+    made = style.figure(4, 3, "")
+    axes = made.subplots()
+    axes.errorbar([1, 2], [3, 4], yerr=[[1.0, 3.5], [9.0, 1.0]])
+    axes.set_ylim(1, 8)
+    assert style.cut(axes)
+    assert cuts() == [(1, 8, "^"), (2, 1, "v")]
+    axes.set_ylim(0, 20)
+    assert not style.cut(axes)
+    assert cuts() == []
+    # A logarithmic axis begins at 0.7 of the least estimate, 2.1.
+    axes.set_ylim(0, 8)
+    output.logarithmic(made, "y")
+    assert cuts() == [(1, pytest.approx(2.1), "v"), (1, 8, "^"), (2, pytest.approx(2.1), "v")]
+    assert style.means([3], cut=True).endswith("; triangles at the edge: it goes on")
+
+
 def test_a_port_is_called_by_what_is_at_its_other_end() -> None:
     leaves = [["host0", "host1", "spine0"], ["host2", "host3", "spine0"]]
     assert maps._names(leaves) == ["host #0", "host #1", "spine0"]
@@ -415,6 +436,20 @@ def test_a_scheme_keeps_its_colour_in_all_its_variants() -> None:
     assert len({(look.marker, look.dashes) for look in looks.values()}) == 4
     assert looks["a"] == style.STYLES["mq-ecn"]
     assert looks["c"] == style.STYLES["per-queue"]
+
+
+def test_labels_of_a_scheme_without_looks_of_its_own_differ_in_colour() -> None:
+    pairs = [
+        ("a", "python"),
+        ("b", "python"),
+        ("c", "per-queue"),
+        ("d", "my-rule"),
+        ("e", "my-rule"),
+    ]
+    looks = style.of([*pairs, *pairs])
+    assert len({look.colour for look in looks.values()}) == 5
+    assert len({(look.marker, look.dashes) for look in looks.values()}) > 3
+    assert looks["a"] == style.of([("a", "python"), ("c", "per-queue")])["a"]
 
 
 def test_schemes_of_one_colour_differ_beside_each_other() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from conftest import Program
 
-from switchbed import __version__, building, plugged
+from switchbed import __version__, building, plugged, printing
 from switchbed._native import Mistake
 
 ROOT = Path(__file__).parents[3]
@@ -163,6 +163,15 @@ class Bare: ...
     for of in ("rules_here:Bare", "rules_here:None.Such", "broken_here:Rule", "gone_here:Rule"):
         found = plugged.described("mine", of)
         assert (found["class"], found["summary"], found["parameters"]) == (of, "", [])
+
+
+def test_a_class_without_a_docstring_is_listed_without_a_summary(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    of = {"name": "bare", "summary": "", "class": "theirs:Bare", "parameters": []}
+    printing.print_classes([of])
+    said = "bare\n  No summary: the class has no docstring.\n  In Python: theirs:Bare\n\n"
+    assert capsys.readouterr().out == said
 
 
 @pytest.mark.parametrize(

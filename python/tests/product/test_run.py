@@ -269,7 +269,8 @@ def test_warnings_of_one_kind_take_one_line() -> None:
         return [Outcome(i, {}, "x", {"warnings": each}, 0.0) for i, each in enumerate(runs)]
 
     small, large = (
-        f"percentiles are mostly idle waits for a timer, which decides them: of {of} flows" for of in ("small", "large")
+        f"percentiles are mostly idle waits for a timer, which decides them: of {of} flows"
+        for of in ("small", "large")
     )
     found = printing.warnings(
         outcomes([small, large, "3 packets were lost"], [small, "4 packets were lost"], ["a: b"])
@@ -280,7 +281,8 @@ def test_warnings_of_one_kind_take_one_line() -> None:
         "a: b (1 of 3 runs)",
     ]
     assert printing.warnings(outcomes([small, large])) == [small, large]
-    timer = "FCTs are mostly idle waits for a timer, which decides them: of small flows (mean), for rto_min, 200ms"
+    head = "FCTs are mostly idle waits for a timer, which decides them"
+    timer = f"{head}: of small flows (mean), for rto_min, 200ms"
     later = timer.replace("(mean)", "(slowdown: 95th, 99th percentile)")
     runs = [
         Outcome(0, {"scheme": "b", "load": load, "seed": seed}, "x", {"warnings": each}, 0.0)

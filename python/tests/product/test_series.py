@@ -308,7 +308,8 @@ def test_means_are_drawn_as_they_are_described(results: list[sb.Result], quantit
     described = comparison.over_load(lines, quantity)
     wide: list[bool] = []
     for axes, each, heading in zip(figure.axes, described, comparison.PANELS.values(), strict=True):
-        assert axes.get_title() == heading
+        named = heading.replace("Small flows", "Small flows (up to 100 KB)")
+        assert axes.get_title() == named.replace("Large flows", "Large flows (over 10 MB)")
         assert axes.get_ylabel().startswith(quantity)
         assert axes.get_xlabel() == comparison.LOAD
         has = [curve for curve in each if curve.points]

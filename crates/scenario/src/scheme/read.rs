@@ -186,7 +186,11 @@ fn unknown(name: &str) -> String {
     }
     match named::ours(name).or_else(|| near(name, names.clone())) {
         Some(guess) => format!("there is no such scheme; did you mean \"{guess}\"?"),
-        None => format!("there is no such scheme; there are {}", list_of(names)),
+        None => format!(
+            "there is no such scheme; there are {}; one of your own is among them once its package is installed \
+             (docs/plug-in.md)",
+            list_of(names)
+        ),
     }
 }
 
