@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -341,6 +342,31 @@ def test_a_scheme_keeps_every_promise_by_name(switchbed: Program) -> None:
     said = switchbed("conformance", "none-such", code=2).stderr
     assert "none-such: there is no such scheme in Rust" in said
     switchbed("conformance", "python", code=2)
+
+
+@pytest.mark.long
+def test_the_pages_rule_with_state_compiles(tmp_path: Path) -> None:
+    folder = tmp_path / "my-rule"
+    building.write_new("my-rule", folder, None)
+    page = (ROOT / "docs/plug-in.md").read_text()
+    build, hooks, _ = re.findall(r"^```rust\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    text = (folder / "lib.rs").read_text()
+    head, definition = text.index("    fn complete("), text.index("impl Marker for")
+    text = text[:head] + build + "}\n\nimpl Marker for MyRule {\n" + hooks + "}\n"
+    assert head < definition
+    for old, new in (
+        ("threshold: Span;", "threshold: Bytes as Threshold;"),
+        ("threshold: Span,", "threshold: Bytes,\n    averages: Vec<f64>,"),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    (folder / "lib.rs").write_text(f"#![allow(unused_imports)]\n{text}")
+    environment = os.environ | {"CARGO_TARGET_DIR": str(ROOT / "target")}
+    words = ["cargo", "check", "--offline"]
+    done = subprocess.run(
+        words, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
 
 
 BROKEN = 'assert!(view.port.queue_bytes(queue).get() < 3_000, "it is full");'
