@@ -21,11 +21,11 @@ pub mod device;
 pub mod egress;
 pub mod forward;
 pub mod frames;
+pub mod mac_table;
 #[cfg(target_os = "linux")]
 pub mod open;
 mod pausing;
 pub mod random;
-pub mod stations;
 pub mod stats;
 pub mod switch;
 

@@ -2,9 +2,9 @@
 
 use crate::capture::{Asked, Fate, Reader, Way};
 use crate::egress::{Egress, Pace, Shared, Trimmed};
+use crate::mac_table::MacTable;
 use crate::pausing::{self, Pausing};
 use crate::random::Stream;
-use crate::stations::Stations;
 use crate::stats::{GroupStats, PortStats, QueueStats, Refused, Sample, Stats, Wakes};
 use std::borrow::Cow;
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub struct Switch {
     shared: Shared,
     ports: Vec<Egress>,
     received: Vec<(u64, u64)>,
-    stations: Stations,
+    mac_table: MacTable,
     flooded: u64,
     notified: u64,
     refused: Refused,
@@ -51,7 +51,7 @@ impl Switch {
         Switch {
             shared,
             received: vec![(0, 0); ports.len()],
-            stations: stations(&live),
+            mac_table: mac_table(&live),
             flooded: 0,
             notified: 0,
             refused: Refused::default(),
@@ -92,7 +92,7 @@ impl Switch {
         self.shared.trimmed = trimmed(&live);
         self.together = together(&self.ports, &live);
         if (&live.live.routes, live.live.learn) != (&self.live.live.routes, self.live.live.learn) {
-            self.stations = stations(&live);
+            self.mac_table = mac_table(&live);
         }
         (self.pausing, self.live) = (pausing, live);
         self.listen(now);
@@ -130,11 +130,11 @@ impl Switch {
             return self.show(now, ingress, Fate::Refused("reserved"), bytes);
         }
         // Before the destination is looked up, as bridges learn (IEEE 802.1Q).
-        self.stations.heard(now, frame.source, ingress);
+        self.mac_table.heard(now, frame.source, ingress);
         let packet = self.packet(&frame, ingress, bytes.len());
         let known = match frame.destination.is_group() {
             true => None,
-            false => self.stations.port(now, frame.destination),
+            false => self.mac_table.port(now, frame.destination),
         };
         match known {
             // The receiver is on the segment that the frame came from, and has it already.
@@ -392,9 +392,9 @@ fn reserved(destination: Mac) -> bool {
     matches!(destination.0, [0x01, 0x80, 0xc2, 0, 0, last] if last < 0x10)
 }
 
-fn stations(live: &Live) -> Stations {
+fn mac_table(live: &Live) -> MacTable {
     let set = live.live.routes.iter().map(|route| (Mac(route.station), route.port as u16));
-    Stations::new(set, live.port.len(), live.live.learn)
+    MacTable::new(set, live.port.len(), live.live.learn)
 }
 
 /// How fast a port sends.

@@ -1,4 +1,4 @@
-//! CoDel's law to the packet, against cases worked out by hand (and for Linux's root by ns-3 3.44,
+//! CoDel's controller to the packet, against cases worked out by hand (and for Linux's root by ns-3 3.44,
 //! fed the same packets).
 
 use switchbed_qdisc::classifier::Single;

@@ -1,4 +1,4 @@
-//! FQ-CoDel's turns, its drops without room, and each flow's own law, worked out by hand.
+//! FQ-CoDel's turns, its drops without room, and each flow's own controller, worked out by hand.
 
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
 use switchbed_qdisc::schemes::flow_queues::FlowQueueParams;

@@ -103,7 +103,10 @@ fn a_bad_override_names_itself() {
         ("port.up.rate=1Gbps", "port.up.rate names no port: there are left or right"),
         ("live.fraction=2", "set live.fraction=2: live.fraction is 2: it must be from 0.01 to 1"),
         ("scheme=mq", "there is no such scheme"),
-        ("scheme=purple", "one of your own is among them once its package is installed (docs/plug-in.md)"),
+        (
+            "scheme=purple",
+            "one of your own is among them once its package is installed (docs/plug-in.md)",
+        ),
         ("scheme=red", "set scheme=red: scheme.params.kmax is missing: write kmax"),
         ("scheme.name=red", "set scheme.name=red: scheme.params.kmax is missing"),
         ("scheme={ name = 'red' }", "set scheme={ name = 'red' }: scheme.params.kmax is missing"),

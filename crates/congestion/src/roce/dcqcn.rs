@@ -13,8 +13,8 @@
 //! only with a CNP to answer; and the timer of increases stops at line rate. A rate within 1 bps of
 //! the line's is the line's, since halving the distance would never end.
 
-use super::law::{bps, lasts};
-use super::{Path, RateAbout, RateLaw};
+use super::algorithm::{bps, lasts};
+use super::{Path, RateAbout, RateAlgorithm};
 use switchbed_config::param::Unfit;
 use switchbed_config::{params, words};
 use switchbed_units::{Bytes, Rate, Span, Time};
@@ -199,7 +199,7 @@ pub struct Dcqcn {
     sampled: bool,
 }
 
-impl RateLaw for Dcqcn {
+impl RateAlgorithm for Dcqcn {
     type Params = DcqcnParams;
     const ABOUT: RateAbout = RateAbout {
         cnp: true,

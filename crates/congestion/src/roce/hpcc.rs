@@ -11,8 +11,8 @@
 //! W_AI a round trip or R_AI·T. One rate a hop (MULTI_RATE) is not here. The code keeps the rate between
 //! a least one and the line's, and so it is here with both, the window between those rates' times T.
 
-use super::law::{bps, lasts};
-use super::{IntHop, Path, RateAbout, RateLaw, RoceAck};
+use super::algorithm::{bps, lasts};
+use super::{IntHop, Path, RateAbout, RateAlgorithm, RoceAck};
 use switchbed_config::param::Unfit;
 use switchbed_config::{params, words};
 use switchbed_units::{Bytes, Rate, Span, Time};
@@ -82,7 +82,7 @@ struct State {
     last: Vec<IntHop>,
 }
 
-impl RateLaw for Hpcc {
+impl RateAlgorithm for Hpcc {
     type Params = HpccParams;
     const ABOUT: RateAbout = RateAbout {
         int: true,

@@ -40,7 +40,7 @@ macro_rules! rate_controls {
             /// Returns the control's description.
             pub const fn about(&self) -> &'static RateAbout {
                 match self {
-                    $(RateControl::$name { .. } => &<$name as RateLaw>::ABOUT,)+
+                    $(RateControl::$name { .. } => &<$name as RateAlgorithm>::ABOUT,)+
                 }
             }
 
@@ -67,7 +67,7 @@ macro_rules! rate_controls {
             }
         }
 
-        /// State of one queue pair's control. Each hook is [`RateLaw`]'s.
+        /// State of one queue pair's control. Each hook is [`RateAlgorithm`]'s.
         #[derive(Clone, Debug)]
         pub enum RateMemory {$(
             #[doc = concat!("[`RateControl::", stringify!($name), "`].")]
@@ -85,19 +85,19 @@ macro_rules! rate_controls {
                 }
             }
 
-            /// [`RateLaw::rate`], at most the line's.
+            /// [`RateAlgorithm::rate`], at most the line's.
             #[inline]
             pub fn rate(&self) -> Rate {
                 match self {$(RateMemory::$name(it) => it.rate(),)+}
             }
 
-            /// See [`RateLaw::window`] for the contract.
+            /// See [`RateAlgorithm::window`] for the contract.
             #[inline]
             pub fn window(&self) -> Option<u64> {
                 match self {$(RateMemory::$name(it) => it.window(),)+}
             }
 
-            /// See [`RateLaw::next_timer`] for the contract.
+            /// See [`RateAlgorithm::next_timer`] for the contract.
             #[inline]
             pub fn next_timer(&self) -> Time {
                 match self {$(RateMemory::$name(it) => it.next_timer(),)+}
@@ -105,15 +105,15 @@ macro_rules! rate_controls {
         }
 
         rate_controls! { @hooks [$($name $(($params))?,)+]
-            /// See [`RateLaw::acked`] for the contract.
+            /// See [`RateAlgorithm::acked`] for the contract.
             acked(path: &Path, ack: &RoceAck);
-            /// See [`RateLaw::cnp`] for the contract.
+            /// See [`RateAlgorithm::cnp`] for the contract.
             cnp(now: Time);
-            /// See [`RateLaw::sent`] for the contract.
+            /// See [`RateAlgorithm::sent`] for the contract.
             sent(bytes: u32, now: Time);
-            /// See [`RateLaw::lost`] for the contract.
+            /// See [`RateAlgorithm::lost`] for the contract.
             lost(timeout: bool, now: Time);
-            /// See [`RateLaw::timer`] for the contract.
+            /// See [`RateAlgorithm::timer`] for the contract.
             timer(now: Time);
         }
     };

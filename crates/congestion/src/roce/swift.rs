@@ -6,8 +6,8 @@
 //! fabric's, and its delay is the whole RTT: hosts have no delays of their own here, so the window of
 //! the end points would never be the smaller one.
 
-use super::law::bps;
-use super::{Path, RateAbout, RateLaw, RoceAck};
+use super::algorithm::bps;
+use super::{Path, RateAbout, RateAlgorithm, RoceAck};
 use switchbed_config::param::Unfit;
 use switchbed_config::params;
 use switchbed_units::{Rate, Span, Time};
@@ -68,7 +68,7 @@ pub struct Swift {
     timeouts: u32,
 }
 
-impl RateLaw for Swift {
+impl RateAlgorithm for Swift {
     type Params = SwiftParams;
     const ABOUT: RateAbout = RateAbout {
         stamps: true,
@@ -82,7 +82,7 @@ impl RateLaw for Swift {
         if params.fs_max <= params.fs_min {
             return Err(Unfit::new(SwiftParams::KEY.fs_max, "it must be greater than fs_min"));
         }
-        super::law::lasts(SwiftParams::KEY.base_target, params.base_target)
+        super::algorithm::lasts(SwiftParams::KEY.base_target, params.base_target)
     }
 
     /// With what the line sends in a round trip: at line rate, as all begin.

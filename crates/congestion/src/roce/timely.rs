@@ -6,8 +6,8 @@
 //! count of rises alone; the authors' `UpdateRateTimely` counts such a step as any other rise, and
 //! takes hyperactive steps there (`count_low`).
 
-use super::law::{bps, lasts};
-use super::{Path, RateAbout, RateLaw, RoceAck};
+use super::algorithm::{bps, lasts};
+use super::{Path, RateAbout, RateAlgorithm, RoceAck};
 use switchbed_config::param::Unfit;
 use switchbed_config::{params, words};
 use switchbed_units::{Rate, Span, Time};
@@ -74,7 +74,7 @@ pub struct Timely {
     round_end: u64,
 }
 
-impl RateLaw for Timely {
+impl RateAlgorithm for Timely {
     type Params = TimelyParams;
     const ABOUT: RateAbout = RateAbout {
         stamps: true,

@@ -1,6 +1,6 @@
 //! No rate control: a queue pair sends at line rate whatever happens, and PFC alone holds it.
 
-use super::{Path, RateAbout, RateLaw};
+use super::{Path, RateAbout, RateAlgorithm};
 use switchbed_units::{Rate, Time};
 
 /// Sending at the line's rate, whatever happens.
@@ -9,7 +9,7 @@ pub struct Unlimited {
     line: Rate,
 }
 
-impl RateLaw for Unlimited {
+impl RateAlgorithm for Unlimited {
     type Params = ();
     const ABOUT: RateAbout = RateAbout::PLAIN;
 

@@ -1,7 +1,7 @@
 //! Unordered delivery: the card sends at line rate what window and credit allow. The window is in
 //! [`crate::nscc`], and credit is the receiver's.
 
-use super::{Path, RateAbout, RateLaw};
+use super::{Path, RateAbout, RateAlgorithm};
 use switchbed_units::{Rate, Time};
 
 macro_rules! unordered {
@@ -12,7 +12,7 @@ macro_rules! unordered {
             line: Rate,
         }
 
-        impl RateLaw for $name {
+        impl RateAlgorithm for $name {
             type Params = ();
             const ABOUT: RateAbout = RateAbout {
                 nscc: $nscc,

@@ -120,13 +120,13 @@ impl Definition for Codel {
 #[derive(Clone, Debug)]
 pub struct Codel {
     rule: Rule,
-    queues: Box<[Law]>,
+    queues: Box<[Controller]>,
 }
 
 impl Codel {
     /// Makes it for `queues` queues of packets up to `packet`; `params` are complete.
     pub fn new(params: &CodelParams, packet: Bytes, queues: usize) -> Self {
-        Codel { rule: Rule::new(params, packet), queues: vec![Law::NEW; queues].into() }
+        Codel { rule: Rule::new(params, packet), queues: vec![Controller::NEW; queues].into() }
     }
 }
 
@@ -160,7 +160,7 @@ impl Rule {
 
 /// State of CoDel on one queue. Names are the RFC's.
 #[derive(Clone, Debug)]
-pub(crate) struct Law {
+pub(crate) struct Controller {
     /// When the wait will have been over the target for an interval, if it is.
     first_above: Option<Time>,
     dropping: bool,
@@ -188,8 +188,8 @@ enum Dropped {
 /// The largest inverse root: 1 in 2⁻¹⁶, less one step.
 const ONE: u32 = (1 << 16) - 1;
 
-impl Law {
-    pub(crate) const NEW: Law = Law {
+impl Controller {
+    pub(crate) const NEW: Controller = Controller {
         first_above: None,
         dropping: false,
         drop_next: Time::ZERO,
@@ -310,7 +310,7 @@ impl Law {
 }
 
 /// One Newton step towards 1/√count, in 2⁻¹⁶: x ← x·(3 − count·x²)/2. A count that has jumped, by drops
-/// that are not the law's, wraps as it does in Linux.
+/// that are not the controller's, wraps as it does in Linux.
 fn newton(inverse: u32, count: u32) -> u32 {
     // In 2⁻³², as `codel_Newton_step` shifts its 16 bits up.
     let x = u64::from(inverse) << 16;
@@ -375,9 +375,9 @@ mod tests {
     }
 
     /// The verdict on a packet of a long queue that has waited for so many milliseconds.
-    fn at(law: &mut Law, ns: u64, wait_ms: u64, ecn: Ecn) -> Departure {
+    fn at(controller: &mut Controller, ns: u64, wait_ms: u64, ecn: Ecn) -> Departure {
         let now = Time::ZERO + Span::from_ns(ns);
-        law.depart(&rule(), now, Span::from_ms(wait_ms), Bytes::new(3_000), ecn)
+        controller.depart(&rule(), now, Span::from_ms(wait_ms), Bytes::new(3_000), ecn)
     }
 
     /// From the first packet that waited for longer than the target: 100 ms; then 100/√1 more, 100/√2, …
@@ -399,8 +399,8 @@ mod tests {
             602_099_790,
         ];
         for (ecn, signal) in [(Ecn::NotEct, Departure::Drop), (Ecn::Ect0, Departure::Mark)] {
-            let mut law = Law::NEW;
-            let mut at = |ns| at(&mut law, ns, 20, ecn);
+            let mut controller = Controller::NEW;
+            let mut at = |ns| at(&mut controller, ns, 20, ecn);
             assert_eq!(at(0), Departure::Pass);
             for ns in due_ns {
                 let seen = (at(ns - 1), at(ns), at(ns));
@@ -416,8 +416,8 @@ mod tests {
     fn marking_goes_on_where_it_left_off_a_short_while_ago() {
         const MS: u64 = 1_000_000;
         let began = |again_ms: u64, gap_ns: u64| {
-            let mut law = Law::NEW;
-            let mut at = |ns, wait_ms| at(&mut law, ns, wait_ms, Ecn::Ect0);
+            let mut controller = Controller::NEW;
+            let mut at = |ns, wait_ms| at(&mut controller, ns, wait_ms, Ecn::Ect0);
             for ns in [0, 100 * MS, 200 * MS, 270_710_679, 328_445_706] {
                 assert_eq!(at(ns, 20), if ns == 0 { Departure::Pass } else { Departure::Mark });
             }

@@ -111,7 +111,7 @@ impl EcnSharp {
                 return false;
             }
         };
-        // CoDel's law: the gap shrinks with the root of the marks so far.
+        // CoDel's controller: the gap shrinks with the root of the marks so far.
         let gap = pst_interval.as_ps() as f64 / f64::from(count).sqrt();
         of.episode = Some((count, now + Span::from_ps(gap as u64)));
         true

@@ -1,5 +1,5 @@
 //! Queues of flows that are made as they come and take turns by deficit round robin, those that have just
-//! come first (RFC 8290, section 4; Linux, sch_fq_codel.c and sch_fq_pie.c). Each has a law of its own.
+//! come first (RFC 8290, section 4; Linux, sch_fq_codel.c and sch_fq_pie.c). Each has a controller of its own.
 
 use crate::classifier::hashed;
 use crate::hooks::Selection;
@@ -32,7 +32,7 @@ impl FlowQueueParams {
     }
 }
 
-/// A flow's queue, with the law `L` for its packets.
+/// A flow's queue, with the controller `L` for its packets.
 pub(super) struct Flow<L> {
     pub(super) packets: VecDeque<SlotId>,
     pub(super) bytes: u64,
@@ -40,7 +40,7 @@ pub(super) struct Flow<L> {
     deficit: i64,
     /// Whether the queue is in turn, among the new or the old.
     listed: bool,
-    pub(super) law: L,
+    pub(super) controller: L,
 }
 
 /// Queues of flows, and their turns.
@@ -51,17 +51,17 @@ pub(super) struct FlowQueues<L> {
     quantum: i64,
     /// Where a hash's queue is; most have none.
     places: Box<[Option<u32>]>,
-    /// Every queue that there has been; each keeps its law's state.
+    /// Every queue that there has been; each keeps its controller's state.
     pub(super) flows: Vec<Flow<L>>,
     /// Queues in turn: those that have just come, then the others.
     new: VecDeque<u32>,
     old: VecDeque<u32>,
-    /// Law of a queue that is made.
+    /// Controller of a queue that is made.
     first: L,
 }
 
 impl<L: Clone> FlowQueues<L> {
-    /// Makes them for packets up to `packet` and so much memory, each with the law `first`.
+    /// Makes them for packets up to `packet` and so much memory, each with the controller `first`.
     pub(super) fn new(params: &FlowQueueParams, packet: Bytes, memory: Bytes, first: L) -> Self {
         FlowQueues {
             limit: params.limit,
@@ -85,8 +85,8 @@ impl<L: Clone> FlowQueues<L> {
     pub(super) fn place(&mut self, packet: &Packet) -> u32 {
         let hash = hashed(packet.flow, 0, self.places.len());
         *self.places[hash].get_or_insert_with(|| {
-            let (packets, law) = (VecDeque::new(), self.first.clone());
-            self.flows.push(Flow { packets, bytes: 0, deficit: 0, listed: false, law });
+            let (packets, controller) = (VecDeque::new(), self.first.clone());
+            self.flows.push(Flow { packets, bytes: 0, deficit: 0, listed: false, controller });
             self.flows.len() as u32 - 1
         })
     }
@@ -138,7 +138,7 @@ impl<L: Clone> FlowQueues<L> {
         for place in self.new.drain(..).chain(self.old.drain(..)) {
             let flow = &mut self.flows[place as usize];
             flow.listed = false;
-            empty(&mut flow.law);
+            empty(&mut flow.controller);
         }
     }
 
@@ -161,7 +161,7 @@ impl<L: Clone> FlowQueues<L> {
                 self.old.push_back(place);
                 continue;
             }
-            empty(&mut flow.law);
+            empty(&mut flow.controller);
             // An empty new queue becomes old first, so that a flow cannot stay new by sending slowly
             // (RFC 8290, section 4.2).
             if fresh && !self.old.is_empty() {

@@ -27,7 +27,7 @@ use crate::schemes::definition::{About, Definition, Equivalents, Layout};
 use crate::schemes::fairness::Share;
 use crate::schemes::flow_queues::{Flow, FlowQueueParams, FlowQueues};
 use crate::schemes::site::{Built, Site};
-use crate::schemes::{Codel, CodelParams, Law, Rule};
+use crate::schemes::{Codel, CodelParams, Controller, Rule};
 use switchbed_config::param::Unfit;
 use switchbed_config::params;
 use switchbed_units::random::Random;
@@ -86,7 +86,7 @@ impl Definition for FqCodel {
 pub struct FqCodel {
     rule: Rule,
     batch: u32,
-    queues: FlowQueues<Law>,
+    queues: FlowQueues<Controller>,
     /// Queue that is losing packets for memory, while a batch lasts.
     victim: Option<Victim>,
 }
@@ -104,7 +104,7 @@ impl FqCodel {
         FqCodel {
             rule: Rule::new(&params.codel, packet),
             batch: params.batch,
-            queues: FlowQueues::new(&params.queues, packet, memory, Law::NEW),
+            queues: FlowQueues::new(&params.queues, packet, memory, Controller::NEW),
             victim: None,
         }
     }
@@ -125,7 +125,7 @@ impl Scheme for FqCodel {
         // The port asks again after each push-out: the victim of the first call stays chosen.
         if self.victim.is_none() && !self.queues.has_room(view, packet) {
             let with_arrival =
-                |place: u32, flow: &Flow<Law>| flow.bytes + u64::from(place == own) * len;
+                |place: u32, flow: &Flow<Controller>| flow.bytes + u64::from(place == own) * len;
             let lengths =
                 (0..).zip(&self.queues.flows).map(|(at, flow)| (with_arrival(at, flow), at));
             // Of queues with the same length the first one, as a scan from the front finds it.
@@ -140,7 +140,7 @@ impl Scheme for FqCodel {
         let flow = &mut self.queues.flows[victim.place as usize];
         let Some(&head) = flow.packets.front() else {
             // The arrival's own queue is the longest and has no packet left besides the arrival.
-            flow.law.count_one();
+            flow.controller.count_one();
             self.victim = None;
             return Admission::Out(DropReason::Full);
         };
@@ -163,7 +163,7 @@ impl Scheme for FqCodel {
         _: Intent,
         _: &mut dyn Random,
     ) -> Stored {
-        self.queues.found_idle(view, Law::empty);
+        self.queues.found_idle(view, Controller::empty);
         self.queues.store(view.arena.packet(slot), slot);
         Stored::default()
     }
@@ -175,14 +175,14 @@ impl Scheme for FqCodel {
     fn removed(&mut self, _: &View, _: QueueId, packet: &Packet, why: DropReason) {
         let flow = self.queues.left(packet);
         if why == DropReason::PushedOut {
-            flow.law.count_one();
+            flow.controller.count_one();
         } else if flow.packets.is_empty() {
-            flow.law.nothing_left();
+            flow.controller.nothing_left();
         }
     }
 
     fn select(&mut self, _: &View) -> Selection {
-        self.queues.select(Law::empty)
+        self.queues.select(Controller::empty)
     }
 
     fn depart(
@@ -197,7 +197,7 @@ impl Scheme for FqCodel {
         let waited = view.now.since(view.arena.arrived(slot));
         let left = view.port.bytes() - Bytes::new(packet.len_bytes.into());
         let flow = self.queues.of(&packet);
-        flow.law.depart(&self.rule, view.now, waited, left, packet.ecn)
+        flow.controller.depart(&self.rule, view.now, waited, left, packet.ecn)
     }
 
     fn served(&mut self, _: &View, _: QueueId, packet: &Packet, _: Time) {

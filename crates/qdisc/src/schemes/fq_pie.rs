@@ -22,7 +22,7 @@ use crate::scheme::{Needs, Scheme, Stored};
 use crate::schemes::definition::{About, Definition, Equivalents, Layout};
 use crate::schemes::fairness::Share;
 use crate::schemes::flow_queues::{FlowQueueParams, FlowQueues};
-use crate::schemes::pie::{Control, Law};
+use crate::schemes::pie::{Control, Controller};
 use crate::schemes::site::{Built, Site};
 use crate::schemes::{Pie, PieParams};
 use switchbed_config::param::Unfit;
@@ -80,7 +80,7 @@ impl Definition for FqPie {
 
 /// FQ-PIE: flow queues by hash, PIE on each.
 pub struct FqPie {
-    law: Law,
+    controller: Controller,
     queues: FlowQueues<Control>,
     /// When probabilities are worked out next.
     next: Time,
@@ -89,11 +89,11 @@ pub struct FqPie {
 impl FqPie {
     /// Makes it for packets up to `packet` and so much memory; `params` are complete.
     pub fn new(params: &FqPieParams, packet: Bytes, memory: Bytes) -> FqPie {
-        let law = Law::new(&params.pie, packet);
-        let first = Control::new(&law.settings);
+        let controller = Controller::new(&params.pie, packet);
+        let first = Control::new(&controller.settings);
         let queues = FlowQueues::new(&params.queues, packet, memory, first);
-        let next = Time::ZERO + law.settings.t_update;
-        FqPie { law, queues, next }
+        let next = Time::ZERO + controller.settings.t_update;
+        FqPie { controller, queues, next }
     }
 }
 
@@ -104,7 +104,7 @@ impl Scheme for FqPie {
 
     fn intend(&self, _: &View, _: QueueId, packet: &Packet, rng: &mut dyn Random) -> Intent {
         let Some(flow) = self.queues.look(packet) else { return Intent::Pass };
-        flow.law.intent(&self.law, flow.bytes, rng)
+        flow.controller.intent(&self.controller, flow.bytes, rng)
     }
 
     fn admit(&mut self, view: &View, _: QueueId, packet: &Packet, _: &mut dyn Random) -> Admission {
@@ -126,7 +126,7 @@ impl Scheme for FqPie {
         self.queues.found_idle(view, |_| ());
         let packet = view.arena.packet(slot);
         let flow = self.queues.of(packet);
-        flow.law.stored(&self.law, flow.bytes, intent);
+        flow.controller.stored(&self.controller, flow.bytes, intent);
         self.queues.store(packet, slot);
         Stored::default()
     }
@@ -135,7 +135,7 @@ impl Scheme for FqPie {
 
     /// Linux forgets the sum of probabilities at every drop, for want of room too.
     fn refused(&mut self, _: &View, _: QueueId, packet: &Packet, _: DropReason) {
-        self.queues.of(packet).law.dropped();
+        self.queues.of(packet).controller.dropped();
     }
 
     fn removed(&mut self, _: &View, _: QueueId, packet: &Packet, _: DropReason) {
@@ -156,7 +156,7 @@ impl Scheme for FqPie {
     ) -> Departure {
         let waited = view.now.since(view.arena.arrived(slot));
         let flow = self.queues.of(view.arena.packet(slot));
-        flow.law.wait = if flow.packets.len() == 1 { Span::ZERO } else { waited };
+        flow.controller.wait = if flow.packets.len() == 1 { Span::ZERO } else { waited };
         Departure::Pass
     }
 
@@ -181,10 +181,10 @@ impl Scheme for FqPie {
         if self.next > view.now {
             return;
         }
-        let period = self.law.settings.t_update;
+        let period = self.controller.settings.t_update;
         let due = view.now.since(self.next).as_ps() / period.as_ps() + 1;
         for flow in &mut self.queues.flows {
-            flow.law.updates(&self.law.settings, due);
+            flow.controller.updates(&self.controller.settings, due);
         }
         self.next += period * due;
     }

@@ -36,7 +36,7 @@ pub use afd::{Afd, AfdParams, AfdSettings};
 pub use cedm::{Cedm, CedmParams, CedmSettings};
 pub use cobalt::{Cobalt, CobaltParams};
 pub use codel::{Codel, CodelParams, NextMark, Root};
-pub(crate) use codel::{Law, Rule};
+pub(crate) use codel::{Controller, Rule};
 pub use cqrd::RandomMark;
 pub use e_ecn::{EEcn, EEcnParams, GrowthParams};
 pub use ecn_sharp::{EcnSharp, EcnSharpParams};

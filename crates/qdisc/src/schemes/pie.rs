@@ -96,13 +96,13 @@ impl Definition for Pie {
 /// PIE over all queues of a port.
 #[derive(Clone, Debug)]
 pub struct Pie {
-    law: Law,
+    controller: Controller,
     queues: Box<[Control]>,
 }
 
 /// PIE's rule, of every queue.
 #[derive(Clone, Debug)]
-pub(super) struct Law {
+pub(super) struct Controller {
     pub(super) settings: Settings,
     ecn_up_to: f64,
     derandomize: bool,
@@ -110,9 +110,9 @@ pub(super) struct Law {
     packet: Bytes,
 }
 
-impl Law {
+impl Controller {
     /// Makes it for packets up to `packet`; `params` are complete.
-    pub(super) fn new(params: &PieParams, packet: Bytes) -> Law {
+    pub(super) fn new(params: &PieParams, packet: Bytes) -> Controller {
         let &PieParams { target, ecn_up_to, derandomize, .. } = params;
         let settings = Settings {
             target,
@@ -121,7 +121,7 @@ impl Law {
             beta: params.beta.unwrap_or(1.25),
             max_burst: params.max_burst.unwrap_or(target * 10),
         };
-        Law { settings, ecn_up_to, derandomize, packet }
+        Controller { settings, ecn_up_to, derandomize, packet }
     }
 }
 
@@ -195,28 +195,34 @@ impl Control {
     }
 
     /// Whether an arrival to so long a queue may be marked or dropped at all (section 5.1).
-    pub(super) fn acts(&self, law: &Law, bytes: u64) -> bool {
-        let calm = self.before < law.settings.target / 2 && self.p < 0.2;
-        let short = bytes <= 2 * law.packet.get();
+    pub(super) fn acts(&self, controller: &Controller, bytes: u64) -> bool {
+        let calm = self.before < controller.settings.target / 2 && self.p < 0.2;
+        let short = bytes <= 2 * controller.packet.get();
         self.burst == Span::ZERO && self.p > 0.0 && !calm && !short
     }
 
     /// Decision on an arrival to a queue of so many bytes.
-    pub(super) fn intent(&self, law: &Law, bytes: u64, rng: &mut dyn Random) -> Intent {
-        if !self.acts(law, bytes) {
+    pub(super) fn intent(
+        &self,
+        controller: &Controller,
+        bytes: u64,
+        rng: &mut dyn Random,
+    ) -> Intent {
+        if !self.acts(controller, bytes) {
             return Intent::Pass;
         }
         let sum = self.sum + self.p;
-        let (early, late) = (law.derandomize && sum < 0.85, law.derandomize && sum >= 8.5);
+        let (early, late) =
+            (controller.derandomize && sum < 0.85, controller.derandomize && sum >= 8.5);
         if early || !late && rng.unit() >= self.p {
             return Intent::Pass;
         }
-        if self.p <= law.ecn_up_to { Intent::Mark } else { Intent::Drop }
+        if self.p <= controller.ecn_up_to { Intent::Mark } else { Intent::Drop }
     }
 
     /// An arrival was stored behind so many bytes.
-    pub(super) fn stored(&mut self, law: &Law, bytes: u64, intent: Intent) {
-        if self.acts(law, bytes) {
+    pub(super) fn stored(&mut self, controller: &Controller, bytes: u64, intent: Intent) {
+        if self.acts(controller, bytes) {
             self.sum = if intent == Intent::Pass { self.sum + self.p } else { 0.0 };
         }
     }
@@ -237,16 +243,16 @@ fn caution(p: f64) -> f64 {
 impl Pie {
     /// Makes it for `queues` queues of packets up to `packet`; `params` are complete.
     pub fn new(params: &PieParams, packet: Bytes, queues: usize) -> Self {
-        let law = Law::new(params, packet);
-        let queues = vec![Control::new(&law.settings); queues].into();
-        Pie { law, queues }
+        let controller = Controller::new(params, packet);
+        let queues = vec![Control::new(&controller.settings); queues].into();
+        Pie { controller, queues }
     }
 }
 
 impl Marker for Pie {
     fn intend(&self, view: &View, queue: QueueId, _: &Packet, rng: &mut dyn Random) -> Intent {
         let bytes = view.port.queue_bytes(queue).get();
-        self.queues[queue as usize].intent(&self.law, bytes, rng)
+        self.queues[queue as usize].intent(&self.controller, bytes, rng)
     }
 
     fn stored(
@@ -259,7 +265,7 @@ impl Marker for Pie {
     ) -> Option<SlotId> {
         let own = u64::from(view.arena.packet(slot).len_bytes);
         let before = view.port.queue_bytes(queue).get() - own;
-        self.queues[queue as usize].stored(&self.law, before, intent);
+        self.queues[queue as usize].stored(&self.controller, before, intent);
         None
     }
 
@@ -286,12 +292,12 @@ impl Marker for Pie {
     }
 
     fn period(&self) -> Option<Span> {
-        Some(self.law.settings.t_update)
+        Some(self.controller.settings.t_update)
     }
 
     fn tick(&mut self, _: &View, n: u64) {
         for control in &mut self.queues {
-            control.updates(&self.law.settings, n);
+            control.updates(&self.controller.settings, n);
         }
     }
 }
@@ -328,8 +334,8 @@ mod tests {
     /// (0.125·0.005 + 1.25·0.020)/2048, then 0.125·0.005/128 more each time, …
     #[test]
     fn the_probability_is_as_worked_out_by_hand() {
-        let Pie { law, mut queues } = pie();
-        let settings = law.settings;
+        let Pie { controller, mut queues } = pie();
+        let settings = controller.settings;
         let expected = [
             (20, 1.25122e-5),
             (20, 1.7395e-5),
@@ -358,8 +364,8 @@ mod tests {
         let table =
             [(5e-7, 2048), (5e-6, 512), (5e-5, 128), (5e-4, 32), (5e-3, 8), (0.05, 2), (0.5, 1)];
         for (p, by) in table {
-            let Pie { law, mut queues } = pie();
-            let settings = law.settings;
+            let Pie { controller, mut queues } = pie();
+            let settings = controller.settings;
             let of = &mut queues[0];
             (of.p, of.wait, of.before) = (p, Span::from_ms(20), Span::from_ms(20));
             of.update(&settings);
@@ -370,8 +376,8 @@ mod tests {
 
     #[test]
     fn large_probabilities_rise_slowly_and_decay_when_nothing_waits() {
-        let Pie { law, mut queues } = pie();
-        let settings = law.settings;
+        let Pie { controller, mut queues } = pie();
+        let settings = controller.settings;
         let of = &mut queues[0];
         (of.p, of.wait, of.before) = (0.5, Span::from_ms(240), Span::ZERO);
         of.update(&settings);
@@ -388,8 +394,8 @@ mod tests {
     /// Ten updates of 15 ms use up 150 ms.
     #[test]
     fn a_burst_is_let_in() {
-        let Pie { law, mut queues } = pie();
-        let settings = law.settings;
+        let Pie { controller, mut queues } = pie();
+        let settings = controller.settings;
         for _ in 0..9 {
             queues[0].wait = Span::from_ms(20);
             queues[0].update(&settings);

@@ -130,7 +130,7 @@ struct Bursts {
     next: BinaryHeap<Reverse<(Time, u32, u32)>>,
     to: u32,
     burst: Bytes,
-    law: Off,
+    silence: Off,
     stop: Time,
     /// How many there will be in all: exactly so many where silences are constant.
     expected: u64,
@@ -187,8 +187,8 @@ impl Bursts {
                 silences: Stream::new(seed, "traffic silences", entity),
             });
         }
-        let (to, burst, law) = (to.0, *burst, *off_law);
-        Ok(Bursts { sources, next, to, burst, law, stop, expected })
+        let (to, burst, silence) = (to.0, *burst, *off_law);
+        Ok(Bursts { sources, next, to, burst, silence, stop, expected })
     }
 }
 
@@ -200,7 +200,7 @@ impl Iterator for Bursts {
     fn next(&mut self) -> Option<FlowStart> {
         let Reverse((start, host, place)) = self.next.pop()?;
         let source = &mut self.sources[place as usize];
-        let off_ps = match self.law {
+        let off_ps = match self.silence {
             Off::Constant => source.off.as_ps(),
             Off::Exponential => {
                 (source.silences.exponential() * source.off.as_ps() as f64 + 0.5) as u64

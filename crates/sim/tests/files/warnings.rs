@@ -145,7 +145,10 @@ fn what_decides_the_tail_beside_the_switch_is_named() {
     for traffic in [incast, large] {
         let sets = ["host.profile=linux-6.x", traffic, "switch.buffer=30KB", "run.until=2s"];
         let found = warnings_with("none", 60, &sets);
-        assert!(has(&found, "FCTs are mostly idle waits for a timer, which decides them: of all flows"), "{found:?}");
+        assert!(
+            has(&found, "FCTs are mostly idle waits for a timer, which decides them: of all flows"),
+            "{found:?}"
+        );
     }
     // SYN-ACKs and ACKs cross the card that bulk fills, and step marking drops them.
     let both =

@@ -1,7 +1,7 @@
 //! Arrivals at a host, and the host's reactions.
 
 use super::halves::{Expected, append};
-use super::intake::{BUDGET, Frame, GRO_MAX, Merged};
+use super::reception::{BUDGET, Frame, GRO_MAX, Merged};
 use super::{Cx, Host, Net, Settings, Timer, Toward, probes, through};
 use crate::flow::FlowRecord;
 use crate::ids::{ConnId, Maybe};
@@ -40,7 +40,7 @@ impl Host {
             }
         } else if packet.flow == PAUSES {
             self.paused(packet.ingress, &payload.body, cx, now);
-        } else if self.intake.is_some() && !matches!(payload.body, Body::Rdma(_)) {
+        } else if self.reception.is_some() && !matches!(payload.body, Body::Rdma(_)) {
             self.take_in((packet, payload), cx, now);
         } else {
             self.hand_up(&packet, &payload, false, cx, now);
@@ -340,8 +340,8 @@ impl Host {
     /// A frame has arrived at a card that does something with it.
     #[cold]
     fn take_in<N: Net>(&mut self, frame: Frame, cx: &mut Cx<N>, now: Time) {
-        let Some(intake) = &mut self.intake else { return };
-        match intake.process(&frame, now) {
+        let Some(reception) = &mut self.reception else { return };
+        match reception.process(&frame, now) {
             Some(at) => self.wake(at, Timer::Processed),
             None => self.wait_for_interrupt(frame, cx, now),
         }
@@ -349,42 +349,42 @@ impl Host {
 
     /// The host is through with the frame that came first.
     pub(super) fn processed<N: Net>(&mut self, cx: &mut Cx<N>, now: Time) {
-        if let Some(frame) = self.intake.as_mut().and_then(|intake| intake.through()) {
+        if let Some(frame) = self.reception.as_mut().and_then(|reception| reception.through()) {
             self.wait_for_interrupt(frame, cx, now);
         }
     }
 
     /// A frame waits for the interrupt, or causes it.
     fn wait_for_interrupt<N: Net>(&mut self, frame: Frame, cx: &mut Cx<N>, now: Time) {
-        let Some(intake) = &mut self.intake else { return };
-        let settings = intake.settings;
-        intake.waiting.push(frame);
+        let Some(reception) = &mut self.reception else { return };
+        let settings = reception.settings;
+        reception.waiting.push(frame);
         let waits = settings.coalesce_time;
-        if waits.as_ps() == 0 || intake.waiting.len() >= settings.frames {
+        if waits.as_ps() == 0 || reception.waiting.len() >= settings.frames {
             self.interrupt(cx, now);
-        } else if intake.waiting.len() == 1 {
-            intake.due = now + waits;
-            let due = intake.due;
-            self.wake(due, Timer::Intake);
+        } else if reception.waiting.len() == 1 {
+            reception.due = now + waits;
+            let due = reception.due;
+            self.wake(due, Timer::Reception);
         }
     }
 
     /// Handles arrivals that have waited for their processing time.
-    pub(super) fn intake_due<N: Net>(&mut self, cx: &mut Cx<N>, now: Time) {
-        if self.intake.as_ref().is_some_and(|intake| intake.due == now) {
+    pub(super) fn reception_due<N: Net>(&mut self, cx: &mut Cx<N>, now: Time) {
+        if self.reception.as_ref().is_some_and(|reception| reception.due == now) {
             self.interrupt(cx, now);
         }
     }
 
     /// The host looks at the frames that wait.
     fn interrupt<N: Net>(&mut self, cx: &mut Cx<N>, now: Time) {
-        let Some(intake) = &mut self.intake else { return };
-        let settings = intake.settings;
+        let Some(reception) = &mut self.reception else { return };
+        let settings = reception.settings;
         let coalesces = settings.coalesce_time.as_ps() > 0;
-        if coalesces || intake.due <= now {
-            intake.due = Time::NEVER;
+        if coalesces || reception.due <= now {
+            reception.due = Time::NEVER;
         }
-        let mut waiting = std::mem::take(&mut intake.waiting);
+        let mut waiting = std::mem::take(&mut reception.waiting);
         for (nth, (packet, payload)) in waiting.drain(..).enumerate() {
             // `__napi_poll` flushes GRO once a poll has used up its budget (all packets, with HZ <
             // 1000).
@@ -403,9 +403,9 @@ impl Host {
                 self.hand_up(&packet, &payload, false, cx, now);
             }
         }
-        if let Some(intake) = &mut self.intake {
+        if let Some(reception) = &mut self.reception {
             // The vector's memory serves again.
-            intake.waiting = waiting;
+            reception.waiting = waiting;
         }
         self.flush(if coalesces || settings.polls { Time::NEVER } else { now }, cx, now);
     }
@@ -413,14 +413,16 @@ impl Host {
     /// Merges a packet with those of its flow that wait, or lets it wait for the next. What
     /// cannot be merged goes up in order.
     fn merge<N: Net>(&mut self, frame: Frame, cx: &mut Cx<N>, now: Time) {
-        let Some(settings) = self.intake.as_ref().map(|intake| intake.settings) else { return };
+        let Some(settings) = self.reception.as_ref().map(|reception| reception.settings) else {
+            return;
+        };
         let (packet, payload) = frame;
         let Body::Segment(segment) = payload.body else { return };
         let ends = self.ends_piece(&packet, &payload, &segment, cx.settings);
-        let Some(intake) = &mut self.intake else { return };
-        let nth = intake.merged.iter().position(|merged| merged.frame.0.flow == packet.flow);
+        let Some(reception) = &mut self.reception else { return };
+        let nth = reception.merged.iter().position(|merged| merged.frame.0.flow == packet.flow);
         if let Some(nth) = nth {
-            let merged = &mut intake.merged[nth];
+            let merged = &mut reception.merged[nth];
             let (first, held) = (merged.frame.0, &mut merged.frame.1.body);
             let headers = packet.len_bytes - segment.len;
             let Body::Segment(held) = held else { return };
@@ -435,7 +437,7 @@ impl Host {
                 merged.packets += 1;
             }
             if !joins || ends || merged.packets == settings.merge_packets {
-                let merged = intake.merged.remove(nth);
+                let merged = reception.merged.remove(nth);
                 self.hand_up_merged(&merged, cx, now);
             }
             if joins {
@@ -446,25 +448,25 @@ impl Host {
         if ends {
             return self.hand_up_merged(&merged, cx, now);
         }
-        if let Some(intake) = &mut self.intake {
-            intake.merged.push(merged);
+        if let Some(reception) = &mut self.reception {
+            reception.merged.push(merged);
         }
     }
 
     /// Hands up what may wait no longer than `until`, and wakes up for the rest.
     fn flush<N: Net>(&mut self, until: Time, cx: &mut Cx<N>, now: Time) {
         loop {
-            let Some(intake) = &mut self.intake else { return };
-            match intake.merged.first().map(|first| first.deadline) {
+            let Some(reception) = &mut self.reception else { return };
+            match reception.merged.first().map(|first| first.deadline) {
                 Some(deadline) if deadline <= until => {
-                    let merged = intake.merged.remove(0);
+                    let merged = reception.merged.remove(0);
                     self.hand_up_merged(&merged, cx, now);
                 }
                 Some(deadline) => {
                     // A wake-up that is still to come sees to the next.
-                    if intake.due == Time::NEVER {
-                        intake.due = deadline;
-                        self.wake(deadline, Timer::Intake);
+                    if reception.due == Time::NEVER {
+                        reception.due = deadline;
+                        self.wake(deadline, Timer::Reception);
                     }
                     return;
                 }

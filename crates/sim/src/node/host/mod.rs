@@ -5,7 +5,7 @@
 //! | `halves` | a connection's half at this host, and the table of them |
 //! | `open` | which connection carries a flow |
 //! | `deliver` | what arrives: to its half, and what follows from that |
-//! | `intake` | what happens to a frame before that |
+//! | `reception` | what happens to a frame before that |
 //! | `card` | a card that asks for packets, where rates are limited |
 //! | `links` | what cards ask connections for; hosts with several links |
 //! | `probes` | sources of probes |
@@ -17,12 +17,12 @@
 mod card;
 mod deliver;
 mod halves;
-mod intake;
 mod links;
 mod open;
 mod probes;
 mod program;
 mod puller;
+mod reception;
 mod settings;
 mod share;
 mod timers;
@@ -43,12 +43,12 @@ use crate::packet::{Body, Label, Payload};
 use crate::topology::Hop;
 use crate::transport::Half;
 use halves::{Expected, ReceiveHalf, Running, SendHalf, Table, append};
-use intake::Intake;
 use links::Links;
 use open::Shared;
 use probes::Probes;
 use program::{Part, is_ranks};
 use puller::Puller;
+use reception::Reception;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use switchbed_qdisc::fq::Terms;
 use switchbed_qdisc::{FlowId, Packet};
@@ -244,7 +244,7 @@ pub(crate) struct Host {
     /// Flows end with the ACK of their last byte.
     ends_acked: bool,
     card: Option<Box<Card>>,
-    intake: Option<Box<Intake>>,
+    reception: Option<Box<Reception>>,
     senders: Table<SendHalf>,
     receivers: Table<ReceiveHalf>,
     timers: Timers,
@@ -293,7 +293,9 @@ impl Host {
             timers: Timers::new(),
             card_armed: Time::NEVER,
             card: settings.has_cards().then(|| Box::new(Card::new(rank, rate, settings.seed))),
-            intake: settings.intake(id).map(|own| Box::new(Intake::new(own, rank, settings.seed))),
+            reception: settings
+                .reception(id)
+                .map(|own| Box::new(Reception::new(own, rank, settings.seed))),
             ends_acked: settings.ends_acked(),
             probes: Vec::new(),
             parts: Vec::new(),
@@ -507,7 +509,7 @@ impl Host {
                     self.pump_receiver(conn, cx, now);
                 }
             }
-            Timer::Intake => self.intake_due(cx, now),
+            Timer::Reception => self.reception_due(cx, now),
             Timer::Processed => self.processed(cx, now),
             Timer::Probe(nth) => self.probe(nth, cx, now),
             Timer::Card => self.card_due(cx, now),

@@ -1,8 +1,8 @@
 //! Settings that all hosts share.
 
-use super::intake;
 use super::probes::{self, Source};
 use super::program::Programs;
+use super::reception;
 use crate::ids::HostId;
 use crate::transport::Kind;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ pub(crate) struct Settings {
     /// Connections hear when their packets have left the card (small queues).
     pub(crate) tells_left: bool,
     /// By stack of hosts.
-    intakes: Vec<Option<intake::Settings>>,
+    receptions: Vec<Option<reception::Settings>>,
     pub(super) probes: Vec<Source>,
     pub(super) programs: Arc<Programs>,
     /// Room for each source's samples.
@@ -104,7 +104,7 @@ impl Settings {
             lookahead,
             reaction: *reaction,
             tells_left: host.each().any(|host| host.small_queues.on) && tcp,
-            intakes: host.each().map(intake::Settings::of).collect(),
+            receptions: host.each().map(reception::Settings::of).collect(),
             probe_samples: measure.samples / (probes.len() as u64).max(1),
             probes,
             programs,
@@ -129,8 +129,8 @@ impl Settings {
     }
 
     /// How a host takes frames in; `None`: each goes up as it comes.
-    pub(super) fn intake(&self, host: HostId) -> Option<intake::Settings> {
-        self.intakes[usize::from(self.protocols.stack(host))]
+    pub(super) fn reception(&self, host: HostId) -> Option<reception::Settings> {
+        self.receptions[usize::from(self.protocols.stack(host))]
     }
 
     /// How many there are.

@@ -16,7 +16,7 @@ pub(super) enum Timer {
     /// A receiving half.
     Receiver { conn: ConnId, flow: FlowId },
     /// Frames have waited long enough for others.
-    Intake,
+    Reception,
     /// A frame has been processed.
     Processed,
     /// A source of probes, by its number at the host.

@@ -101,14 +101,14 @@ impl Sender {
         self.extras.as_deref().map(|extras| &extras.output)
     }
 
-    fn outlet_mut(&mut self) -> Option<&mut Output> {
+    fn output_mut(&mut self) -> Option<&mut Output> {
         self.extras.as_deref_mut().map(|extras| &mut extras.output)
     }
 
     /// An RTT sample.
     #[cold]
     pub(super) fn sample_output(&mut self, rtt: Span) {
-        if let Some(output) = self.outlet_mut() {
+        if let Some(output) = self.output_mut() {
             output.min_rtt = output.min_rtt.min(rtt);
         }
     }
@@ -164,7 +164,7 @@ impl Sender {
             return None;
         }
         let Some(segment) = self.poll_any(config, now) else {
-            if let Some(output) = self.outlet_mut() {
+            if let Some(output) = self.output_mut() {
                 output.open = false;
             }
             return None;
@@ -183,7 +183,7 @@ impl Sender {
     fn held_back(&mut self, config: &Config, now: Time) -> bool {
         let repairing = self.loss.is_some();
         if !repairing && self.unsent() == 0 {
-            if let Some(output) = self.outlet_mut() {
+            if let Some(output) = self.output_mut() {
                 // The waiting segment was to be sent again, and has arrived by now.
                 output.waits = Time::NEVER;
             }
@@ -191,7 +191,7 @@ impl Sender {
         }
         let enough = (config.small_queue_limit > 0).then(|| self.small_queue(config));
         let flight = self.sent - self.una;
-        let Some(output) = self.outlet_mut() else { return false };
+        let Some(output) = self.output_mut() else { return false };
         output.open = false;
         output.waits = Time::NEVER;
         if config.paced && !config.paced_by_card && output.next > now {
@@ -270,7 +270,7 @@ impl Sender {
     /// A packet of so many bytes has left the card, or was lost there; whether that lets the
     /// sender go on.
     pub fn left_card(&mut self, bytes: u32) -> bool {
-        let Some(output) = self.outlet_mut() else { return false };
+        let Some(output) = self.output_mut() else { return false };
         output.left += u64::from(bytes);
         while let Some(&first) = output.segments.front()
             && first <= output.left

@@ -64,7 +64,7 @@ pub(super) const GRO_MAX: u32 = 65_536;
 
 /// One host's receiving side.
 #[derive(Debug)]
-pub(super) struct Intake {
+pub(super) struct Reception {
     pub(super) settings: Settings,
     stream: Stream,
     /// Frames that are being processed, in the order of arrival.
@@ -90,9 +90,9 @@ pub(super) struct Merged {
     pub(super) deadline: Time,
 }
 
-impl Intake {
-    pub(super) fn new(settings: Settings, rank: Rank, seed: u64) -> Intake {
-        Intake {
+impl Reception {
+    pub(super) fn new(settings: Settings, rank: Rank, seed: u64) -> Reception {
+        Reception {
             settings,
             stream: Stream::new(seed, "jitter", u64::from(rank.0)),
             processed: VecDeque::new(),

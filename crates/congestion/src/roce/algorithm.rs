@@ -94,7 +94,7 @@ pub struct RoceAck<'a> {
 }
 
 /// A rate control, as what one queue pair remembers of it; `params` are what the scenario says.
-pub trait RateLaw: Sized {
+pub trait RateAlgorithm: Sized {
     /// Settings of the control; `()` where it has none.
     type Params;
     /// Description of the control.
@@ -136,7 +136,7 @@ pub trait RateLaw: Sized {
     /// Data is taken to be lost, by a timeout or else by a NACK.
     fn lost(&mut self, _params: &Self::Params, _timeout: bool, _now: Time) {}
 
-    /// When [`RateLaw::timer`] is due; [`Time::NEVER`] without one.
+    /// When [`RateAlgorithm::timer`] is due; [`Time::NEVER`] without one.
     fn next_timer(&self) -> Time {
         Time::NEVER
     }

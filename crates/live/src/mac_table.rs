@@ -7,13 +7,13 @@ use switchbed_wire::Mac;
 
 /// Time without a frame after which an address is forgotten (802.1D, table 7-5).
 pub const AGEING: Span = Span::from_ms(300_000);
-/// Stations learnt at most, each port its share of them: a flood of source addresses must not take
+/// Addresses learnt at most, each port its share of them: a flood of source addresses must not take
 /// all memory, nor the other ports' places.
 pub const LIMIT: usize = 8192;
 
 /// Addresses and their ports. All VLANs share the table.
 #[derive(Clone, Debug)]
-pub struct Stations {
+pub struct MacTable {
     set: HashMap<Mac, u16>,
     learnt: HashMap<Mac, (u16, Time)>,
     /// How many of them are behind each port.
@@ -26,10 +26,10 @@ pub struct Stations {
 /// The table is searched this often at most, so that a flood does not buy a search a frame.
 const SWEEP: Span = Span::from_ms(1000);
 
-impl Stations {
+impl MacTable {
     /// Makes a table of fixed addresses. It learns others at `ports` ports if `learns` is set.
-    pub fn new(set: impl IntoIterator<Item = (Mac, u16)>, ports: usize, learns: bool) -> Stations {
-        Stations {
+    pub fn new(set: impl IntoIterator<Item = (Mac, u16)>, ports: usize, learns: bool) -> MacTable {
+        MacTable {
             set: set.into_iter().collect(),
             learnt: HashMap::new(),
             behind: vec![0; ports],
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_station_moves_with_its_frames_and_is_forgotten() {
-        let mut stations = Stations::new([], 8, true);
+        let mut stations = MacTable::new([], 8, true);
         let at = |s: u64| Time::ZERO + Span::from_ms(s * 1000);
         assert_eq!(stations.port(at(0), A), None);
         stations.heard(at(0), A, 3);
@@ -111,10 +111,10 @@ mod tests {
 
     #[test]
     fn what_is_set_is_not_learnt() {
-        let mut stations = Stations::new([(A, 1)], 8, true);
+        let mut stations = MacTable::new([(A, 1)], 8, true);
         stations.heard(Time::ZERO, A, 2);
         assert_eq!(stations.port(Time::ZERO, A), Some(1));
-        let mut deaf = Stations::new([], 8, false);
+        let mut deaf = MacTable::new([], 8, false);
         deaf.heard(Time::ZERO, A, 2);
         assert_eq!(deaf.port(Time::ZERO, A), None);
     }
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_flood_of_sources_is_bounded_and_ages_out() {
-        let mut stations = Stations::new([], 1, true);
+        let mut stations = MacTable::new([], 1, true);
         for i in 0..LIMIT as u32 + 100 {
             stations.heard(Time::ZERO, station(i), 0);
         }
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_port_that_floods_leaves_the_others_their_share() {
-        let mut stations = Stations::new([], 4, true);
+        let mut stations = MacTable::new([], 4, true);
         let share = LIMIT as u32 / 4;
         (0..2 * LIMIT as u32).for_each(|i| stations.heard(Time::ZERO, station(i), 3));
         assert_eq!(stations.learnt.len(), share as usize);
