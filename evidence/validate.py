@@ -120,7 +120,7 @@ STEPS = (
         _python("evidence.peers.beside"),
     ),
     Step("tc", "tc scripts in a guest, read back", _python("evidence.peers.tc_scripts")),
-    Step("ns3", "scenarios beside ns-3", _python("evidence.peers.ns3_witness")),
+    Step("ns3", "scenarios beside ns-3", _python("evidence.peers.ns3_scenarios")),
     Step("hosts", "one flow under losses beside kernel, ns-3, ns-2", _python("evidence.hosts")),
     Step(
         "frames",

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from evidence.kept import Kept
-from switchbed import _native, room
+from switchbed import _native, free_memory
 from switchbed.bench import FOLDER
 from switchbed.directory import machine
 
@@ -235,7 +235,7 @@ def main() -> None:
         "runs": [whole(name, program) for name in RUNS],
     }
     RESULTS.write(found)
-    print(f"written: {RESULTS}; free here: {room.amount(room.free())}")
+    print(f"written: {RESULTS}; free here: {free_memory.amount(free_memory.free())}")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from switchbed.meter import Silent
+from switchbed.progress_bar import Silent
 from switchbed.store import Store
 from switchbed_papers.reproduce import experiment as experiments
 from switchbed_papers.reproduce import measures, page, price

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from switchbed import _native, library, runner
 from switchbed._native import Plan, Results
-from switchbed.meter import Silent
 from switchbed.plots import style
+from switchbed.progress_bar import Silent
 from switchbed.runner import Outcome
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from switchbed.meter import Silent
+from switchbed.progress_bar import Silent
 from switchbed.store import Store
 from switchbed_papers.reproduce import claims, evidence, page
 from switchbed_papers.reproduce import experiment as experiments

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 from conftest import SINGLE
 
 from switchbed._native import Mistake, Plan
-from switchbed.meter import Silent
 from switchbed.plots import style
+from switchbed.progress_bar import Silent
 from switchbed.runner import Sweep
 from switchbed.store import Store
 from switchbed.sweeps import sweep

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from switchbed.meter import Silent
+from switchbed.progress_bar import Silent
 from switchbed.store import Store
 from switchbed_papers import commands, tree
 from switchbed_papers.reproduce import claims, command, evidence, price, search

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from switchbed import (
+    command_groups,
     completion,
-    extended,
     files,
     library,
     options,
@@ -65,7 +65,7 @@ JOBS = click.option(
 # Modules of these commands import much, which all other commands then need not wait for.
 LATER = {
     "asic": (
-        "exchange:asic",
+        "devices:asic",
         "Show switch chips and their packet memory.",
     ),
     "calibrate": (
@@ -85,7 +85,7 @@ LATER = {
         "Play packetdrill scripts against one connection of the model.",
     ),
     "export": (
-        "exchange:export",
+        "devices:export",
         "Write a scenario as a real switch's configuration, or a result as other tools'",
     ),
     "fct": (
@@ -93,10 +93,10 @@ LATER = {
         "Write the flow completion times of the result directory DIR in the form",
     ),
     "headroom": (
-        "exchange:headroom",
+        "devices:headroom",
         "Sum up what still comes in on a lossless port after it pauses its neighbour",
     ),
-    "import": ("exchange:import_", "Make a scenario of a real switch's configuration."),
+    "import": ("devices:import_", "Make a scenario of a real switch's configuration."),
     "live": (
         "live.commands:live",
         "Forward real frames between Linux interfaces, with any scheme at each port.",
@@ -115,8 +115,8 @@ LATER = {
 
 
 @click.group(
-    cls=extended.Group,
-    commands=extended.Later(LATER),
+    cls=command_groups.Group,
+    commands=command_groups.Later(LATER),
     no_args_is_help=False,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -712,7 +712,7 @@ def check(
 ) -> int:
     """Say of each FILE whether it would run. FILE is as for `switchbed run`. The file of a scheme
     in Python is read, and not executed unless by --allow-python."""
-    from switchbed import links, printing, room
+    from switchbed import free_memory, links, printing
     from switchbed.prototype import process
 
     found: list[dict[str, Any]] = []
@@ -727,7 +727,7 @@ def check(
             complain(str(mistake))
             continue
         # One run at a time: `check` says what a run takes, and `run` multiplies by its jobs.
-        need = room.Need.of(plans, 1)
+        need = free_memory.Need.of(plans, 1)
         # Runs of a comparison mostly have the same remarks; a dict keeps their order.
         said = list(dict.fromkeys(line for plan in plans for line in plan.cautions))
         if unmade:
@@ -751,7 +751,7 @@ def check(
         for caution in said if json_to is None else ():
             say(f"{path}: warning: {caution}", err=True)
         if json_to is None:
-            takes = f"; {need}" if memory or need.bytes >= room.LARGE else ""
+            takes = f"; {need}" if memory or need.bytes >= free_memory.LARGE else ""
             if busiest:
                 say(f"{path}: {printing.in_words(busiest)}", err=True)
             for each in repeated:

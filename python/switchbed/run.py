@@ -10,9 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from switchbed import files, library, options, printing, profiles, room, runner, signals, tables
+from switchbed import (
+    files,
+    free_memory,
+    library,
+    options,
+    printing,
+    profiles,
+    runner,
+    signals,
+    tables,
+)
 from switchbed._native import Mistake, Plan, Results
-from switchbed.meter import meter
+from switchbed.progress_bar import progress_bar
 from switchbed.runner import Outcome, Sweep
 from switchbed.terminal import say
 from switchbed.threads import taken
@@ -72,8 +82,8 @@ def execute(request: Request) -> Finished:
     what has finished."""
     plans = library.given(request.file).plans(request.sets, request.seed)
     is_sweep = len(plans) > 1 or bool(json.loads(plans[0].settings))
-    need = room.Need.of(plans, request.jobs)
-    if need.bytes >= room.LARGE and not request.quiet:
+    need = free_memory.Need.of(plans, request.jobs)
+    if need.bytes >= free_memory.LARGE and not request.quiet:
         say(f"switchbed: {need}", err=True)
     threads = taken(request.threads, plans, request.jobs, any_threads=request.any_threads)
     if threads.why:
@@ -87,7 +97,7 @@ def execute(request: Request) -> Finished:
                 out.keep(plan, results, outcome)
 
         begin = time.perf_counter()
-        with meter(quiet=request.quiet) as shown:
+        with progress_bar(quiet=request.quiet) as shown:
             sweep = runner.run_all(
                 plans,
                 request.jobs,

@@ -9,7 +9,7 @@ from concurrent.futures import FIRST_EXCEPTION, CancelledError, Future, ThreadPo
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from switchbed import room, signals
+from switchbed import free_memory, signals
 from switchbed._native import Mistake, Panic, Plan, Progress, Results
 
 TICK_S = 0.1
@@ -72,7 +72,7 @@ def run_all(
     plans: Sequence[Plan],
     jobs: int,
     keep: Keep,
-    meter: Meter,
+    progress_bar: Meter,
     tolerate: Tolerate | None = None,
     *,
     any_memory: bool = False,
@@ -85,7 +85,7 @@ def run_all(
     `any_memory`."""
     one = functools.partial(_one, keep=keep, tolerate=tolerate, threads=threads)
     if not any_memory:
-        room.Need.of(plans, jobs).check(room.free())
+        free_memory.Need.of(plans, jobs).check(free_memory.free())
     tracks = [Progress() for _ in plans]
     pool = ThreadPoolExecutor(jobs, thread_name_prefix=signals.THREADS)
     futures: list[Future[Outcome | None]] = []
@@ -95,7 +95,7 @@ def run_all(
         try:
             for index, (plan, track) in enumerate(zip(plans, tracks, strict=True)):
                 futures.append(pool.submit(one, index, plan, track, any_memory=any_memory))
-            _watch(futures, tracks, meter)
+            _watch(futures, tracks, progress_bar)
         except BaseException as error:
             stopped_by = error
             for track in tracks:
@@ -175,14 +175,16 @@ def run_one(
     )
 
 
-def _watch(futures: Iterable[Future[Outcome | None]], tracks: list[Progress], meter: Meter) -> None:
+def _watch(
+    futures: Iterable[Future[Outcome | None]], tracks: list[Progress], progress_bar: Meter
+) -> None:
     pending = set(futures)
     while pending:
         done, pending = wait(pending, timeout=TICK_S, return_when=FIRST_EXCEPTION)
         signals.due()
         for future in done:
             future.result()
-        meter.show(tracks)
+        progress_bar.show(tracks)
 
 
 def _finished(futures: Iterable[Future[Outcome | None]]) -> Iterable[Outcome]:

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from switchbed import _native, files, library, runner, toml
 from switchbed._native import Mistake, Plan, Results
-from switchbed.meter import meter
+from switchbed.progress_bar import progress_bar
 from switchbed.result import Result
 from switchbed.runner import Outcome
 from switchbed.threads import cores, taken
@@ -264,7 +264,7 @@ def _run(plans: list[Plan], jobs: int, threads: int, any_memory: bool) -> list[R
     def keep(plan: Plan, results: Results, outcome: Outcome) -> None:
         found[outcome.index] = Result.of_run(plan, results, outcome)
 
-    with meter() as shown:
+    with progress_bar() as shown:
         sweep = runner.run_all(plans, jobs, keep, shown, any_memory=any_memory, threads=threads)
     if sweep.stopped_by is not None:
         raise sweep.stopped_by

@@ -9,7 +9,7 @@ from typing import Any
 
 from switchbed import files, options, terminal
 from switchbed._native import Mistake
-from switchbed.meter import meter
+from switchbed.progress_bar import progress_bar
 from switchbed.store import Store
 from switchbed.terminal import say
 from switchbed_papers import tree
@@ -72,7 +72,7 @@ def reproduce(
         rows = {}
         begin = time.monotonic()
         for name, jobs in needed[paper.name, experiment.id].items():
-            with meter() as shown:
+            with progress_bar() as shown:
                 experiments.run(paper, experiment, jobs, kept, shown, any_memory=any_memory)
             rows[name] = experiments.rows(jobs, kept)
         judged = findings(paper, experiment, rows)
@@ -149,7 +149,7 @@ def _search(which: str | None, budget_min: float, store: Store) -> int:
         for name in sorted(prices, key=lambda each: prices[each].core_s):
             if prices[name].core_s > left_s:
                 continue
-            with meter() as shown:
+            with progress_bar() as shown:
                 one = search.run(paper, chosen[name], store, shown)
             left_s -= prices[name].core_s
             found = search.Search(paper, {**found.searched, name: one})

@@ -92,7 +92,7 @@ def run(
     experiment: Experiment,
     needed: Sequence[Job],
     store: Store,
-    meter: Meter,
+    progress_bar: Meter,
     *,
     any_memory: bool = False,
 ) -> None:
@@ -121,7 +121,7 @@ def run(
     cores = threads.cores()
     plans = [job.plan for job in missing]
     try:
-        done = runner.run_all(plans, cores, keep, meter, any_memory=any_memory)
+        done = runner.run_all(plans, cores, keep, progress_bar, any_memory=any_memory)
     finally:
         store.end()
     if done.stopped_by is not None:

@@ -232,11 +232,11 @@ def jobs(paper: Paper, experiment: Experiment) -> list[tuple[dict[str, str], lis
     ]
 
 
-def run(paper: Paper, experiment: Experiment, store: Store, meter: Meter) -> Searched:
+def run(paper: Paper, experiment: Experiment, store: Store, progress_bar: Meter) -> Searched:
     """Runs an experiment over its grid; what has run is not run again."""
     by_point = jobs(paper, experiment)
     needed = [job for _, of in by_point for job in of]
-    experiments.run(paper, experiment, needed, store, meter)
+    experiments.run(paper, experiment, needed, store, progress_bar)
     claims = [
         # The search needs the claim's own value alone.
         replace(each, measure={**each.measure, "also": ()})

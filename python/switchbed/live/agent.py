@@ -176,20 +176,20 @@ class Client:
         self._idle: dict[Pool, list[tuple[int, socket.socket]]] = {}
         """With their numbers: the oldest is used first, as in the simulator."""
         self._numbers = count()
-        self._orders: SimpleQueue[tuple[str, dict[str, Any]]] = SimpleQueue()
+        self._instructions: SimpleQueue[tuple[str, dict[str, Any]]] = SimpleQueue()
         self._lock = threading.Lock()
 
     def order(self, name: str, order: dict[str, Any]) -> None:
         """One flow more, after those that were ordered before."""
         with self._lock:
             self.left += 1
-        self._orders.put((name, order))
+        self._instructions.put((name, order))
 
     def run(self) -> None:
         """Starts each flow at its time, on a thread of its own."""
         works = {"send": self._send, "ask": self._ask}
         while True:
-            name, order = self._orders.get()
+            name, order = self._instructions.get()
             _sleep_until(order["at"])
             threading.Thread(target=self._try, args=(works[name], order), daemon=True).start()
 

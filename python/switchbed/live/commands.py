@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from switchbed import _native, extended, library, options, terminal
+from switchbed import _native, command_groups, library, options, terminal
 from switchbed._native import Mistake
 from switchbed.live import control
 from switchbed.terminal import say
@@ -22,7 +22,7 @@ socket_option = click.option(
 )
 
 
-@click.group(cls=extended.LiveGroup)
+@click.group(cls=command_groups.LiveGroup)
 def live() -> None:
     """Forward real frames between Linux interfaces, with any scheme at each port."""
     if sys.platform != "linux":

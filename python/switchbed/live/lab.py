@@ -19,7 +19,17 @@ from typing import TYPE_CHECKING, Any
 
 from switchbed import _native, library, toml
 from switchbed._native import Mistake, Plan
-from switchbed.live import agent, control, hosts, measured, netns, orders, picture, stacks, system
+from switchbed.live import (
+    agent,
+    control,
+    hosts,
+    instructions,
+    measured,
+    netns,
+    picture,
+    stacks,
+    system,
+)
 from switchbed.live.scale import scaled, seconds
 from switchbed.prototype import sources
 from switchbed.scenario import Scenario
@@ -176,7 +186,7 @@ def _check(request: Request, scenario: dict[str, Any]) -> None:
         raise Mistake(
             f"{file}: switch.pfc: a lab's switch and hosts send no pause frames: leave it out"
         )
-    orders.check(file, scenario["traffic"])
+    instructions.check(file, scenario["traffic"])
     if scenario.get("deploy"):
         raise Mistake(f"{file}: deploy: a lab has one switch: leave it out")
     if not all(_is_fault(event) for event in scenario.get("event", [])):
@@ -429,7 +439,7 @@ def _measure(
     # All hosts share the monotonic clock: one start for all.
     start = time.monotonic() + START_S
     end = start + setup.until_s
-    for host, name, order in _orders(setup, start, end):
+    for host, name, order in _instructions(setup, start, end):
         agents[host].order(name, order)
     watch = {"every": WATCH_S, "until": end}
     for receiver in setup.flows["dst"].unique().sort():
@@ -470,20 +480,20 @@ def _wait_for_flows(
         _wait_until(min(time.monotonic() + POLL_S, end), switch)
 
 
-def _orders(setup: Setup, start: float, end: float) -> Iterator[orders.Order]:
+def _instructions(setup: Setup, start: float, end: float) -> Iterator[instructions.Order]:
     traffic = setup.scenario["traffic"]
     # A place in the table: the rows of two flow lists have the same numbers.
     flows = setup.flows.with_row_index("place")
     number = count()
-    # Agents take orders in the order of time.
+    # Agents take instructions in the order of time.
     for row in flows.sort("start_s").iter_rows(named=True):
         if setup.iperf3 and row["size_bytes"] is None:
             control = _controls(setup, row)[0]
-            yield from orders.iperf3(row, next(number), control, start, end)
+            yield from instructions.iperf3(row, next(number), control, start, end)
         else:
-            yield orders.flow(row, traffic, _controls(setup, row), start, end)
+            yield instructions.flow(row, traffic, _controls(setup, row), start, end)
     for probe in (source for source in traffic if source["kind"] == "probe"):
-        yield from orders.pings(probe, setup.hosts, start, end)
+        yield from instructions.pings(probe, setup.hosts, start, end)
 
 
 def _controls(setup: Setup, row: dict[str, Any]) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from switchbed._native import Mistake
 from switchbed.live import dctcp, hosts
-from switchbed.live.orders import Source, hosts_of
+from switchbed.live.instructions import Source, hosts_of
 from switchbed.live.scale import seconds, size_bytes
 
 CONTROLS = {

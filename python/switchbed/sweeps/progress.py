@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 from typing import Protocol, Self
 
-from switchbed import meter
+from switchbed import progress_bar
 from switchbed._native import Progress
 from switchbed.sweeps import engine
 
@@ -15,7 +15,7 @@ class Tally(engine.Tally, Protocol):
     kept: int
 
 
-class Silent(meter.Silent):
+class Silent(progress_bar.Silent):
     """Meter that shows nothing."""
 
     def begin(self, total: int) -> None:
@@ -33,7 +33,7 @@ class SweepBar:
         self._started = time.monotonic()
         self._total = 0
         self._base = 0
-        self._display = meter.display()
+        self._display = progress_bar.display()
 
     def __enter__(self) -> Self:
         return self
@@ -48,7 +48,7 @@ class SweepBar:
 
     def show(self, tracks: Sequence[Progress]) -> None:
         """Shows how far each run is."""
-        self.draw(sum(map(meter.fraction, tracks)))
+        self.draw(sum(map(progress_bar.fraction, tracks)))
 
     def draw(self, done: float) -> None:
         """Shows that `done` of this round's runs are."""

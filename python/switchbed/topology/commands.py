@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from switchbed import completion, extended, options, quantity
+from switchbed import command_groups, completion, options, quantity
 from switchbed._native import Mistake
 from switchbed.terminal import say
 from switchbed.topology import forms, network
@@ -29,7 +29,7 @@ SETS = click.option(
 OUT = options.output("--out", type=PATH, metavar="FILE", help="Where to. Default: standard output.")
 
 
-@click.group(cls=extended.Nested)
+@click.group(cls=command_groups.Nested)
 def topology() -> None:
     """Networks: show and draw them, convert files between forms, make files."""
 
@@ -94,7 +94,7 @@ def convert(
     options.write(text, str(out) if out is not None else options.STDOUT)
 
 
-@topology.group(cls=extended.Nested)
+@topology.group(cls=command_groups.Nested)
 def new() -> None:
     """Write a network's file by its numbers."""
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from switchbed import foreign, library, meter, options, signals, toml
+from switchbed import foreign, library, options, progress_bar, signals, toml
 from switchbed._native import Mistake
 from switchbed.plots import output
 from switchbed.sonic import fragment
@@ -50,7 +50,9 @@ def tune(
         device=fragment.known(given.path),
         tell=(lambda text: say(text, err=True)) if loud else lambda _: None,
         # A terminal has a bar.
-        note=(lambda text: say(text, err=True)) if loud and not meter.drawn() else lambda _: None,
+        note=(lambda text: say(text, err=True))
+        if loud and not progress_bar.drawn()
+        else lambda _: None,
     )
     if picture is not None:
         from switchbed.tuning import picture as pictures

@@ -82,8 +82,10 @@ class Field:
         planned = self._planned(points, seeds)
         kept = {name for _, _, name in planned if self.store.has(name)}
         begin = _processor()
-        with progress.bar(self.found, quiet=self.quiet) as meter:
-            enter([plan for _, plan, _ in planned], self.found, self.engine, meter, retry=False)
+        with progress.bar(self.found, quiet=self.quiet) as progress_bar:
+            enter(
+                [plan for _, plan, _ in planned], self.found, self.engine, progress_bar, retry=False
+            )
         # The processor's time, not the clock's, since others may use the machine.
         took = _processor() - begin
         if self.found.stopped_by is not None:

@@ -18,7 +18,7 @@ from conftest import SINGLE, Program
 
 import switchbed as sb
 from evidence.robustness.in_process import Done, switchbed
-from switchbed import extended, meter, options
+from switchbed import command_groups, options, progress_bar
 from switchbed.cli import LATER, cli
 from switchbed.terminal import UNSEEN, clean, clean_json
 
@@ -311,7 +311,7 @@ SLOW = {
     *("duckdb", "matplotlib", "numpy", "polars", "rich", "ray"),
     *("fractions", "hashlib", "multiprocessing", "statistics", "tempfile", "tomllib"),
     *(f"switchbed.{name}" for name in ("directory", "drill", "live", "result", "theory")),
-    *("switchbed.topology", "switchbed.exchange", "switchbed.series"),
+    *("switchbed.topology", "switchbed.devices", "switchbed.series"),
 }
 """Modules that take as long to import as a short run takes, or that other commands are for."""
 
@@ -333,7 +333,7 @@ def test_slow_modules_stay_out_of_start_up(command: str, single: Path) -> None:
 @pytest.mark.parametrize("room", [10, 40, 63])
 def test_the_list_of_commands_has_the_beginning_of_each_ones_help(room: int) -> None:
     # A list is 80 columns wide at most, and 63 are left beside the longest name.
-    for name, listed in extended.Later(LATER).named().items():
+    for name, listed in command_groups.Later(LATER).named().items():
         assert listed.get_short_help_str(room) == cli.commands[name].get_short_help_str(room)
 
 
@@ -369,7 +369,7 @@ def test_without_a_terminal_progress_is_a_line_now_and_then(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(meter, "PERIOD_S", 0.0)
+    monkeypatch.setattr(progress_bar, "PERIOD_S", 0.0)
     with contextlib.suppress(SystemExit):
         cli.main([*arguments, "--set", "run.until=60ms"])
     err = capfd.readouterr().err
@@ -382,7 +382,7 @@ def test_the_api_says_how_far_it_is(
     star = sb.Scenario.from_file("@star-dctcp").with_({"run.until": "60ms"})
     star.run()
     assert capfd.readouterr().err == ""
-    monkeypatch.setattr(meter, "PERIOD_S", 0.0)
+    monkeypatch.setattr(progress_bar, "PERIOD_S", 0.0)
     star.run()
     assert " flows · " in capfd.readouterr().err
 

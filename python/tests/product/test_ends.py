@@ -347,7 +347,7 @@ KEEPING = """
 import sys, time
 from switchbed import ending, runner, signals
 from switchbed._native import plans
-from switchbed.meter import Silent
+from switchbed.progress_bar import Silent
 
 def keep(*_):
     print("keeping", flush=True)

@@ -40,7 +40,7 @@ def drawing(monkeypatch: pytest.MonkeyPatch) -> Drawing:
         save(figure, path, **how)
 
     def running(
-        plans: Sequence[Plan], jobs: int, keep: Callable[..., None], meter: Any
+        plans: Sequence[Plan], jobs: int, keep: Callable[..., None], progress_bar: Any
     ) -> runner.Sweep:
         found: dict[int, tuple[Outcome, Results]] = {}
 
@@ -48,7 +48,7 @@ def drawing(monkeypatch: pytest.MonkeyPatch) -> Drawing:
             found[outcome.index] = (outcome, results)
             keep(plan, results, outcome)
 
-        sweep = run_all(plans, jobs, keeping, meter)
+        sweep = run_all(plans, jobs, keeping, progress_bar)
         assert len(found) == len(plans)
         seen.runs.extend(found[index] for index in sorted(found))
         return sweep

@@ -107,7 +107,7 @@ def _serve() -> None:
     import rich.progress
     import rich.table  # noqa: F401
 
-    from switchbed import printing, profiles, room, run  # noqa: F401
+    from switchbed import free_memory, printing, profiles, run  # noqa: F401
     from switchbed.cli import main
     from switchbed.sweeps import command  # noqa: F401
 

@@ -111,7 +111,7 @@ def display() -> Display:
     return Drawn() if drawn() else Lines()
 
 
-def meter(*, quiet: bool = False) -> Bar | Silent:
+def progress_bar(*, quiet: bool = False) -> Bar | Silent:
     """Progress, unless `quiet`."""
     return Silent() if quiet else Bar()
 

@@ -12,7 +12,7 @@ import pytest
 
 from switchbed import _native
 from switchbed._native import Mistake
-from switchbed.live import dctcp, lab, measured, orders, stacks, system
+from switchbed.live import dctcp, instructions, lab, measured, stacks, system
 from switchbed.live.lab import Setup
 
 ROW = {"place": 7, "src": 1, "dst": 0, "class": 3, "size_bytes": 2e4, "start_s": 0.25, "traffic": 0}
@@ -20,7 +20,7 @@ ASKED = {"kind": "request-response", "request": "100B"}
 
 
 def told(row: dict[str, Any], *traffic: dict[str, Any]) -> tuple[int, str, dict[str, Any]]:
-    return orders.flow(row | {"handshake": False}, traffic, ("bbr", "cubic"), 10.0, 20.0)
+    return instructions.flow(row | {"handshake": False}, traffic, ("bbr", "cubic"), 10.0, 20.0)
 
 
 def test_a_request_is_the_clients_and_names_its_server() -> None:
@@ -52,7 +52,7 @@ def test_bulk_beside_requests_is_sent() -> None:
 
 def test_probes_go_out_in_each_class_and_end_when_they_should() -> None:
     probe = {"from": "1-2", "to": 0, "classes": [0, 3], "size": "84B", "every": "1ms"}
-    told = list(orders.pings(probe | {"stop": "2s"}, 3, 10.0, 20.0))
+    told = list(instructions.pings(probe | {"stop": "2s"}, 3, 10.0, 20.0))
     assert [(host, order["dscp"]) for host, _, order in told] == [(1, 0), (1, 3), (2, 0), (2, 3)]
     assert {order["until"] for _, _, order in told} == {12.0}
 
@@ -67,7 +67,7 @@ def test_traffic_that_hosts_cannot_send_is_refused(
     traffic: list[dict[str, Any]], complaint: str
 ) -> None:
     with pytest.raises(Mistake, match=complaint):
-        orders.check(Path("a.toml"), traffic)
+        instructions.check(Path("a.toml"), traffic)
 
 
 STAR = """
@@ -276,10 +276,10 @@ def test_what_the_labs_switch_complains_of_is_of_the_users_file() -> None:
 
 def test_iperf3s_ports_count_its_own_flows() -> None:
     row = {"place": 70_000, "src": 0, "dst": 1, "start_s": 0.5, "class": 0}
-    ends = list(orders.iperf3(row, 2, "cubic", 1.0, 9.0))
+    ends = list(instructions.iperf3(row, 2, "cubic", 1.0, 9.0))
     assert [order["port"] for _, _, order in ends] == [5203, 5203]
     with pytest.raises(Mistake, match=r"flow 70000 would have port 65536: .* at most 60335 flows"):
-        list(orders.iperf3(row, 60_335, "cubic", 1.0, 9.0))
+        list(instructions.iperf3(row, 60_335, "cubic", 1.0, 9.0))
 
 
 SCENARIO = {

@@ -5,7 +5,7 @@ of flows (completion times by size class). Writes results.json, from which
 docs/validation.md is made, and ends with 1 if a figure is neither within the tolerance nor
 explained.
 
-    python -m evidence.peers.ns3_witness --ours    ours anew, beside what ns-3 found before
+    python -m evidence.peers.ns3_scenarios --ours    ours anew, beside what ns-3 found before
 """
 
 import argparse

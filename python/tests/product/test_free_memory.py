@@ -10,7 +10,7 @@ from conftest import Program
 import switchbed as sb
 from evidence.bench import connections, memory
 from evidence.bench.memory import FLOWS
-from switchbed import _native, room
+from switchbed import _native, free_memory
 
 GB = 1_000_000_000
 
@@ -40,12 +40,12 @@ def machine(root: Path, free_gb: int, group: str, limits: dict[str, str]) -> Pat
 def test_what_is_free_is_the_least_of_the_machines_and_every_groups(
     tmp_path: Path, group: str, limits: dict[str, str], expected_gb: int
 ) -> None:
-    found = room.free(machine(tmp_path, 8, group, limits))
+    found = free_memory.free(machine(tmp_path, 8, group, limits))
     assert found == pytest.approx(expected_gb * GB, rel=1e-6)
 
 
 def test_without_linux_nothing_is_known(tmp_path: Path) -> None:
-    assert room.free(tmp_path) == float("inf")
+    assert free_memory.free(tmp_path) == float("inf")
 
 
 def counts(path: Path, *sets: str) -> dict[str, int]:
@@ -190,10 +190,10 @@ def test_what_is_too_much_is_refused_with_the_sum(
     single: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scenario = sb.Scenario.from_file(single)
-    need = room.Need.of(scenario.plans, 1)
-    monkeypatch.setattr(room, "free", lambda: need.bytes / 0.79)
+    need = free_memory.Need.of(scenario.plans, 1)
+    monkeypatch.setattr(free_memory, "free", lambda: need.bytes / 0.79)
     assert scenario.run().summary()["flows"]["count"] == 300
-    monkeypatch.setattr(room, "free", lambda: need.bytes / 0.81)
+    monkeypatch.setattr(free_memory, "free", lambda: need.bytes / 0.81)
     with pytest.raises(sb.Mistake, match=r"needs about \d+ [KM]B of memory .*300 flows of \d+ B"):
         scenario.run()
     assert scenario.run(any_memory=True).summary()["flows"]["count"] == 300
@@ -201,7 +201,7 @@ def test_what_is_too_much_is_refused_with_the_sum(
 
 def test_runs_at_a_time_are_counted_together(sweep: Path) -> None:
     plans = sb.plans(sweep, ["flows=1000"])
-    one, two = (room.Need.of(plans, jobs).bytes for jobs in (1, 2))
+    one, two = (free_memory.Need.of(plans, jobs).bytes for jobs in (1, 2))
     assert two == pytest.approx(2 * one, rel=0.01)
 
 

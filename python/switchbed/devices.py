@@ -12,9 +12,9 @@ import click
 
 from switchbed import (
     _native,
+    command_groups,
     comparing,
     completion,
-    extended,
     files,
     foreign,
     library,
@@ -30,17 +30,17 @@ NOTHING = "switchbed: nothing is written, for something is refused; --partial wr
 CHOICES = {"scheme": ("per-queue", "per-queue-min"), "buffer": ("device", "static")}
 
 
-@click.group(cls=extended.Nested)
+@click.group(cls=command_groups.Nested)
 def export() -> None:
     """Write a scenario as a real switch's configuration, or a result as other tools' files."""
 
 
-@click.group("import", cls=extended.Nested)
+@click.group("import", cls=command_groups.Nested)
 def import_() -> None:
     """Make a scenario of a real switch's configuration."""
 
 
-@click.group(cls=extended.Nested)
+@click.group(cls=command_groups.Nested)
 def asic() -> None:
     """Show switch chips and their packet memory."""
 
