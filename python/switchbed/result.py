@@ -563,6 +563,8 @@ class Comparison:
         # Two settings of one scheme have the same label, which would say nothing.
         names = ("the first", "the second") if same else (self.scheme, self.base)
         head = f"FCT of {names[0]} against {names[1]}"
+        if not self.changes:
+            return f"{head}: no flow has finished in both"
         return "\n".join(filter(None, (head, *lines, self.looked)))
 
     def _repr_html_(self) -> str:

@@ -84,7 +84,7 @@ fn number(node: &Node) -> Result<f64, String> {
 
 fn count(node: &Node, min: u64, max: u64) -> Result<u64, String> {
     match node.data {
-        // TOML's integers are held as i128, so that a u64 has room and a negative one is seen.
+        // TOML's integers are held as i128, so that a u64 has space and a negative one is seen.
         Data::Whole(n) if (0..=i128::from(u64::MAX)).contains(&n) => Ok(n as u64),
         _ => Err(format!("it must be a whole number from {min} to {max}")),
     }

@@ -208,7 +208,7 @@ impl Tap {
         self.left -= 1;
     }
 
-    /// Passes on what was gathered; `false`: there is no room for it.
+    /// Passes on what was gathered; `false`: there is no space for it.
     fn flush(&mut self) -> bool {
         if self.batch.seen.is_empty() {
             return true;

@@ -52,7 +52,7 @@ impl MacTable {
             Some(_) => self.forget(source),
             None => {}
         }
-        if self.has_room(now, port) {
+        if self.has_space(now, port) {
             self.learnt.insert(source, (port, now));
             self.behind[usize::from(port)] += 1;
         }
@@ -65,7 +65,7 @@ impl MacTable {
     }
 
     /// Whether a port may have another station; a full share is searched for what has aged.
-    fn has_room(&mut self, now: Time, port: u16) -> bool {
+    fn has_space(&mut self, now: Time, port: u16) -> bool {
         let share = (LIMIT / self.behind.len()).max(1);
         let full = |behind: &[usize]| behind[usize::from(port)] >= share;
         if full(&self.behind) && now.since(self.swept) >= SWEEP {

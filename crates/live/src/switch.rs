@@ -203,7 +203,7 @@ impl Switch {
         }
         self.ports[port as usize].enqueue(&mut self.shared, slot, now);
         if self.together {
-            // Room for a packet is made after it was stored: occupancy is over its threshold only
+            // Space for a packet is made after it was stored: occupancy is over its threshold only
             // then.
             while let Some(Expulsion { of, end }) = self.expels(port, now) {
                 self.ports[of.port as usize].expel(&mut self.shared, of.queue, end, now);

@@ -90,7 +90,7 @@ fn each_decision_is_copied_and_equals_the_counters() {
     for case in every(3) {
         let label = format!("{} {:?}", case.scheme.label, case.switch.policy);
         let (mut forwarder, sides) = punctual(small(case));
-        let reader = forwarder.capture(&all(3), Duration::from_secs(1_000)).expect("room");
+        let reader = forwarder.capture(&all(3), Duration::from_secs(1_000)).expect("space");
         // Bursts of 2 ports' rate into the third, of which some are ECN-capable, and a few for nobody.
         for i in 0..600_u32 {
             let at = us(u64::from(i) * 40);
@@ -233,7 +233,7 @@ fn captures_are_counted_and_end_by_count() {
     let mut readers: Vec<_> =
         (0..MOST).map(|_| forwarder.capture(&asked, Duration::ZERO).unwrap()).collect();
     assert!(forwarder.capture(&asked, Duration::ZERO).is_none(), "one more");
-    // One that is put away makes room for another.
+    // One that is put away makes space for another.
     drop(readers.pop());
     forwarder.run_until(us(1)).unwrap();
     readers.push(forwarder.capture(&asked, Duration::ZERO).unwrap());

@@ -211,7 +211,7 @@ fn what_is_queued_survives_a_change_of_scheme_in_order_and_with_its_marks() {
     forwarder.run_until(us(10_000)).unwrap();
     let numbers: Vec<u32> = sides[1].sent().iter().map(|(_, frame)| number(frame)).collect();
     assert_eq!(numbers, (0..20).collect::<Vec<_>>());
-    // The first leaves at once; four more find room under 6000 bytes; the others were marked.
+    // The first leaves at once; four more find space under 6000 bytes; the others were marked.
     assert_eq!(marked(&sides), 15);
     let stats = forwarder.stats();
     assert_eq!((stats.ports[1].sent_packets, stats.ports[1].marked_packets), (20, 15));

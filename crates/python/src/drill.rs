@@ -140,12 +140,12 @@ impl Drill {
         letters: &str,
         marked: bool,
         echo: Option<u64>,
-        no_room: bool,
+        no_space: bool,
         now: u64,
     ) {
         let (flags, echo) = (flags(letters), echo.map(Time::from_ps));
         let arrival =
-            Arrival { offset, len, fin, ack, window, sacks, flags, marked, echo, no_room };
+            Arrival { offset, len, fin, ack, window, sacks, flags, marked, echo, no_space };
         self.0.arrive(&arrival, Time::from_ps(now));
     }
 

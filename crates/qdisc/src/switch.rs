@@ -163,7 +163,7 @@ pub const SECTION: SectionSpec = SectionSpec {
              what the switch's pool has left (Choudhury and Hahne 1998). abm: that, divided by how \
              many queues of its number are congested, times the part of its line that it drains at \
              (SIGCOMM 2022). fab: dynamic, with a larger alpha for flows that have sent little. lqd: \
-             the longest queue of the switch loses its last packet for one that has no room. occamy: \
+             the longest queue of the switch loses its last packet for one that has no space. occamy: \
              dynamic with a large alpha, and queues over their threshold lose packets from their head \
              (EuroSys 2025). asic: as the chip that asic names, or with pool a memory without cells, partitions and \
              reserves that has a chip's rules. The others drop what does not fit.",
@@ -559,7 +559,7 @@ pub const POLICIES: &[PolicyInfo] = &[
         paper: "Wei, Coyle, Hsiao, An Optimal Buffer Management Policy for High-Performance Packet \
                 Switching, GLOBECOM 1991",
         summary: "The longest queue of the switch, whichever port's, loses its last packet for one \
-                  that has no room.",
+                  that has no space.",
         source: "the rule as the field has it; ties: against the arrival, then the lowest number",
         keys: &["pool"],
     },

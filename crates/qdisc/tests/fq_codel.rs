@@ -1,4 +1,4 @@
-//! FQ-CoDel's turns, its drops without room, and each flow's own controller, worked out by hand.
+//! FQ-CoDel's turns, its drops without space, and each flow's own controller, worked out by hand.
 
 use switchbed_qdisc::port::{Cx, Dequeued, Enqueued, Outcome};
 use switchbed_qdisc::schemes::flow_queues::FlowQueueParams;
@@ -114,7 +114,7 @@ fn turns_are_of_bytes() {
     assert_eq!(runs, [(A, 16), (B, 1), (A, 15), (B, 1), (A, 5)]);
 }
 
-/// Room for ten. A has seven and B three; B's next finds A the longest with 7·1514 bytes: half of them
+/// Space for ten. A has seven and B three; B's next finds A the longest with 7·1514 bytes: half of them
 /// is 5299, which four packets' 6056 reach. With a batch of two A loses two.
 #[test]
 fn the_longest_queue_loses_half_of_it() {

@@ -169,7 +169,7 @@ fn qcn_tells_both_flows_of_figure_1_the_same_and_af_qcn_does_not() {
 fn packets_that_find_no_room_count_for_fairness_and_not_for_samples() {
     let settings = AfQcnSettings { qcn: exact(), beta: 1.0, ..AfQcnSettings::default() };
     let mut bed = Bed::new(AfQcn::new(settings, 1), Bytes::new(50_000));
-    // 50 of 250 packets of flow 1 find room, then 100 of flow 2 pass: 150 stored.
+    // 50 of 250 packets of flow 1 find space, then 100 of flow 2 pass: 150 stored.
     (0..250).for_each(|_| bed.arrive(1));
     bed.pass(2, 99);
     assert_eq!(bed.told, []);

@@ -172,7 +172,7 @@ fn what_a_field_cannot_hold_is_refused_or_said() {
         "kind = \"parking-lot\"\nswitches = 6\nhosts_per_switch = 1\nrate",
     );
     let row = row.replace("host_delay", "delay").replace("load = 0.4", "load = 0.1");
-    assert!(cautions(&row, &[]).contains("a way has 6 switches, and INT has room for 5"));
+    assert!(cautions(&row, &[]).contains("a way has 6 switches, and INT has space for 5"));
     assert_eq!(cautions(&row, &["topology.switches=5"]), "");
 
     // 8 s at 10 Gbps are 9.2 million packets of 1,086 bytes, and 24 bits tell half of 16.8 apart.

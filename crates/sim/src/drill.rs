@@ -35,7 +35,7 @@ pub struct Arrival {
     /// When the segment was sent whose time stamp it echoes.
     pub echo: Option<Time>,
     /// Whether this host offers no window.
-    pub no_room: bool,
+    pub no_space: bool,
 }
 
 impl Arrival {
@@ -354,7 +354,7 @@ impl Drill {
             self.peer_fin = self.peer_fin.or(Some(arrival.offset + u64::from(arrival.len) - 1));
             // After this host's own FIN, and while its window is closed, the peer's is acknowledged at
             // once (`tcp_fin`, `tcp_data_queue`).
-            let hurry = self.closed || arrival.no_room;
+            let hurry = self.closed || arrival.no_space;
             self.receiver.on_fin(&self.receiving, &segment, arrival.marked, hurry, now);
         } else {
             self.receiver.on_segment(&self.receiving, &segment, arrival.marked, now);

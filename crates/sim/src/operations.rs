@@ -12,7 +12,7 @@ pub(crate) struct Operations {
     /// Most of them; 0: nobody asks.
     most: u64,
     done: Vec<Did>,
-    /// When the first came that there was no room for.
+    /// When the first came that there was no space for.
     full: Option<Time>,
 }
 

@@ -116,7 +116,7 @@ pub(crate) struct Timed {
 }
 
 impl Records {
-    /// Makes room for as many as are expected: a table that grows leaves holes, and room without records is no memory.
+    /// Makes space for as many as are expected: a table that grows leaves holes, and space without records is no memory.
     pub(crate) fn expecting(flows: u64) -> Records {
         /// As many as a run has messages at most.
         const MOST: u64 = 1 << 24;

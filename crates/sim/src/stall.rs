@@ -165,7 +165,7 @@ pub(crate) fn refuses(
     if drops(most) > 0
         && let Some((queue, why)) = network.port(most).state().last_drop()
     {
-        // A line that is down leaves no room, whatever the rule.
+        // A line that is down leaves no space, whatever the rule.
         let why = if network.is_up(most) { Refusal::Drops(why) } else { Refusal::Down };
         return Some((most, queue, why));
     }

@@ -61,7 +61,7 @@ fn n_full_queues_hold_alpha_over_one_plus_n_alpha_each() {
     }
 }
 
-/// The longest queue makes room: queues that are always full have equal parts of all there is.
+/// The longest queue makes space: queues that are always full have equal parts of all there is.
 #[test]
 fn full_queues_share_all_of_it_where_the_longest_makes_room() {
     for n in [2, 3] {

@@ -28,6 +28,10 @@ class Plots:
     def __init__(self, runs: "Iterable[Result] | Callable[[], Iterable[Result]]") -> None:
         self._runs = runs
 
+    def __repr__(self) -> str:
+        kinds = [name for name in vars(type(self)) if not name.startswith("_")]
+        return f"Plots: {', '.join(f'.{name}()' for name in kinds)}"
+
     def fct(
         self,
         *,

@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 
 import switchbed as sb
 from switchbed import stats, toml
+from switchbed.result import Comparison
 
 VALUES: dict[str, Any] = tomllib.loads(SINGLE)
 SCALARS = st.one_of(
@@ -242,6 +243,16 @@ def test_help_names_every_column_of_a_table(attribute: str, table: str, single: 
 def _helped(attribute: str) -> list[str]:
     help_ = inspect.getdoc(getattr(sb.Result, attribute)) or ""
     return re.findall(r"^ {4}(\w+): ", help_, re.MULTILINE)
+
+
+def test_plots_print_their_kinds() -> None:
+    said = str(sb.Plots([]))
+    assert said.startswith("Plots: .fct(), .curve(), ")
+    assert all(f".{name}()" in said for name in dir(sb.Plots) if not name.startswith("_"))
+
+
+def test_a_comparison_without_flows_that_ended_says_so() -> None:
+    assert str(Comparison("a", "b", {})).endswith("no flow has finished in both")
 
 
 def test_help_names_every_column_of_the_series_of_flows(single: Path) -> None:

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[3]
 PYTHON = ("python/switchbed", "papers/switchbed_papers")
 PRONOUNS = re.compile(r"(What|Who|Whose|Those|That|Its|Their|Likewise|So|They|It)\b")
 HOUSE = re.compile(
-    r"\b(intake|outlet|stations|holdings|elsewhere|room|yard|witness|aside|patience|tidy)\b"
+    r"\b(intake|outlet|stations|holdings|elsewhere|room|yard|witness|aside|patience|tidy|law|orders)\b"
 )
 """Words that pages once had in place of the field's."""
 BLOCK = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)

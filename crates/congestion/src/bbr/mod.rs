@@ -340,13 +340,13 @@ impl State {
     fn bdp(&self, bw: u64, gain: u64) -> u32 {
         let Some(rtt) = self.min_rtt_us else { return INITIAL };
         let scaled = (u128::from(bw) * u128::from(rtt) * u128::from(gain)) >> 8;
-        // A quarter of the range leaves room for what is added to it.
+        // A quarter of the range leaves space for what is added to it.
         u32::try_from(scaled.div_ceil(1 << SHIFT)).unwrap_or(u32::MAX / 4)
     }
 
-    /// Room for a segment in each of three places, an even number, and two more in the phase that
+    /// Space for a segment in each of three places, an even number, and two more in the phase that
     /// probes.
-    fn with_room(&self, mss: u32, packets: u32) -> u32 {
+    fn with_space(&self, mss: u32, packets: u32) -> u32 {
         let packets = packets.saturating_add(3 * self.segment(mss));
         // Receivers acknowledge every second packet: an odd one would wait for their timer.
         let packets = packets.checked_next_multiple_of(2).unwrap_or(packets);
@@ -355,7 +355,7 @@ impl State {
     }
 
     fn inflight(&self, mss: u32, bw: u64, gain: u64) -> u32 {
-        self.with_room(mss, self.bdp(bw, gain))
+        self.with_space(mss, self.bdp(bw, gain))
     }
 
     /// Packets in the network when pacing lets the next one go.
@@ -542,7 +542,7 @@ impl State {
                 let most = (bw * EXTRA_US) >> SHIFT;
                 target = target.saturating_add(self.aggregation.most().min(most) as u32);
             }
-            let target = self.with_room(conn.mss, target);
+            let target = self.with_space(conn.mss, target);
             let grown = conn.cwnd.saturating_add(sample.newly);
             if self.full {
                 conn.cwnd = grown.min(target);

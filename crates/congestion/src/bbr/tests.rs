@@ -172,13 +172,13 @@ fn a_cycle_has_eight_phases_of_a_round_trip_unless_what_they_are_for_takes_less_
     for _ in 0..11 {
         ack(&mut path, 200);
     }
-    // Probing lasts until 5/4 of the BDP and its room are out: 125 + 195 + 2, made even, less the 65 of
+    // Probing lasts until 5/4 of the BDP and its space are out: 125 + 195 + 2, made even, less the 65 of
     // the segment that comes next: 257.
     for _ in 0..20 {
         ack(&mut path, 256);
     }
     ack(&mut path, 257);
-    // Draining is over as soon as the BDP and its room, 296, are out.
+    // Draining is over as soon as the BDP and its space, 296, are out.
     ack(&mut path, 297);
     ack(&mut path, 296);
     for _ in 0..66 {

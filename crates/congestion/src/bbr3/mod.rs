@@ -596,7 +596,7 @@ impl State {
         match mode {
             Mode::Down | Mode::Cruise if self.is_time_to_probe(conn) => self.start_refill(conn),
             Mode::Down => {
-                // Both: room for others that come, and no queue of one's own.
+                // Both: space for others that come, and no queue of one's own.
                 let free = conn.in_flight <= self.with_headroom();
                 if free && conn.in_flight <= self.inflight(conn.mss, 1.0) {
                     self.mode = Mode::Cruise;
@@ -712,12 +712,12 @@ impl State {
         }
     }
 
-    /// The same with room for three segments and the least window.
+    /// The same with space for three segments and the least window.
     fn inflight(&self, mss: u32, gain: f64) -> u32 {
-        self.with_room(mss, self.bdp(gain))
+        self.with_space(mss, self.bdp(gain))
     }
 
-    fn with_room(&self, mss: u32, packets: u32) -> u32 {
+    fn with_space(&self, mss: u32, packets: u32) -> u32 {
         // A segment is 1 ms of the pacing rate, at most 64 KiB, at least two packets.
         let quantum = ((self.pacing / 1000).min(65_536) / u64::from(mss.max(1))).max(2) as u32;
         // Three segments: one each in the sender, the card and the receiver.
@@ -796,7 +796,7 @@ impl State {
         }
         self.repair = conn.repair;
         let target = self.bdp(self.gains().1).saturating_add(self.most_extra_acked());
-        let target = self.with_room(conn.mss, target);
+        let target = self.with_space(conn.mss, target);
         let grown = conn.cwnd.saturating_add(sample.newly);
         if self.full_bw_reached {
             conn.cwnd = grown.min(target);

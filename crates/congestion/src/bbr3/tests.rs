@@ -1,6 +1,6 @@
 //! Traces worked out by hand from the draft and its example test cases (appendix): a path of one packet a
 //! microsecond and 100 us, whose BDP is 100 packets. A segment has 64 packets of 1000 bytes, so that what is
-//! in flight has room for 195 packets at least.
+//! in flight has space for 195 packets at least.
 
 use super::*;
 use crate::Delivered;

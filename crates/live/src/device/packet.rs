@@ -39,7 +39,7 @@ sockopt_impl!(
 );
 sockopt_impl!(
     /// Keeps the frames that the host itself sends by the interface from the socket, where they would
-    /// take room and be counted as lost (packet(7), Linux 4.20).
+    /// take space and be counted as lost (packet(7), Linux 4.20).
     IgnoreOutgoing,
     SetOnly,
     libc::SOL_PACKET,

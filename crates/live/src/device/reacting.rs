@@ -69,7 +69,7 @@ impl Limiter {
         self.next = self.next.max(earliest) + gap;
     }
 
-    fn has_room(&self, len: usize) -> bool {
+    fn has_space(&self, len: usize) -> bool {
         let most = (self.point.rate_bps() / 8.0 * QUEUE.as_secs_f64()) as u64;
         // 20 ms at the limiter's rate, and at a very low rate still a few frames.
         self.bytes + len as u64 <= most.max(LEAST)
@@ -117,7 +117,7 @@ impl<D: Device> Reacting<D> {
             return;
         }
         let key = self.key(&frame);
-        if !self.limiters.contains_key(&key) && !self.has_room(now) {
+        if !self.limiters.contains_key(&key) && !self.has_space(now) {
             return;
         }
         let (settings, line) = (&self.settings.point, self.line);
@@ -132,7 +132,7 @@ impl<D: Device> Reacting<D> {
     }
 
     /// Whether there may be another limiter.
-    fn has_room(&mut self, now: Time) -> bool {
+    fn has_space(&mut self, now: Time) -> bool {
         // A sweep looks at every limiter: not more often than once a second.
         if self.limiters.len() >= LIMIT && now.since(self.swept) >= SWEEP {
             self.swept = now;
@@ -185,7 +185,7 @@ impl<D: Device> Reacting<D> {
                 return true;
             }
         }
-        if limiter.has_room(frame.len()) {
+        if limiter.has_space(frame.len()) {
             if limiter.waiting.is_empty() {
                 self.due.push(Reverse((limiter.next, key)));
             }

@@ -351,9 +351,9 @@ impl Cells {
         let memory = Memory::of(sizes, Bytes::ZERO, Some(1.0));
         let memory = memory.unwrap_or_else(|| Memory::plain(sizes, Bytes::ZERO, None));
         let Inputs { links, longest, shortest } = inputs;
-        let room = |&link: &Input| pfc.headroom_cells(link, longest, shortest, memory.cell);
+        let space = |&link: &Input| pfc.headroom_cells(link, longest, shortest, memory.cell);
         // Headroom of one class; each lossless class of the input needs as much.
-        let headroom: Box<[u64]> = links.iter().map(room).collect();
+        let headroom: Box<[u64]> = links.iter().map(space).collect();
         let classes = pfc.priorities.iter().fold(0u8, |all, class| all | 1 << class);
         let cells = |bytes: Bytes| bytes.get() / u64::from(memory.cell);
         let every = headroom.iter().sum::<u64>() * u64::from(classes.count_ones());

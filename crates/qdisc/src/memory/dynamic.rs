@@ -2,7 +2,7 @@
 //! switch's memory has left.
 
 use super::of_switch::{At, Policy};
-use super::room;
+use super::space;
 use crate::hooks::Admission;
 use crate::port::packet::{Packet, QueueId};
 use crate::port::view::DropReason;
@@ -45,7 +45,7 @@ pub(super) fn dynamic_threshold(at: &At, queue: QueueId, packet: &Packet, alpha:
     if u64::from(packet.len_bytes) > free.get() {
         return Admission::Out(DropReason::Full);
     }
-    room(at.port.queue_bytes(queue), packet, Bytes::new(limit))
+    space(at.port.queue_bytes(queue), packet, Bytes::new(limit))
 }
 
 #[cfg(test)]

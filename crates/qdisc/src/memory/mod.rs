@@ -42,11 +42,11 @@ pub struct Shared {
 impl Buffer for Shared {
     #[inline]
     fn admit(&mut self, view: &View, _: QueueId, packet: &Packet, _: &mut dyn Random) -> Admission {
-        room(view.port.bytes(), packet, self.limit)
+        space(view.port.bytes(), packet, self.limit)
     }
 
     fn full(&self, view: &View, _: QueueId, packet: &Packet) -> bool {
-        room(view.port.bytes(), packet, self.limit) != Admission::In
+        space(view.port.bytes(), packet, self.limit) != Admission::In
     }
 }
 
@@ -66,16 +66,16 @@ impl Buffer for Static {
         packet: &Packet,
         _: &mut dyn Random,
     ) -> Admission {
-        room(view.port.queue_bytes(queue), packet, self.limit)
+        space(view.port.queue_bytes(queue), packet, self.limit)
     }
 
     fn full(&self, view: &View, queue: QueueId, packet: &Packet) -> bool {
-        room(view.port.queue_bytes(queue), packet, self.limit) != Admission::In
+        space(view.port.queue_bytes(queue), packet, self.limit) != Admission::In
     }
 }
 
 #[inline]
-fn room(used: Bytes, packet: &Packet, limit: Bytes) -> Admission {
+fn space(used: Bytes, packet: &Packet, limit: Bytes) -> Admission {
     if used.get() + packet.len_bytes as u64 <= limit.get() {
         Admission::In
     } else {

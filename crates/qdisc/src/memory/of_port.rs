@@ -1,7 +1,7 @@
 //! The buffer that `[switch]` gives a port, and the most that each queue may hold, whatever is left there. The common
 //! kinds are told apart by a branch, which is cheaper than a call through a table for each hook.
 
-use super::{Shared, Static, room};
+use super::{Shared, Static, space};
 use crate::hooks::{Admission, Buffer};
 use crate::port::packet::{Packet, QueueId};
 use crate::port::view::{DropReason, View};
@@ -146,7 +146,7 @@ impl Limited {
     fn over(&self, view: &View, queue: QueueId, packet: &Packet) -> bool {
         let limit = self.limits[usize::from(queue)];
         let bytes = view.port.queue_bytes(queue);
-        limit.is_some_and(|limit| room(bytes, packet, limit) != Admission::In)
+        limit.is_some_and(|limit| space(bytes, packet, limit) != Admission::In)
     }
 
     pub(super) fn admit(

@@ -1,5 +1,5 @@
 //! Priority-based flow control (IEEE 802.1Q, clause 36): what `[switch.pfc]` says, what a pause frame is, and
-//! how much room there must be for what still comes after one.
+//! how much space there must be for what still comes after one.
 
 use crate::port::pauses::{Guard, Rule};
 use switchbed_config::param::{ParamKind, count};

@@ -2,7 +2,7 @@
 //! seat themselves and give each queue of an output its own part of the memory. The parts are in
 //! [`crate::memory::Crosspoint`], random mark in [`crate::schemes::RandomMark`].
 //!
-//! | scheme | queues of an output | without room | marks |
+//! | scheme | queues of an output | without space | marks |
 //! | --- | --- | --- | --- |
 //! | oq | one | the arrival is dropped | step |
 //! | cq | one for each input, round robin | the arrival is dropped | step |

@@ -6,7 +6,7 @@
 //! which it sent nothing: what decayed meanwhile is reckoned when it is needed. An interval
 //! costs time for those that sent in it and those that are active, of whom there are few; so a
 //! packet costs the same however many flows there are. Parties that have decayed below a byte
-//! are forgotten when room is needed: memory is for at most twice those that have not.
+//! are forgotten when space is needed: memory is for at most twice those that have not.
 
 use crate::port::packet::{Mix, Packet};
 use std::collections::HashMap;
@@ -154,7 +154,7 @@ pub struct Arrivals {
     /// Places of entries that were forgotten.
     free: Vec<u32>,
     /// Parties beyond which the forgotten are looked for.
-    room: usize,
+    space: usize,
     /// Parties that have sent in the interval under way.
     sent: Vec<u32>,
     active: Vec<u32>,
@@ -171,7 +171,7 @@ impl Arrivals {
             places: HashMap::default(),
             entries: Vec::new(),
             free: Vec::new(),
-            room: ROOM,
+            space: ROOM,
             sent: Vec::new(),
             active: Vec::new(),
         }
@@ -250,7 +250,7 @@ impl Arrivals {
 
     #[cold]
     fn add(&mut self, key: u32, class: u8) -> u32 {
-        if self.places.len() >= self.room {
+        if self.places.len() >= self.space {
             self.forget();
         }
         let entry = Entry { key, class, active: false, new: 0, smoothed: 0.0, at: self.intervals };
@@ -281,7 +281,7 @@ impl Arrivals {
         }
         // A search costs time for every place ever used, so the next one waits until as many have
         // come.
-        self.room = ROOM.max(2 * self.places.len());
+        self.space = ROOM.max(2 * self.places.len());
     }
 }
 

@@ -75,8 +75,8 @@ impl<L: Clone> FlowQueues<L> {
         }
     }
 
-    /// Whether the port has room for an arrival.
-    pub(super) fn has_room(&self, view: &View, packet: &Packet) -> bool {
+    /// Whether the port has space for an arrival.
+    pub(super) fn has_space(&self, view: &View, packet: &Packet) -> bool {
         let len = Bytes::new(packet.len_bytes.into());
         view.port.packets() < self.limit && view.port.bytes() + len <= self.memory
     }

@@ -10,7 +10,7 @@
 //! | batch | packets | 64 (section 4.1) |
 //! | interval, target, ecn, ce_threshold, sqrt | | [`crate::schemes::Codel`]'s |
 //!
-//! **Without room** the queue with the most bytes loses packets from its head: half of its bytes or
+//! **Without space** the queue with the most bytes loses packets from its head: half of its bytes or
 //! `batch` packets, whichever is less, which its CoDel counts (Linux). Here they go before the arrival
 //! comes in, which is counted with its own queue; there is no other difference.
 //!
@@ -123,7 +123,7 @@ impl Scheme for FqCodel {
         let len = u64::from(packet.len_bytes);
         let own = self.queues.place(packet);
         // The port asks again after each push-out: the victim of the first call stays chosen.
-        if self.victim.is_none() && !self.queues.has_room(view, packet) {
+        if self.victim.is_none() && !self.queues.has_space(view, packet) {
             let with_arrival =
                 |place: u32, flow: &Flow<Controller>| flow.bytes + u64::from(place == own) * len;
             let lengths =

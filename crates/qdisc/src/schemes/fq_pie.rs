@@ -9,7 +9,7 @@
 //! | limit | packets | 10,240; the port's memory besides |
 //! | target, t_update, alpha, beta, max_burst, ecn_up_to, derandomize | | [`crate::schemes::PieParams`]'s |
 //!
-//! Arrivals alone are marked or dropped; without room the arrival is refused. Three things differ from
+//! Arrivals alone are marked or dropped; without space the arrival is refused. Three things differ from
 //! Linux: all queues are worked out anew at once, where Linux does so for 2048 at a time; memory counts
 //! bytes on the wire; the estimate by the rate of departures (`dq_rate_estimator`) and `bytemode` are
 //! left out.
@@ -52,7 +52,7 @@ impl Definition for FqPie {
         source: "Linux, net/sched/sch_fq_pie.c; RFC 8290, section 4; RFC 8033, sections 4 and 5",
         seats: [
             "hash of the flow",
-            "the port's, an arrival without room is refused",
+            "the port's, an arrival without space is refused",
             "PIE on each flow's queue",
             "deficit round robin, new flows first",
             "none",
@@ -108,7 +108,7 @@ impl Scheme for FqPie {
     }
 
     fn admit(&mut self, view: &View, _: QueueId, packet: &Packet, _: &mut dyn Random) -> Admission {
-        if self.queues.has_room(view, packet) {
+        if self.queues.has_space(view, packet) {
             Admission::In
         } else {
             Admission::Out(DropReason::Full)
@@ -133,7 +133,7 @@ impl Scheme for FqPie {
 
     fn enqueued(&mut self, _: &View, _: QueueId, _: &Packet) {}
 
-    /// Linux forgets the sum of probabilities at every drop, for want of room too.
+    /// Linux forgets the sum of probabilities at every drop, for want of space too.
     fn refused(&mut self, _: &View, _: QueueId, packet: &Packet, _: DropReason) {
         self.queues.of(packet).controller.dropped();
     }

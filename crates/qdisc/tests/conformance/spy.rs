@@ -139,7 +139,7 @@ impl Scheme for Spy {
         match self.phase.get() {
             Phase::Intended(queue, intent, _) => {
                 assert_eq!(queue, q);
-                assert!(intent != Intent::Drop, "{}: dropped, yet asks for room", self.name);
+                assert!(intent != Intent::Drop, "{}: dropped, yet asks for space", self.name);
                 self.enter(Phase::Intended(q, intent, true));
             }
             other => panic!("{}: admit in {other:?}", self.name),

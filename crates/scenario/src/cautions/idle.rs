@@ -26,10 +26,10 @@ pub(super) fn unseen(scenario: &Scenario, graph: &Graph) -> Option<String> {
     let protocols = Protocols::of(scenario);
     let roce = protocols.queue_pairs().find(|roce| roce.control.about().int)?;
     let (_, switches) = longest_way(graph, roce);
-    let room = int::SWITCHES;
-    (switches as usize > room).then(|| {
+    let space = int::SWITCHES;
+    (switches as usize > space).then(|| {
         format!(
-            "a way has {switches} switches, and INT has room for {room}: {} does not see what waits at \
+            "a way has {switches} switches, and INT has space for {space}: {} does not see what waits at \
              those after the fifth",
             roce.control.word()
         )

@@ -87,9 +87,9 @@ pub(crate) fn described(scenario: &Scenario) -> Headroom {
     for ((name, _), inputs) in graph.switches.iter().zip(graph.inputs()) {
         let inputs: Vec<Input> = inputs.iter().map(Cable::input).collect();
         let of = Inputs { links: &inputs, longest, shortest };
-        let Some(room) = scenario.switch.headroom_use(of) else { continue };
+        let Some(space) = scenario.switch.headroom_use(of) else { continue };
         let kind = |input: &Input| [input.rate.as_bps(), input.delay.as_ps(), input.host.as_ps()];
-        for (&input, each) in inputs.iter().zip(&room.each) {
+        for (&input, each) in inputs.iter().zip(&space.each) {
             let found = links.entry(kind(&input)).or_insert_with(|| HeadroomOfLinks {
                 rate_bps: input.rate.as_bps(),
                 delay_ns: input.delay.as_ps() as f64 / 1e3,
@@ -107,11 +107,11 @@ pub(crate) fn described(scenario: &Scenario) -> Headroom {
             switch: name.clone(),
             switches: 0,
             ports: inputs.len() as u64,
-            classes: room.classes,
-            pool_bytes: room.pool.get(),
-            all_bytes: room.classes * room.each.iter().map(|each| each.get()).sum::<u64>(),
-            holds_ports: room.largest,
-            holds_all: room.all,
+            classes: space.classes,
+            pool_bytes: space.pool.get(),
+            all_bytes: space.classes * space.each.iter().map(|each| each.get()).sum::<u64>(),
+            holds_ports: space.largest,
+            holds_all: space.all,
         });
         found.switches += 1;
     }

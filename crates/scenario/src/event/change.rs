@@ -247,7 +247,7 @@ pub const SECTION: SectionSpec = SectionSpec {
         Param::optional(
             "storm",
             ParamKind::Count { min: 0, max: 7 },
-            "The port sends its peer pause frames of this lossless class as if it never had room (switch.pfc), as \
+            "The port sends its peer pause frames of this lossless class as if it never had space (switch.pfc), as \
              a broken card does: \"host0\" is one.",
         ),
         Param::optional(

@@ -259,7 +259,7 @@ fn queued(busy: f64, flows: f64, opens: bool) -> (f64, f64) {
     if busy >= 1.0 {
         return (remain + by_chance, OPEN_A_HOST);
     }
-    // A line that is busy for a part ρ of its time, shared evenly, has ρ / (1 − ρ) flows. Four times the mean leaves room
+    // A line that is busy for a part ρ of its time, shared evenly, has ρ / (1 − ρ) flows. Four times the mean leaves space
     // for chance: sizes have heavy tails.
     let mean = busy / (1.0 - busy);
     // As many flows at a time are met once in ρ^−n.

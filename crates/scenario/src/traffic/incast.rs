@@ -161,8 +161,8 @@ impl Source for Incast {
         let line_bps = self.to.iter().map(|&to| rates.of(to).as_bps() as f64).fold(0.0, f64::max);
         let takes_s = round * there * self.sizes.mean_bytes * 8.0 / line_bps / self.to.len() as f64;
         let bytes = round * there * self.sizes.mean_bytes;
-        let drains = takes_s <= gap_s || bytes <= around.room;
-        let takes_s = takes_s.max(around.frames.repeated_s(bytes, around.room));
+        let drains = takes_s <= gap_s || bytes <= around.space;
+        let takes_s = takes_s.max(around.frames.repeated_s(bytes, around.space));
         let left = if takes_s > gap_s { rounds * (1.0 - gap_s / takes_s) } else { 0.0 };
         // A round may meet the one before; at random, those that a line of this load has in work.
         let met = left

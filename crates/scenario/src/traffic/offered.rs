@@ -59,13 +59,13 @@ impl Frames {
         self.handshake
     }
 
-    /// How long so many bytes at a time take that meet a queue with this much room: each time as many as it holds get
+    /// How long so many bytes at a time take that meet a queue with this much space: each time as many as it holds get
     /// through. 0 where all do, or where senders send less.
-    pub(super) fn repeated_s(&self, bytes: f64, room: f64) -> f64 {
+    pub(super) fn repeated_s(&self, bytes: f64, space: f64) -> f64 {
         match self.again {
-            _ if bytes <= room => 0.0,
+            _ if bytes <= space => 0.0,
             Again::Small => 0.0,
-            Again::Each(rto_s) => rto_s * bytes / room,
+            Again::Each(rto_s) => rto_s * bytes / space,
             Again::Once(rto_s) => rto_s,
             Again::Never => f64::INFINITY,
         }

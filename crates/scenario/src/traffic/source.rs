@@ -132,7 +132,7 @@ pub struct Around<'a> {
     /// Packets of the source's flows.
     pub frames: Frames,
     /// Bytes beyond which a queue drops what comes; infinite where none does.
-    pub room: f64,
+    pub space: f64,
     /// Contents of the scenario's flow lists.
     pub listed: Listed,
 }

@@ -1,7 +1,7 @@
 //! A port's queue lengths at every change within a window of time, and their slopes.
 
 use super::monitors::{Ahead, Monitor};
-use super::observer::{Asked, AtPort, Observed, Observer, Room, Site, View};
+use super::observer::{Asked, AtPort, Observed, Observer, Site, Space, View};
 use crate::ids::LinkId;
 use crate::ports::PortInfo;
 use crate::table::{Names, Table, Values};
@@ -26,8 +26,8 @@ impl Monitor for Changes {
         let links = site.links(&self.ports)?;
         let (from, until) = (Time::ZERO + self.from, Time::ZERO + self.until);
         for &link in &links {
-            let room = Room::new(site.scenario.measure.samples / links.len() as u64);
-            let window = Window::new(from, until, site.queues(link), room);
+            let space = Space::new(site.scenario.measure.samples / links.len() as u64);
+            let window = Window::new(from, until, site.queues(link), space);
             site.network.watched(link).add(window);
         }
         Ok(Some(Box::new(PortChanges { links, slope_over: self.slope_over })))
@@ -52,14 +52,14 @@ struct Window {
     opened: bool,
     lengths: Vec<Bytes>,
     rows: Vec<LengthChange>,
-    room: Room,
+    space: Space,
 }
 
 impl Window {
-    /// Makes the record of a port with `queues` queues; `room` limits its rows.
-    fn new(from: Time, until: Time, queues: usize, room: Room) -> Self {
+    /// Makes the record of a port with `queues` queues; `space` limits its rows.
+    fn new(from: Time, until: Time, queues: usize, space: Space) -> Self {
         let lengths = vec![Bytes::ZERO; queues];
-        Window { from, until, opened: false, lengths, rows: Vec::new(), room }
+        Window { from, until, opened: false, lengths, rows: Vec::new(), space }
     }
 
     /// Records the length of a queue that has changed.
@@ -67,7 +67,7 @@ impl Window {
         // Changes of the opening instant are in the row that the window opens with.
         if now > self.from {
             self.open();
-            if now <= self.until && self.room.take(1, now) {
+            if now <= self.until && self.space.take(1, now) {
                 self.rows.push(LengthChange { at: now, queue, bytes });
             }
         }
@@ -77,7 +77,7 @@ impl Window {
     fn open(&mut self) {
         if !self.opened {
             self.opened = true;
-            if !self.room.take(self.lengths.len() as u64, self.from) {
+            if !self.space.take(self.lengths.len() as u64, self.from) {
                 return;
             }
             let row = |(queue, &bytes)| LengthChange { at: self.from, queue: queue as u8, bytes };
@@ -149,7 +149,7 @@ impl Observer for PortChanges {
     }
 
     fn full(&self, network: &dyn Observed) -> Option<(&'static str, Time)> {
-        let full = |&link| network.watch(link)?.of::<Window>()?.room.full_at();
+        let full = |&link| network.watch(link)?.of::<Window>()?.space.full_at();
         Some(("changes", self.links.iter().filter_map(full).min()?))
     }
 }
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_window_opens_with_what_is_there_and_closes_after_its_last_change() {
-        let mut changes = Window::new(us(10), us(20), 2, Room::new(9));
+        let mut changes = Window::new(us(10), us(20), 2, Space::new(9));
         for (at, queue, bytes) in [
             (3, 0, 500),
             (9, 1, 100),
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_window_without_changes_says_what_was_there() {
-        let mut changes = Window::new(us(10), us(20), 1, Room::new(9));
+        let mut changes = Window::new(us(10), us(20), 1, Space::new(9));
         changes.change(us(3), 0, Bytes::new(500));
         assert_eq!(changes.clone().take(us(9)), []);
         assert_eq!(changes.take(us(10)), [row(10, 0, 500)]);

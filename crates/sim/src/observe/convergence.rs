@@ -4,7 +4,7 @@
 //! another flow was under way through as well.
 
 use super::monitors::{Ahead, Monitor};
-use super::observer::{Asked, Observed, Observer, Room, Site, View};
+use super::observer::{Asked, Observed, Observer, Site, Space, View};
 use crate::ids::{HostId, LinkId};
 use crate::ports::PortInfo;
 use crate::table::{Table, Values};
@@ -22,8 +22,8 @@ impl Monitor for Convergence {
         Some(("rows of rates", windows * run.open, 100))
     }
     fn observe(&self, site: &mut Site) -> Asked {
-        let room = Room::new(site.scenario.measure.samples);
-        Ok(Some(Box::new(Following::new(site.link(&self.port)?, self, room))))
+        let space = Space::new(site.scenario.measure.samples);
+        Ok(Some(Box::new(Following::new(site.link(&self.port)?, self, space))))
     }
 }
 
@@ -86,7 +86,7 @@ struct Following {
     flows: BTreeMap<(Time, u64), Track>,
     ended: Vec<Converged>,
     samples: Vec<RateSample>,
-    room: Room,
+    space: Space,
 }
 
 impl Observer for Following {
@@ -146,12 +146,12 @@ impl Observer for Following {
     }
 
     fn full(&self, _: &dyn Observed) -> Option<(&'static str, Time)> {
-        Some(("rates", self.room.full_at()?))
+        Some(("rates", self.space.full_at()?))
     }
 }
 
 impl Following {
-    fn new(link: LinkId, asked: &Convergence, room: Room) -> Self {
+    fn new(link: LinkId, asked: &Convergence, space: Space) -> Self {
         let Convergence { window, within, windows, .. } = *asked;
         Following {
             link,
@@ -162,7 +162,7 @@ impl Following {
             flows: BTreeMap::new(),
             ended: Vec::new(),
             samples: Vec::new(),
-            room,
+            space,
         }
     }
 
@@ -207,7 +207,7 @@ impl Following {
         for (key, rate_bps) in &rates {
             let Some(track) = flows.get_mut(key) else { continue };
             let row = track.converged.row;
-            if self.room.take(1, now) {
+            if self.space.take(1, now) {
                 self.samples.push(RateSample { at: now, row, rate_bps: *rate_bps, fair_bps });
             }
             // A flow alone is at its fair share without a merit.
@@ -269,7 +269,7 @@ mod tests {
             within: 0.1,
             windows: 2,
         };
-        let mut monitor = Following::new(LinkId(6), &asked, Room::new(100));
+        let mut monitor = Following::new(LinkId(6), &asked, Space::new(100));
         // Flow 0 alone, then flow 1 joins at 150 us and has half from the fourth window on,
         // but for the fifth. Flow 2 goes elsewhere. Flow 3 comes and goes.
         let looks: [&[Underway]; 8] = [

@@ -1,7 +1,7 @@
 //! Windows, round trips and rates of flows' senders, at even times or as they change, as `ss -i` shows them.
 
 use super::monitors::{Ahead, Monitor};
-use super::observer::{Asked, Observed, Observer, Room, Site, View};
+use super::observer::{Asked, Observed, Observer, Site, Space, View};
 use crate::ports::PortInfo;
 use crate::table::{Table, Values};
 use crate::transport::Snapshot;
@@ -27,7 +27,7 @@ impl Monitor for FlowSeries {
             next: self.every.map_or(Time::NEVER, |every| Time::ZERO + every),
             acked: BTreeMap::new(),
             samples: Vec::new(),
-            room: Room::new(site.scenario.measure.samples),
+            space: Space::new(site.scenario.measure.samples),
         })))
     }
 }
@@ -124,7 +124,7 @@ struct Sampling {
     /// Bytes acknowledged at the last sample, by flow.
     acked: BTreeMap<u64, (Time, u64)>,
     samples: Vec<SenderChange>,
-    room: Room,
+    space: Space,
 }
 
 impl Observer for Sampling {
@@ -140,7 +140,7 @@ impl Observer for Sampling {
         states.sort_unstable_by_key(|of| of.number);
         self.next = self.asked.every.map_or(Time::NEVER, |every| now + every);
         // All flows of a sample or none: half a sample would look like flows that have ended.
-        if !self.room.take(states.len() as u64, now) {
+        if !self.space.take(states.len() as u64, now) {
             // Full for good: later samples would show other flows than earlier ones.
             self.next = Time::NEVER;
             return work;
@@ -157,8 +157,8 @@ impl Observer for Sampling {
     }
 
     fn senders_changed(&mut self, changes: &[SenderChange]) {
-        let room = &mut self.room;
-        self.samples.extend(changes.iter().take_while(|change| room.take(1, change.at)));
+        let space = &mut self.space;
+        self.samples.extend(changes.iter().take_while(|change| space.take(1, change.at)));
     }
 
     fn tables(&mut self, _: &mut View, _: &[PortInfo]) -> Vec<Table> {
@@ -220,6 +220,6 @@ impl Observer for Sampling {
     }
 
     fn full(&self, _: &dyn Observed) -> Option<(&'static str, Time)> {
-        Some(("flow_series", self.room.full_at()?))
+        Some(("flow_series", self.space.full_at()?))
     }
 }

@@ -1,7 +1,7 @@
 //! Each class's goodput over time.
 
 use super::fair::FairShares;
-use super::observer::{Asked, Observed, Observer, Room, Site, View};
+use super::observer::{Asked, Observed, Observer, Site, Space, View};
 use crate::ids::LinkId;
 use crate::topology::Hop;
 use std::cmp::Reverse;
@@ -44,7 +44,7 @@ pub(crate) struct Goodputs {
     /// Bytes of each class's fair share when the interval under way began.
     fair_before: Box<[f64; 256]>,
     samples: Vec<GoodputSample>,
-    room: Room,
+    space: Space,
 }
 
 pub(super) fn asked(site: &mut Site) -> Asked {
@@ -58,7 +58,7 @@ pub(super) fn asked(site: &mut Site) -> Asked {
         claims: BinaryHeap::new(),
         fair_before: Box::new([0.0; 256]),
         samples: Vec::new(),
-        room: Room::new(measure.samples),
+        space: Space::new(measure.samples),
     })))
 }
 
@@ -96,7 +96,7 @@ impl Goodputs {
         let classes = (0..256).rfind(seen).map_or(0, |last| last + 1);
         self.next = now + self.every;
         // An interval in which nothing came takes a row too, or an idle run would fill the memory.
-        if !self.room.take(classes.max(1) as u64, now) {
+        if !self.space.take(classes.max(1) as u64, now) {
             self.next = Time::NEVER;
             return;
         }
@@ -139,7 +139,7 @@ impl Observer for Goodputs {
     }
 
     fn full(&self, _: &dyn Observed) -> Option<(&'static str, Time)> {
-        Some(("goodput", self.room.full_at()?))
+        Some(("goodput", self.space.full_at()?))
     }
 }
 

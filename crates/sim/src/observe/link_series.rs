@@ -1,7 +1,7 @@
 //! How busy links were, interval by interval.
 
 use super::monitors::{Ahead, Monitor};
-use super::observer::{Asked, Observed, Observer, Room, Site, View};
+use super::observer::{Asked, Observed, Observer, Site, Space, View};
 use crate::ids::LinkId;
 use crate::ports::{self, PortInfo};
 use crate::table::{Names, Table, Values};
@@ -30,7 +30,7 @@ impl Monitor for LinkSeries {
             down: BTreeSet::new(),
             links,
             rows: Vec::new(),
-            room: Room::new(site.scenario.measure.samples),
+            space: Space::new(site.scenario.measure.samples),
         })))
     }
 }
@@ -57,7 +57,7 @@ struct Links {
     before: Vec<Span>,
     down: BTreeSet<LinkId>,
     rows: Vec<Row>,
-    room: Room,
+    space: Space,
 }
 
 impl Links {
@@ -65,7 +65,7 @@ impl Links {
     fn note(&mut self, now: Time, network: &dyn Observed) -> u64 {
         let lasts = now.since(self.since).as_ps() as f64;
         let rows = self.links.len() as u64;
-        if lasts == 0.0 || !self.room.take(rows, now) {
+        if lasts == 0.0 || !self.space.take(rows, now) {
             return 0;
         }
         for (&link, before) in self.links.iter().zip(&mut self.before) {
@@ -101,7 +101,7 @@ impl Observer for Links {
 
     fn tables(&mut self, view: &mut View, ports: &[PortInfo]) -> Vec<Table> {
         // The last interval may be shorter than the others.
-        if self.room.full_at().is_none() {
+        if self.space.full_at().is_none() {
             self.note(view.now, view.network);
         }
         let tiers = ports::tiers(view.graph, ports);
@@ -136,6 +136,6 @@ impl Observer for Links {
     }
 
     fn full(&self, _: &dyn Observed) -> Option<(&'static str, Time)> {
-        Some(("link_series", self.room.full_at()?))
+        Some(("link_series", self.space.full_at()?))
     }
 }

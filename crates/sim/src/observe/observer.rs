@@ -4,7 +4,7 @@
 //! [`Observer`] belongs to the run and looks at the whole network, at times that it knows beforehand,
 //! when all nodes are at the same instant. No observer changes the course of the run.
 //!
-//! Room in a table that grows as long as a run lasts: so many rows, and no more.
+//! Space in a table that grows as long as a run lasts: so many rows, and no more.
 
 use super::convergence::Underway;
 use super::flow_series::{SenderChange, SenderState};
@@ -213,17 +213,17 @@ impl Observers {
 
 /// Number of rows that a table may still take.
 #[derive(Clone, Debug)]
-pub(crate) struct Room {
+pub(crate) struct Space {
     rows: u64,
     full_at: Option<Time>,
 }
 
-impl Room {
-    pub(crate) fn new(rows: u64) -> Room {
-        Room { rows, full_at: None }
+impl Space {
+    pub(crate) fn new(rows: u64) -> Space {
+        Space { rows, full_at: None }
     }
 
-    /// Whether so many rows more find room at `now`. Once some did not, none does.
+    /// Whether so many rows more find space at `now`. Once some did not, none does.
     pub(crate) fn take(&mut self, rows: u64, now: Time) -> bool {
         if self.full_at.is_none() && rows <= self.rows {
             self.rows -= rows;
@@ -239,7 +239,7 @@ impl Room {
         self.full_at = None;
     }
 
-    /// Since when it is full; `None`: all rows found room.
+    /// Since when it is full; `None`: all rows found space.
     pub(crate) fn full_at(&self) -> Option<Time> {
         self.full_at
     }

@@ -84,8 +84,8 @@ impl Bins {
 
     #[cold]
     fn grow(&mut self) {
-        let room = (2 * self.places.len()).max(Self::FEW);
-        let mut larger = vec![(0, 0); room].into_boxed_slice();
+        let space = (2 * self.places.len()).max(Self::FEW);
+        let mut larger = vec![(0, 0); space].into_boxed_slice();
         for &entry in self.places.iter().filter(|entry| entry.0 != 0) {
             *Self::place(&mut larger, entry.0) = entry;
         }

@@ -1,6 +1,6 @@
 //! Queues' lengths and thresholds at even times.
 
-use super::observer::{Asked, Observed, Observer, Room, Site, View};
+use super::observer::{Asked, Observed, Observer, Site, Space, View};
 use crate::ids::LinkId;
 use switchbed_qdisc::QueueId;
 use switchbed_units::{Bytes, Span, Time};
@@ -32,7 +32,7 @@ pub(crate) struct Series {
     next: Time,
     links: Vec<LinkId>,
     samples: Vec<QueueSample>,
-    room: Room,
+    space: Space,
 }
 
 pub(super) fn asked(site: &mut Site) -> Asked {
@@ -43,7 +43,7 @@ pub(super) fn asked(site: &mut Site) -> Asked {
         next: Time::ZERO + every,
         links: site.measured()?,
         samples: Vec::new(),
-        room: Room::new(measure.samples),
+        space: Space::new(measure.samples),
     })))
 }
 
@@ -85,7 +85,7 @@ impl Observer for Series {
         }
         let rows = (self.samples.len() - before) as u64;
         self.next = now + self.every;
-        if !self.room.take(rows, now) {
+        if !self.space.take(rows, now) {
             self.samples.truncate(before);
             self.next = Time::NEVER;
         }
@@ -93,6 +93,6 @@ impl Observer for Series {
     }
 
     fn full(&self, _: &dyn Observed) -> Option<(&'static str, Time)> {
-        Some(("series", self.room.full_at()?))
+        Some(("series", self.space.full_at()?))
     }
 }

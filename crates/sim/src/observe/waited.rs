@@ -4,7 +4,7 @@
 //! it, a pause. Its wait counts to the interval in which it came.
 
 use super::monitors::{Ahead, Monitor};
-use super::observer::{Asked, AtPort, Observed, Observer, Room, Sent, Site, View};
+use super::observer::{Asked, AtPort, Observed, Observer, Sent, Site, Space, View};
 use crate::ids::{HostId, LinkId};
 use crate::ports::{self, PortInfo};
 use crate::table::{Names, Table, Values};
@@ -32,8 +32,8 @@ impl Monitor for Waits {
             None => ports::of_switches(site.ports).collect(),
         };
         for &link in &links {
-            let room = Room::new(site.scenario.measure.samples / links.len() as u64);
-            site.network.watched(link).add(Waited::new(self.every, room));
+            let space = Space::new(site.scenario.measure.samples / links.len() as u64);
+            site.network.watched(link).add(Waited::new(self.every, space));
         }
         Ok(Some(Box::new(AtPorts(links))))
     }
@@ -58,14 +58,14 @@ struct Waited {
     rows: Vec<Row>,
     /// The row of two hosts and a queue that was the last to begin.
     last: BTreeMap<(HostId, HostId, QueueId), usize>,
-    room: Room,
+    space: Space,
     /// End of the warm-up: packets that came before do not count.
     since: Time,
 }
 
 impl Waited {
-    fn new(every: Span, room: Room) -> Waited {
-        Waited { every, rows: Vec::new(), last: BTreeMap::new(), room, since: Time::ZERO }
+    fn new(every: Span, space: Space) -> Waited {
+        Waited { every, rows: Vec::new(), last: BTreeMap::new(), space, since: Time::ZERO }
     }
 
     fn add(&mut self, of: (HostId, HostId, QueueId), arrived: Time, left: Time) {
@@ -80,7 +80,7 @@ impl Waited {
             row.waited += waited;
             return;
         }
-        if self.room.take(1, left) {
+        if self.space.take(1, left) {
             self.last.insert(of, self.rows.len());
             let (from, to, queue) = of;
             self.rows.push(Row { interval, from, to, queue, packets: 1, waited });
@@ -97,7 +97,7 @@ impl AtPort for Waited {
 
     fn restart(&mut self, now: Time) {
         self.since = now;
-        self.room.give(self.rows.len() as u64);
+        self.space.give(self.rows.len() as u64);
         self.rows.clear();
         self.last.clear();
     }
@@ -151,7 +151,7 @@ impl Observer for AtPorts {
     }
 
     fn full(&self, network: &dyn Observed) -> Option<(&'static str, Time)> {
-        let full = |&link: &LinkId| network.watch(link)?.of::<Waited>()?.room.full_at();
+        let full = |&link: &LinkId| network.watch(link)?.of::<Waited>()?.space.full_at();
         self.0.iter().filter_map(full).min().map(|at| ("waits", at))
     }
 }
@@ -166,12 +166,12 @@ mod tests {
 
     #[test]
     fn waits_are_summed_by_interval_hosts_and_queue() {
-        let mut waited = Waited::new(Span::from_us(10), Room::new(3));
+        let mut waited = Waited::new(Span::from_us(10), Space::new(3));
         let (a, b) = ((HostId(0), HostId(1), 0), (HostId(2), HostId(1), 0));
         waited.add(a, us(1), us(3));
         waited.add(b, us(2), us(6));
         waited.add(a, us(9), us(14));
-        // Sent at once; then the next interval, and a queue for which there is no room.
+        // Sent at once; then the next interval, and a queue for which there is no space.
         waited.add(a, us(12), us(12));
         waited.add(a, us(10), us(11));
         waited.add((a.0, a.1, 1), us(11), us(12));
@@ -181,13 +181,13 @@ mod tests {
             rows,
             [(0, 0, 2, Span::from_us(7)), (0, 2, 1, Span::from_us(4)), (1, 0, 1, Span::from_us(1))]
         );
-        assert_eq!(waited.room.full_at(), Some(us(12)));
+        assert_eq!(waited.space.full_at(), Some(us(12)));
     }
 
     #[test]
     fn packets_that_came_in_the_warm_up_count_nowhere() {
         let of = (HostId(0), HostId(9), 0);
-        let mut waited = Waited::new(Span::from_us(10), Room::new(3));
+        let mut waited = Waited::new(Span::from_us(10), Space::new(3));
         waited.add(of, us(1), us(3));
         waited.restart(us(15));
         waited.add(of, us(12), us(18));

@@ -53,7 +53,7 @@ const SENT_BYTES: u64 = 32;
 const DEPARTED_BYTES: u64 = 56;
 const RING: f64 = 4.0;
 /// State of losses in both halves of a TCP connection: the sender's repair (120 bytes), the receiver's data beyond a
-/// hole (96), room for four ranges in each (64), and the allocator's share.
+/// hole (96), space for four ranges in each (64), and the allocator's share.
 const LOSING_BYTES: u64 = 385;
 /// A collective's message with its operations, and what its ideal time goes by; and programs as such.
 const MESSAGE_BYTES: u64 = 520;
@@ -132,13 +132,13 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
     let until = run.until.map_or(f64::INFINITY, |until| until.as_secs_f64());
     let rtt_s = 2.0 * (topology.one_way() + scenario.delays().most() * 2).as_secs_f64();
     let protocols = Protocols::of(scenario);
-    let room = match switch.pfc.is_some() {
+    let space = match switch.pfc.is_some() {
         true => f64::INFINITY,
         false => switch.pool.unwrap_or(switch.buffer).as_f64(),
     };
     let expected = |(entry, traffic): (usize, &Entry)| {
         let frames = Frames::of(protocols.get(entry as u32, 0));
-        traffic.expected(&Around { topology, until_s: until, rtt_s, frames, room, listed })
+        traffic.expected(&Around { topology, until_s: until, rtt_s, frames, space, listed })
     };
     let mut sources: Vec<Expected> = traffic.iter().enumerate().map(expected).collect();
     for (nth, source) in sources.iter_mut().enumerate() {
@@ -182,8 +182,8 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
             tcp.map_or(others, |tcp| Flows::new(scenario, (host, tcp), of).windows())
         });
         let sum = each.fold(Windows::default(), |a, b| a.with(b, |a, b| a + b));
-        let room = topology.host_links() as f64 * room_of(host);
-        Windows { in_cards: sum.in_cards.min(room), ..sum }
+        let space = topology.host_links() as f64 * room_of(host);
+        Windows { in_cards: sum.in_cards.min(space), ..sum }
     });
     let windows = windows.fold(Windows::default(), |a, b| a.with(b, f64::max));
     let network = in_network(scenario, &protocols, &sources);

@@ -59,13 +59,13 @@ fn rule(
         Refusal::Down => "has packets, and its line is down ([[event]])".to_owned(),
         Refusal::Drops(DropReason::Full) => {
             let key = match sender {
-                Node::Switch(_) => room(switch, queue.into()),
+                Node::Switch(_) => space(switch, queue.into()),
                 Node::Host(host) => match scenario.host_of()(host).nic {
                     NicQueue::Fifo(fifo) => format!("host.nic_buffer = {}", fifo.buffer),
                     _ => "host.nic".to_owned(),
                 },
             };
-            format!("refuses packets for want of room ({key})")
+            format!("refuses packets for want of space ({key})")
         }
         Refusal::Drops(DropReason::NotEcnCapable) => format!(
             "drops packets that {label} would mark and that are not ECN-capable (switch.unmarkable)"
@@ -79,7 +79,7 @@ fn rule(
 }
 
 /// Names the keys that bound a switch's queue.
-fn room(switch: &Switch, queue: usize) -> String {
+fn space(switch: &Switch, queue: usize) -> String {
     let rules = switch.rules(queue);
     let limit = rules.limit.map(|limit| format!("switch.queue's limit = {limit}"));
     let alpha = rules.alpha.map(|alpha| match rules.alpha == switch.alpha {

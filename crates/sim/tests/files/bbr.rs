@@ -90,14 +90,14 @@ fn a_lone_flow_fills_the_line_drains_its_queue_and_probes_every_eighth_round_tri
     let peak = longest(&of, 0.0);
     let by_hand = (166.0 * 2.887 + 69.0 - 166.0) * 1500.0;
     assert!((peak / by_hand - 1.0).abs() < 0.03, "{peak} {by_hand}");
-    // In PROBE_BW it is no more than what the probe adds, a quarter, and its three segments' room.
+    // In PROBE_BW it is no more than what the probe adds, a quarter, and its three segments' space.
     let steady = longest(&of, 1.0);
     assert!(steady > 0.2 * BDP && steady < 0.5 * BDP, "{steady}");
     let table = series(&of);
     let names: Vec<&str> = spans(table).iter().map(|span| span.0).collect();
     assert_eq!(names, ["startup", "drain", "probe-bw"]);
     // Seven phases of a round trip each and a packet's time, and one that takes until the BDP and its
-    // room are out.
+    // space are out.
     let probes = changes(table, 1.25);
     assert!(probes.len() > 18, "{probes:?}");
     for pair in probes.windows(2) {
@@ -205,7 +205,7 @@ fn version_3_probes_and_cruises_and_keeps_a_smaller_queue() {
     let gaps = ups.windows(2).map(|pair| (pair[1] - pair[0]) / RTT);
     let gaps: Vec<f64> = gaps.filter(|gap| *gap < 90.0).collect();
     assert!(gaps.len() >= 4 && gaps.iter().all(|gap| (62.0..78.0).contains(gap)), "{gaps:?}");
-    // STARTUP's window is twice the BDP at most, and its room: the queue one BDP.
+    // STARTUP's window is twice the BDP at most, and its space: the queue one BDP.
     let peak = longest(&of, 0.0);
     assert!(peak < 1.2 * BDP, "{peak}");
 }

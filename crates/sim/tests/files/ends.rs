@@ -114,7 +114,7 @@ fn quanta_whose_frames_fill_the_line_are_refused() {
         let line = refused(&[&set(quanta, classes)]);
         assert!(line.contains("quanta") && line.contains("times what a line carries"), "{line}");
     }
-    with(&[&set(16, "[0]")]).expect("leaves room");
+    with(&[&set(16, "[0]")]).expect("leaves space");
 }
 
 #[test]

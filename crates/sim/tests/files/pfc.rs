@@ -123,7 +123,7 @@ fn packets_that_a_scheme_drops_in_a_lossless_class_are_no_loss_of_headroom() {
 #[test]
 fn a_shared_pool_holds_as_many_groups_as_its_ratio_leaves() {
     // Two senders into a line that is down: both groups fill at once. A ratio of 1 loses nothing; one of 2 has
-    // room for one group, and the other's packets are lost once the pool is full.
+    // space for one group, and the other's packets are lost once the pool is full.
     let both = STAR.replace("from = 0\n", "from = \"0-1\"\n");
     let sets = |ratio: &str| {
         [format!("switch.pfc.over_subscription={ratio}"), "switch.pfc.headroom=26200B".into()]
@@ -461,7 +461,7 @@ fn the_watchdog_breaks_a_deadlock() {
         assert_eq!(found.broken, Some(found.formed + Span::from_ms(3)), "{action}");
         let storms = run.port(LinkId::at(4)).storms(3, run.now());
         assert_eq!((storms.count, storms.first), (1, found.broken), "{action}");
-        // What waited is lost, or goes on and finds room, for its neighbours send, too.
+        // What waited is lost, or goes on and finds space, for its neighbours send, too.
         let lost = dropped(&mut run);
         assert_eq!((lost > 0, storms.dropped > 0), (action == "drop", action == "drop"));
         let queued: u64 = run

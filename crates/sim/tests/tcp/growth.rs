@@ -166,7 +166,7 @@ fn a_window_limits_the_sender_when_the_setting_says_so() {
     use CwndLimited::*;
     // Of ten packets, the first ACK finds the window full, the others do not.
     assert_eq!([6, 8, 10].map(|n| cwnd_after_flow(AtAck, 1000, n)), [10.0, 10.0, 11.0]);
-    // Room for three packets is as good as none; more is a third of the window or more here.
+    // Space for three packets is as good as none; more is a third of the window or more here.
     assert_eq!(
         [6, 7, 8, 10].map(|n| cwnd_after_flow(AtAckNearly, 1000, n)),
         [10.0, 11.0, 11.0, 12.0]

@@ -79,7 +79,7 @@ fn what_is_lost_is_in_flight_or_not_as_the_setting_says() {
 fn recovery_sends_when_the_pipe_is_below_the_halved_window() {
     // Twenty in flight, the first lost: 19 duplicates. The first two let new data out
     // (limited transmit), the third the missing packet. 22 less k are in flight after the
-    // kth, so that from the thirteenth on the halved window of 10 has room for one more.
+    // kth, so that from the thirteenth on the halved window of 10 has space for one more.
     for settings in [transport(), newreno()] {
         let mut pipe = Pipe::new(&Transport { initial_window: 20, ..settings }).dropping(&[0]);
         pipe.write(60);
@@ -117,7 +117,7 @@ fn a_burst_of_losses_leaves_no_hole() {
 
 #[test]
 fn what_is_missing_but_not_yet_lost_is_sent_when_nothing_else_is() {
-    // Only 18 and 19 follow 17: too few to take it for lost, but the window has room.
+    // Only 18 and 19 follow 17: too few to take it for lost, but the window has space.
     let settings = Transport { initial_window: 20, ..transport() };
     let pipe = deliver(&settings, 20, &[0, 17]);
     assert_eq!(pipe.retransmitted(), [0, 17]);

@@ -94,7 +94,7 @@ fn the_end_of_what_is_written_does_not_wait() {
 
 #[test]
 fn nothing_waits_from_a_cut_until_its_window_is_acknowledged() {
-    // A window of 30 whose first packet is marked falls to 15. The 16th ACK finds room for
+    // A window of 30 whose first packet is marked falls to 15. The 16th ACK finds space for
     // one packet, and each one after it; the 31st is of data sent after the cut.
     let settings = Transport { initial_ssthresh: 2, ..fixed(30) };
     let settings = Transport { control: CongestionControl::EcnStar, ecn: true, ..settings };

@@ -310,7 +310,7 @@ fn a_window_that_opens_follows_what_a_round_trip_brings() {
     };
     let us = |us| Time::ZERO + Span::from_us(us);
     let syn = Segment::data(0, 0, Flags::SYN, us(0));
-    assert_eq!(get(0, syn), (45 * 1460, 40), "an ACK's window takes no room on the wire");
+    assert_eq!(get(0, syn), (45 * 1460, 40), "an ACK's window takes no space on the wire");
     let data = |n: u64, at: u64| Segment::data(n * MSS, MSS as u32, Flags::NONE, us(at - 30));
     for n in 0..10 {
         assert_eq!(get(100 + n, data(n, 100 + n)).0, 45 * 1460);

@@ -199,7 +199,7 @@ impl Lexer<'_> {
     /// `8b` or `8 b`.
     fn size(&mut self) -> Result<Bytes, Wrong> {
         let digits = self.digits("a size, as in 8b,")?;
-        // Room for sums of many sizes in 64 bits.
+        // Space for sums of many sizes in 64 bits.
         let size = self.as_number(&digits, "size in bytes", u64::MAX >> 8)?;
         self.keyword("b")?;
         Ok(Bytes::new(size))

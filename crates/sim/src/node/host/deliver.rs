@@ -317,7 +317,7 @@ impl Host {
             card.pause(class, from, until, now);
             self.arm_card(now);
         }
-        self.watch_room(cx, now);
+        self.watch_space(cx, now);
     }
 
     /// A probe has arrived, there or back.

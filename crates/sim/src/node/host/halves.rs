@@ -307,7 +307,7 @@ fn unnumbered(conn: ConnId) -> ! {
 /// Appends to a queue that holds one at most as a rule: a queue that grows by itself takes space for four.
 pub(super) fn append<T>(queue: &mut VecDeque<T>, value: T) {
     if queue.capacity() == 0 {
-        // Most connections carry one flow at a time: room for four would be wasted on them.
+        // Most connections carry one flow at a time: space for four would be wasted on them.
         queue.reserve_exact(1);
     }
     queue.push_back(value);

@@ -545,11 +545,11 @@ impl Host {
                 self.pump_receiver(conn, cx, now);
             }
         }
-        self.watch_room(cx, now);
+        self.watch_space(cx, now);
     }
 
     /// Sees to it that answers which wait are handed over when the card has space.
-    fn watch_room<N: Net>(&mut self, cx: &mut Cx<N>, now: Time) {
+    fn watch_space<N: Net>(&mut self, cx: &mut Cx<N>, now: Time) {
         if !self.answering.is_empty() {
             let next = cx.net.line_next(now);
             self.arm_card_at(next);
@@ -563,7 +563,7 @@ impl Host {
         let half = &mut self.receivers[conn];
         if half.receiving.answers() && !std::mem::replace(&mut half.answers, true) {
             self.answering.push_back(conn);
-            self.watch_room(cx, now);
+            self.watch_space(cx, now);
         }
     }
 
@@ -681,7 +681,7 @@ impl Host {
         let half = &mut self.receivers[conn];
         let Carrier { transport, ack_class_follows, .. } = cx.settings.kind(half.kind);
         let class = if *ack_class_follows { half.class } else { 0 };
-        // Queue pairs' answers wait for room in the card, TCP's are lost there as data are.
+        // Queue pairs' answers wait for space in the card, TCP's are lost there as data are.
         let waits = half.receiving.is_pair() && cx.net.full(now);
         while !waits && let Some(out) = half.receiving.poll_transmit(transport, now) {
             let class = match &out.body {

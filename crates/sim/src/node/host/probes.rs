@@ -6,7 +6,7 @@
 //! that wants to mark them does not drop them instead; a mark has no effect.
 
 use crate::ids::HostId;
-use crate::observe::observer::Room;
+use crate::observe::observer::Space;
 use crate::packet::{Body, PROBES, Payload};
 use crate::topology::Hop;
 use switchbed_qdisc::{Ecn, Packet, Random};
@@ -82,14 +82,14 @@ pub(super) struct Probes {
     source: u32,
     /// Since the warm-up.
     samples: Vec<ProbeSample>,
-    room: Room,
+    space: Space,
     /// Probes sent in the warm-up, which are forgotten.
     forgotten: u32,
 }
 
 impl Probes {
     pub(super) fn new(source: u32, rows: u64) -> Probes {
-        Probes { source, samples: Vec::new(), room: Room::new(rows), forgotten: 0 }
+        Probes { source, samples: Vec::new(), space: Space::new(rows), forgotten: 0 }
     }
 
     pub(super) fn source(&self) -> u32 {
@@ -108,7 +108,7 @@ impl Probes {
         }
         // A sample's number goes with its packet, and comes back.
         let mut number = self.forgotten + self.samples.len() as u32;
-        if self.room.take(1, now) {
+        if self.space.take(1, now) {
             self.samples.push(ProbeSample { sent: now, src, dst, class, rtt: None });
         } else {
             number = u32::MAX; // no sample's
@@ -133,12 +133,12 @@ impl Probes {
         // Numbers go on: answers to forgotten probes fall below, and find no sample.
         self.forgotten += before as u32;
         self.samples.drain(..before);
-        self.room.give(before as u64);
+        self.space.give(before as u64);
     }
 
     /// Since when there is no space for more samples.
     pub(super) fn full_at(&self) -> Option<Time> {
-        self.room.full_at()
+        self.space.full_at()
     }
 
     /// The probes sent since the warm-up, in the order they were sent.

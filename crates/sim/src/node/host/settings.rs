@@ -51,7 +51,7 @@ pub(crate) struct Settings {
     receptions: Vec<Option<reception::Settings>>,
     pub(super) probes: Vec<Source>,
     pub(super) programs: Arc<Programs>,
-    /// Room for each source's samples.
+    /// Space for each source's samples.
     pub(super) probe_samples: u64,
     /// Somebody wants to know what each class's receivers have taken, at any time.
     pub(super) tells_taken: bool,

@@ -65,14 +65,14 @@ impl Timers {
         self.heap.len() == self.heap.capacity()
     }
 
-    /// Drops those that nobody waits for, and makes room for others.
+    /// Drops those that nobody waits for, and makes space for others.
     #[cold]
     pub(super) fn sweep(&mut self, awaited: impl Fn(Time, &Timer) -> bool) {
         self.heap.retain(|Reverse((at, timer))| awaited(*at, timer));
         self.next = self.heap.peek().map_or(Time::NEVER, |&Reverse((at, _))| at);
         // A third of the places is free after each sweep, so that a timer's share of them is constant.
-        let room = (self.heap.len() / 2).max(4);
-        self.heap.reserve_exact(room);
+        let space = (self.heap.len() / 2).max(4);
+        self.heap.reserve_exact(space);
     }
 
     /// Takes the earliest out.

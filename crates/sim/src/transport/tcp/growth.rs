@@ -85,8 +85,8 @@ impl Sender {
         }
         // `tcp_is_cwnd_limited` before 3.16: three packets, or less than an offloaded segment and
         // than a third of the window (tcp_tso_win_divisor).
-        let room = window.saturating_sub(out);
-        room <= 3 * config.mss as u64 || (room < OFFLOAD && 3 * room < window)
+        let space = window.saturating_sub(out);
+        space <= 3 * config.mss as u64 || (space < OFFLOAD && 3 * space < window)
     }
 
     /// An ACK with an RTT sample: the queue may have grown, so that slow start ends or slows down.

@@ -3,7 +3,7 @@
 //! ACK, over the time that this took, or that sending it took where that was longer.
 //!
 //! The application limits what is out if, as it writes, less than a packet waits to be sent, the card
-//! holds nothing, the window has room and all that was lost is sent again. Samples of what is out then
+//! holds nothing, the window has space and all that was lost is sent again. Samples of what is out then
 //! say so. Without RACK a packet counts as lost when it is sent again.
 
 use super::loss::Phase;
@@ -252,10 +252,10 @@ impl Sender {
         let (unsent, cwnd, in_card) = (self.unsent(), self.cwnd(), self.waits_in_card());
         let lost = self.extras.as_ref().map_or(0, |extras| extras.log.lost());
         let Some(rates) = self.rates() else { return };
-        let room = f64::from(rates.in_flight) < cwnd;
+        let space = f64::from(rates.in_flight) < cwnd;
         // Less than a segment to send, none in the card, window left, and nothing to repair: only
         // the application holds it back.
-        if unsent < u64::from(rates.mss) && !in_card && room && lost == 0 {
+        if unsent < u64::from(rates.mss) && !in_card && space && lost == 0 {
             rates.app_limited = (rates.delivered + u64::from(rates.in_flight)).max(1);
         }
     }

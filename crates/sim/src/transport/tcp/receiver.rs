@@ -484,11 +484,11 @@ impl Opening {
     ) -> bool {
         self.sample(now.since(sent), handshake, now);
         self.adjust(config, next, now);
-        let room = self.most.saturating_sub(waiting).saturating_sub(self.window);
-        if len < LEAST.min(config.mss) || room == 0 {
+        let space = self.most.saturating_sub(waiting).saturating_sub(self.window);
+        if len < LEAST.min(config.mss) || space == 0 {
             return false;
         }
-        self.window += room.min(2 * u64::from(len.max(config.mss)));
+        self.window += space.min(2 * u64::from(len.max(config.mss)));
         true
     }
 

@@ -183,7 +183,7 @@ impl Sender {
     /// F-RTO's look at an ACK that tells of nothing that was out at the timeout and sent once.
     fn watch(&mut self, config: &Config, ack: &Segment, advanced: bool) {
         let (una, sent, new) = (self.una, self.sent, self.unsent().min(config.mss.into()));
-        let room = new > 0 && self.takes(config, self.nxt + new);
+        let space = new > 0 && self.takes(config, self.nxt + new);
         let Some(loss) = &mut self.loss else { return };
         let (mut watching, mut new_first) = (true, false);
         if sent > loss.point {
@@ -192,7 +192,7 @@ impl Sender {
         } else if advanced && una < loss.point {
             // Step 2.b: whether the rest arrives shows when new data does.
             loss.point = sent;
-            (watching, new_first) = (room, room);
+            (watching, new_first) = (space, space);
         }
         if let Some(undo) = self.undo() {
             (undo.watching, undo.new_first) = (watching, new_first);
@@ -274,14 +274,14 @@ impl Reduction {
 
     /// PRR's window after an ACK of `newly` packets, with `in_flight` left.
     fn prr(&self, ssthresh: f64, in_flight: u64, newly: u64, safe: bool) -> f64 {
-        let room = ssthresh - in_flight as f64;
+        let space = ssthresh - in_flight as f64;
         let more = self.delivered.saturating_sub(self.sent);
         // RFC 6937, section 3: with more out than the threshold, sends in proportion to what arrives.
         // With less, sends as much as arrives, and a packet more where that is safe (slow start).
-        let send = if room < 0.0 {
+        let send = if space < 0.0 {
             (ssthresh * self.delivered as f64 / self.prior).ceil() - self.sent as f64
         } else {
-            room.min((more.max(newly) + u64::from(safe)) as f64)
+            space.min((more.max(newly) + u64::from(safe)) as f64)
         };
         // The fast retransmit goes out in any case.
         let least = if self.sent == 0 { 1.0 } else { 0.0 };
