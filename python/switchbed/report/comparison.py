@@ -26,14 +26,15 @@ def chart(drawn: Sequence[Line]) -> Chart:
             measure,
             lambda line, run: line.label if axis is None else axis.at(line.place(run)),
         )
-        for line, curve in zip(drawn, curves, strict=True):
+        title, shown = comparison.readable(name, curves)
+        where = f"{axis.title} %{{x}}" if axis else "%{x}"
+        for line, curve in zip(drawn, shown, strict=True):
             if curve.points:
-                titles = [axis.title if axis else "", name.rpartition(": ")[2]]
-                view = {"figure": name} | at(line, None)
+                titles = [axis.title if axis else "", title.rpartition(": ")[2]]
+                view = {"figure": title} | at(line, None)
                 meta = {"line": line.label, "view": view, "titles": titles}
-                traces.append(
-                    {"name": line.label, "meta": meta} | _points(curve, comparison.unit(name))
-                )
+                points = _points(curve, comparison.unit(title), where)
+                traces.append({"name": line.label, "meta": meta} | points)
     level = f"{100 * stats.LEVEL:g} % confidence intervals"
     sentence = comparing.SLOWDOWNS[drawn[0].runs[0].over]
     note = f"Means over seeds, with {level}. {sentence}."
@@ -45,14 +46,14 @@ def chart(drawn: Sequence[Line]) -> Chart:
     return Chart("comparison", "Comparison", note, traces, layout(xaxis, {"rangemode": "tozero"}))
 
 
-ROOM = 100
+MOST_LETTERS = 100
 """Characters of labels side by side under a chart."""
 
 
 def _ticks(drawn: Sequence[Line]) -> dict[str, Any]:
     """Labels of the bars: lines' own, or their values alone where these are too long."""
     labels = list(dict.fromkeys(line.label for line in drawn))
-    if sum(map(len, labels)) < ROOM:
+    if sum(map(len, labels)) < MOST_LETTERS:
         return {}
     first = {line.label: line.runs[0] for line in reversed(drawn)}
     values = [
@@ -62,13 +63,13 @@ def _ticks(drawn: Sequence[Line]) -> dict[str, Any]:
     return {"tickvals": labels, "ticktext": short, "automargin": True}
 
 
-def _points(curve: Curve, of: str) -> Trace:
+def _points(curve: Curve, of: str, where: str) -> Trace:
     """A line over numbers, a bar over a name."""
     drawn: Trace = {
         "x": [point.x for point in curve.points],
         "y": curve.estimates,
         "text": [_told(point.value, of) for point in curve.points],
-        "hovertemplate": "%{fullData.name}, %{x}: %{text}<extra></extra>",
+        "hovertemplate": f"%{{fullData.name}}, {where}: %{{text}}<extra></extra>",
     }
     if any(point.value.low is not None for point in curve.points):
         below, above = curve.reach

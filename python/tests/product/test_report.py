@@ -358,7 +358,9 @@ def test_a_browser_shows_it_without_a_complaint(kept: Path, tab: Page, width: in
     # What is under the pointer tells its value and interval.
     hover = """Plotly.Fx.hover('comparison', [{curveNumber: 0, pointNumber: 0}]),
         document.querySelector('#comparison .hovertext').textContent"""
-    assert re.fullmatch(r"per-queue, 40: [\d.]+ µs \([\d.]+–[\d.e+]+, 2 seeds\)", tab.ask(hover))
+    assert re.fullmatch(
+        r"per-queue, load \(%\) 40: [\d.]+ [µm]s \([\d.]+–[\d.e+]+, 2 seeds\)", tab.ask(hover)
+    )
 
     # Choosing a figure shows its data.
     y = "document.getElementById('comparison').data.find(t => t.visible).y"
