@@ -114,8 +114,8 @@ def whole(path: Path, option: str = "") -> Iterator[Path]:
         place = Path(os.path.realpath(path))
         import tempfile
 
-        with tempfile.TemporaryDirectory(prefix=f".{place.stem}.", dir=place.parent) as aside:
-            draft = Path(aside) / place.name
+        with tempfile.TemporaryDirectory(prefix=f".{place.stem}.", dir=place.parent) as scratch:
+            draft = Path(scratch) / place.name
             yield draft
             if forced() or _is_ours(place):
                 draft.replace(place)

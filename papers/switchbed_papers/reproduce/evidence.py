@@ -77,7 +77,7 @@ def write(paper: Paper, experiment: Experiment, rows: Iterable[Row]) -> None:
     path = file(paper)
     with (
         _alone(path.parent),
-        tempfile.TemporaryDirectory(prefix=".rows.", dir=path.parent) as aside,
+        tempfile.TemporaryDirectory(prefix=".rows.", dir=path.parent) as scratch,
     ):
         others = [
             row
@@ -90,7 +90,7 @@ def write(paper: Paper, experiment: Experiment, rows: Iterable[Row]) -> None:
             stay = pl.read_parquet(path).filter(pl.col("experiment") != experiment.id)
             table = pl.concat([stay, table]).sort("experiment", maintain_order=True)
         # Rows that are there stay whole for who reads them meanwhile, and where this one fails.
-        part = Path(aside) / path.name
+        part = Path(scratch) / path.name
         table.write_parquet(part, compression="zstd", compression_level=19)
         part.replace(path)
 

@@ -110,7 +110,7 @@ def curve(axes: "Axes", drawn: Curve, place: tuple[int, int], places: Places | N
         # Without intervals no caps either.
         capsize=3 if any(map(any, drawn.reach)) else 0,
         label=drawn.name,
-        transform=_aside(axes, *place),
+        transform=_shifted(axes, *place),
     )
     output.count(bars, [point.value.n for point in drawn.points])
     hollow = [(x, at.value.estimate) for x, at in zip(xs, drawn.points, strict=True) if at.untold]
@@ -124,7 +124,7 @@ def curve(axes: "Axes", drawn: Curve, place: tuple[int, int], places: Places | N
         markerfacecolor="white",
         zorder=3,
         label="_hollow",
-        transform=_aside(axes, *place),
+        transform=_shifted(axes, *place),
     )
     # Points drawn aside do not tell the axes their place.
     values = [(point.value.low, point.value.estimate, point.value.high) for point in drawn.points]
@@ -133,7 +133,7 @@ def curve(axes: "Axes", drawn: Curve, place: tuple[int, int], places: Places | N
     axes.autoscale_view()
 
 
-def _aside(axes: "Axes", number: int, of: int) -> Any:
+def _shifted(axes: "Axes", number: int, of: int) -> Any:
     """A little to the left or right, so that bars do not hide each other; the data stay what they
     are."""
     from matplotlib.transforms import ScaledTranslation

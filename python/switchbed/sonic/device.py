@@ -9,7 +9,7 @@ from typing import Any
 
 from switchbed import files
 from switchbed._native import Mistake
-from switchbed.sonic.tidy import Tables
+from switchbed.sonic.normalised import Tables
 
 FORMAT = "switchbed-sonic-device-2"
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from switchbed import asic, links, queues
 from switchbed.sonic.device import Device
 from switchbed.sonic.finding import Findings
-from switchbed.sonic.tidy import Tables
+from switchbed.sonic.normalised import Tables
 
 NAME = "SWITCHBED"
 Value = TypeVar("Value", bound=Hashable)

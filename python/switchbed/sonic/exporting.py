@@ -8,7 +8,7 @@ from switchbed.sonic import buffers, trimming, wred
 from switchbed.sonic.device import Device
 from switchbed.sonic.draft import NAME, Choices, Draft
 from switchbed.sonic.finding import Findings
-from switchbed.sonic.tidy import Tables
+from switchbed.sonic.normalised import Tables
 
 SHIPPED_QUEUES, MOST_QUEUES = 8, 10
 MOST_WEIGHT = 100

@@ -10,7 +10,7 @@ from switchbed.sonic.device import Device, beside
 from switchbed.sonic.draft import Choices
 from switchbed.sonic.exporting import export
 from switchbed.sonic.finding import Findings
-from switchbed.sonic.tidy import Tables, folded
+from switchbed.sonic.normalised import Tables, folded
 
 
 def known(scenario: Path | None, device: Path | None = None) -> Device | None:

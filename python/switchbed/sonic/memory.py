@@ -9,9 +9,9 @@ from switchbed import asic, foreign, headroom, quantity
 from switchbed._native import Mistake
 from switchbed.sonic import unread, watchdog
 from switchbed.sonic.device import Device
+from switchbed.sonic.normalised import LOSSLESS_POOL
 from switchbed.sonic.reading import PACKET, UNKNOWN_METRES, Queue, Reading, listed
 from switchbed.sonic.schema import dynamic
-from switchbed.sonic.tidy import LOSSLESS_POOL
 
 ALL_FREE = 1000.0
 """alpha of a queue that no threshold follows: the largest."""

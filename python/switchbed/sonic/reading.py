@@ -9,7 +9,7 @@ from switchbed._native import Mistake
 from switchbed.headroom import NS_PER_METRE
 from switchbed.sonic import schema, unread
 from switchbed.sonic.finding import Findings
-from switchbed.sonic.tidy import Tables, meant, tidy, unfolded
+from switchbed.sonic.normalised import Tables, meant, normalised, unfolded
 
 PACKET = 1500
 """Bytes of a weight of 1 in a quantum, since weights are ratios; and the least memory."""
@@ -35,7 +35,7 @@ class Reading:
         self.config = unfolded(self.config)
         _one_chip(self.config, self.where)
         _no_chassis(self.config, self.where)
-        self.tables = tidy(self.config, self.where)
+        self.tables = normalised(self.config, self.where)
         applied = unread.applied(self.tables, self.said)
         for problem in schema.check(applied, open_=True):
             raise Mistake(f"{self.where}: {problem}")

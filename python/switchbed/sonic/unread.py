@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from switchbed import foreign
 from switchbed.sonic.finding import Findings
+from switchbed.sonic.normalised import Tables
 from switchbed.sonic.schema import TABLES
-from switchbed.sonic.tidy import Tables
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import pytest
 from conftest import Program
 
 import switchbed as sb
-from switchbed.sonic.tidy import meant, tidy
+from switchbed.sonic.normalised import meant, normalised
 from switchbed.sweeps.stopping import figure
 
 Summary = dict[str, Any]
@@ -794,7 +794,7 @@ def test_an_import_says_what_differs_and_runs(
     if form == "sonic":
         switchbed("export", "sonic", "imported.toml", "--out", "back.json")
         configs = (json.loads((cases / file).read_text()) for file in (name, "back.json"))
-        before, after = (meant(tidy(config)) for config in configs)
+        before, after = (meant(normalised(config)) for config in configs)
         for table, rows in after.items():
             for row, fields in rows.items():
                 assert fields.items() <= before[table][row].items(), (table, row)

@@ -21,7 +21,7 @@ from switchbed.sonic import schema
 from switchbed.sonic.draft import Choices
 from switchbed.sonic.exporting import export, weights, worst
 from switchbed.sonic.importing import Imported, load
-from switchbed.sonic.tidy import Tables, folded, meant, tidy
+from switchbed.sonic.normalised import Tables, folded, meant, normalised
 
 CONFIGS = configs()
 FABRIC = """
@@ -71,13 +71,13 @@ def again(found: Imported, choices: Choices | None = None) -> Tables:
 
 
 def same(config: Config) -> Tables:
-    return meant(tidy(config))
+    return meant(normalised(config))
 
 
 def test_there_are_twenty_shapes_and_the_schema_takes_them() -> None:
     assert len(CONFIGS) >= 20
     for name, config in CONFIGS.items():
-        assert schema.check(tidy(config)) == [], name
+        assert schema.check(normalised(config)) == [], name
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -86,7 +86,7 @@ def test_the_export_of_an_import_is_the_switch_itself(name: str) -> None:
     made = again(found)
     assert same(made) == same(CONFIGS[name])
     assert schema.check(made) == []
-    assert meant(tidy(folded(made))) == meant(made)
+    assert meant(normalised(folded(made))) == meant(made)
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -186,7 +186,7 @@ def test_changing_any_field_shows(place: tuple[str, str, str, str], data: st.Dat
             st.sampled_from([None, *(others or VALUES.get(field, [*NUMBERS, "true", "false"]))])
         )
     other = changed(config, table, key, field, value)
-    assume(not schema.check(tidy(other)))
+    assume(not schema.check(normalised(other)))
     try:
         made = again(load(other, shape))
     except Mistake:
@@ -698,7 +698,7 @@ def test_the_commands_lead_there_and_back(switchbed: Program, tmp_path: Path) ->
     whole = json.loads((tmp_path / "whole.json").read_text())
     expected = same(CONFIGS["lossy throughout"])
     expected.pop("PORT")
-    assert meant(tidy(whole)) == expected
+    assert meant(normalised(whole)) == expected
     assert "PORT" not in whole
     change = ["--set", "scheme.params.kmin=30KB", "--set", "scheme.params.kmax=90KB"]
     done = switchbed("export", "sonic", "config_db.toml", *change, "--changes", "--out", "f.json")

@@ -23,7 +23,7 @@ from switchbed.queues import said as said_of
 from switchbed.sonic.draft import Choices
 from switchbed.sonic.exporting import export
 from switchbed.sonic.importing import Imported, load
-from switchbed.sonic.tidy import meant, tidy
+from switchbed.sonic.normalised import meant, normalised
 
 FOLDER = Path(__file__).parents[3].parent / "shared" / "sonic" / "devices"
 DEVICES = sorted(FOLDER.glob("*.json.gz"))
@@ -45,7 +45,7 @@ def scenario(found: Imported, folder: Path) -> sb.Scenario:
 def unchanged(config: Config, made: sb.Scenario, found: Imported) -> bool:
     tables, said = export(made.resolved, Choices(), found.device)
     assert not said.refusals, said.refusals
-    return meant(tables) == meant(tidy(config))
+    return meant(tables) == meant(normalised(config))
 
 
 @pytest.mark.whole

@@ -17,7 +17,7 @@ from switchbed.sonic import schema, watchdog
 from switchbed.sonic.draft import Choices
 from switchbed.sonic.exporting import export
 from switchbed.sonic.importing import Imported, load
-from switchbed.sonic.tidy import meant, tidy
+from switchbed.sonic.normalised import meant, normalised
 from switchbed.sonic.watchdog import POLL
 
 
@@ -160,7 +160,7 @@ def test_a_watchdog_comes_in_and_goes_out_again() -> None:
     del resolved["switch"]["pfc"]["watchdog"]
     _, said = export(resolved, Choices(), found.device)
     assert any("pfcwd stop" in str(each) for each in said.refusals)
-    assert meant(tidy(config)) == meant(
+    assert meant(normalised(config)) == meant(
         export(sb.Scenario(tomllib.loads(found.text)).resolved, Choices(), found.device)[0]
     )
 
@@ -201,7 +201,7 @@ def test_watchdogs_that_a_scenario_cannot_have_are_said(
     assert bool(keys) == bool(pfc_of(config))
     made, said = export(sb.Scenario(tomllib.loads(found.text)).resolved, Choices(), found.device)
     assert said.refusals == []
-    assert meant(tidy(config)) == meant(made)
+    assert meant(normalised(config)) == meant(made)
 
 
 WORDS = {

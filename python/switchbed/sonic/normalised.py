@@ -26,7 +26,7 @@ LISTS = ("adv_speeds", "adv_interface_types", "profile_list")
 Tables = dict[str, dict[str, dict[str, str]]]
 
 
-def tidy(config: Config, where: str = "config") -> Tables:
+def normalised(config: Config, where: str = "config") -> Tables:
     """Our tables alone, a row a port and queue."""
     found: Tables = {}
     for name in config:
