@@ -194,7 +194,9 @@ def remove_stale(path: Path) -> None:
         # number is of somebody dead: in containers all have the same.
         if int(named[1]) != os.getpid() and lives(int(named[1])):
             continue
-        if not (_is_ours(draft) if named[2] == "old" else (draft / SIGN).is_file()):
+        # A run that was killed as it put its draft in place had taken the sign away.
+        signed = named[2] == "partial" and (draft / SIGN).is_file()
+        if not (signed or _is_ours(draft)):
             continue  # a user's directory of such a name
         lock = _locked(draft)
         if lock is not None:

@@ -181,6 +181,26 @@ def test_what_killed_runs_left_is_removed_and_nothing_else(
         assert all((tmp_path / name).exists() for name in alike)
 
 
+def test_a_whole_draft_that_was_not_put_in_place_is_removed_too(
+    switchbed: Program, single: Path, tmp_path: Path
+) -> None:
+    # Killed between the removal of the draft's sign and the rename; no process has this number.
+    draft, mine = (tmp_path / f".out.{2**31 - 2}.partial", tmp_path / f".out.{2**31 - 3}.partial")
+    switchbed("run", single, "--out", draft)
+    shutil.copytree(draft, mine)
+    (mine / "notes.txt").write_text("a user's")
+    switchbed("run", single, "--out", "out")
+    assert not draft.exists()
+    assert (mine / "notes.txt").read_text() == "a user's"
+
+
+def test_a_name_that_is_too_long_is_named(switchbed: Program, tmp_path: Path) -> None:
+    name = "a" * 290
+    for words in (["schemes", "--json", name], ["export", "tc", "@star-dctcp", "--out", name]):
+        said = switchbed(*words, code=2).stderr
+        assert said == f"switchbed: {name}: File name too long\n"
+
+
 def test_force_does_not_replace_what_is_not_ours(
     switchbed: Program, single: Path, tmp_path: Path
 ) -> None:
