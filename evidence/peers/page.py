@@ -31,8 +31,8 @@ compared. A figure agrees if ns-3's lies within {tolerance:.0%} of ours.
 **Repeat it** with `make setup-peers` (as root, once: installs Debian's `libns3-dev` and what it
 needs) and `.venv/bin/python -m evidence.peers.ns3_scenarios`, which compiles the scenarios, runs
 both simulators and keeps what they find for this page; it takes 5 to 15 minutes on four cores and
-ends with an error if a figure disagrees. `--ours` runs ours alone, beside the figures of ns-3 that are
-there.
+ends with an error if a figure disagrees. `--ours` runs ours alone, beside the figures of ns-3 that
+are there.
 
 The figures below: ns-3 {ns3} (Debian's package), Switchbed {switchbed}; {machine}.
 

@@ -328,10 +328,11 @@ def test_a_place_that_is_no_text_is_refused_at_once(switchbed: Program, mine: Pa
     with pytest.raises(Mistake, match="no UTF-8"):
         sb.Result.load(folder)
     # A store whose tables are whole, and a scenario with a file beside it.
-    switchbed("sweep", mine, "--set", "flows=20", "--seeds", 1, "--store", folder.with_name("kept"))
-    folder.with_name("kept").rename(folder)
-    for words in (["table"], ["report"], ["plot", "fct", "--out", "x.svg"]):
-        said = switchbed(*words, folder, code=2)
+    kept = folder.with_name("kept")
+    switchbed("sweep", mine, "--set", "flows=20", "--seeds", "1", "--store", kept)
+    kept.rename(folder)
+    for command in (["table"], ["report"], ["plot", "fct", "--out", "x.svg"]):
+        said = switchbed(*command, folder, code=2)
         assert "no UTF-8 path" in said.stderr
     (folder / "listed.csv").write_text("start_s,src,dst,size_bytes\n0,0,1,100\n")
     lists = 'traffic=[{kind="list", file="listed.csv"}]'

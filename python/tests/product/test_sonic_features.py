@@ -297,7 +297,7 @@ def test_an_odd_device_comes_back(name: str) -> None:
     (plan,) = _native.plans_of("x", found.text, ".", [], lines=True)
     made, said = export(json.loads(plan.scenario), Choices(), found.device)
     assert not said.refusals
-    assert made == tidy(device)
+    assert made == normalised(device)
 
 
 def test_a_weight_that_is_meant_is_written_where_it_changes() -> None:

@@ -253,9 +253,9 @@ impl Fabric {
 
 /// Where a packet may go.
 enum Ways<'a> {
-    /// It is pinned to a path.
+    /// The port of the path that a packet is pinned to.
     Pinned(PortId),
-    /// One of these, if there are any.
+    /// Ports of which any leads on; none: no port does.
     Among(Set<'a>),
 }
 
