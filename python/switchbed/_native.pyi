@@ -1,6 +1,7 @@
 """The compiled module (crates/python)."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from os import PathLike
 from typing import Any, final
 
@@ -70,6 +71,7 @@ class Plan:
     def topology(self) -> str: ...
     @property
     def memory(self) -> str: ...
+    def held(self) -> AbstractContextManager[None]: ...
     @property
     def offered(self) -> str: ...
     @property

@@ -144,7 +144,8 @@ def _one(
         return None
     if track.cancelled:
         return None
-    keep(plan, results, outcome)
+    with plan.held():
+        keep(plan, results, outcome)
     return outcome
 
 
@@ -159,7 +160,8 @@ def run_one(
         # Processes, pipes and hashes take as long to import as all else here.
         from switchbed.prototype import process
 
-        results = process.run(plan, track)
+        with plan.held():
+            results = process.run(plan, track)
     else:
         results = plan.run(track, threads=threads, any_memory=any_memory)
     if results is None:

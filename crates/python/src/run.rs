@@ -7,10 +7,11 @@ use crate::table::Table;
 use crate::{Mistake, json};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex};
 use switchbed_scenario as scenario;
 use switchbed_scenario::topology::map::Map;
 use switchbed_sim::{Division, Unfinished};
@@ -54,6 +55,34 @@ fn told(mut mistake: scenario::Mistake, source: &scenario::Source, lines: bool) 
     Mistake::new_err(mistake.to_string())
 }
 
+impl Plan {
+    /// The memory that it will take, in bytes.
+    fn forecast(&self) -> u64 {
+        let parts = switchbed_sim::memory(&self.plan.scenario, self.plan.listed);
+        let bytes = parts.iter().map(|part| part.count.saturating_mul(part.each));
+        bytes.fold(0, u64::saturating_add)
+    }
+}
+
+/// A context in which the results of a run are held.
+#[pyclass(frozen, module = "switchbed._native")]
+pub struct Held {
+    forecast: u64,
+    held: Mutex<Option<switchbed_sim::Held>>,
+}
+
+#[pymethods]
+impl Held {
+    fn __enter__(&self) {
+        *self.held.lock().expect("no holder panics") =
+            Some(switchbed_sim::Held::new(self.forecast));
+    }
+    #[pyo3(signature = (*_error))]
+    fn __exit__(&self, _error: &Bound<'_, PyTuple>) {
+        self.held.lock().expect("no holder panics").take();
+    }
+}
+
 #[pymethods]
 impl Plan {
     /// Coordinates in `[compare]` as a JSON list of [key, value].
@@ -92,6 +121,11 @@ impl Plan {
     #[getter]
     fn memory(&self) -> String {
         json(&switchbed_sim::memory(&self.plan.scenario, self.plan.listed))
+    }
+    /// Return a context in which results of this run are held, by this process or on their way to it: what the process
+    /// grows by is then no excess of other runs.
+    fn held(&self) -> Held {
+        Held { forecast: self.forecast(), held: Mutex::default() }
     }
     /// The busiest links by the load that its traffic offers them, as JSON.
     #[getter]
@@ -158,9 +192,7 @@ impl Plan {
         let done = if !self.python() {
             // Without the check nothing is expected, and the watchdog lets all pass.
             if !any_memory {
-                let parts = switchbed_sim::memory(&self.plan.scenario, self.plan.listed);
-                let bytes = parts.iter().map(|part| part.count.saturating_mul(part.each));
-                progress.0.expect(bytes.fold(0, u64::saturating_add));
+                progress.0.expect(self.forecast());
             }
             let (plan, track) = (self.plan.clone(), progress.0.clone());
             let work = move || {

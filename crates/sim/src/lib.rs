@@ -69,7 +69,7 @@ pub use run::memory::{Part, memory};
 pub use run::results::{Results, SeriesRow, series_of};
 pub use run::summary::{BUILD, SCHEMA_VERSION, Summary};
 pub use run::transports::TransportTimes;
-pub use run::watchdog::Excess;
+pub use run::watchdog::{Excess, Held};
 pub use run::{Progress, Unfinished, run, run_on, run_with};
 pub use simulation::{PortReport, Simulation, Status};
 pub use stall::{Refusal, Stall};

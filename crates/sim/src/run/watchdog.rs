@@ -2,7 +2,8 @@
 //! has under way.
 //!
 //! Runs of one process share its memory, and nobody knows what is whose: a run may see the process grow by what it was
-//! forecast itself, and by what was forecast for every other run that was under way since it began.
+//! forecast itself, and by what was forecast for every other run that was under way since it began, or whose results were
+//! held ([`Held`]).
 
 use std::fmt;
 use std::fs;
@@ -15,9 +16,33 @@ const FACTOR: f64 = 1.5;
 const SLACK: u64 = 128_000_000;
 const EVERY: Duration = Duration::from_millis(50);
 
-/// Forecasts of the runs under way, and of all that began.
+/// Forecasts of the runs under way and of results that are held, and of all that began.
 static LIVE: AtomicU64 = AtomicU64::new(0);
 static BEGUN: AtomicU64 = AtomicU64::new(0);
+
+/// Results that this process holds, of a run with this forecast: those that are written, or that another process sends.
+pub struct Held(u64);
+
+impl Held {
+    /// Counts them until it is dropped.
+    pub fn new(forecast: u64) -> Held {
+        Held::begin(forecast).0
+    }
+
+    /// Also the forecasts of what had ended before.
+    fn begin(forecast: u64) -> (Held, u64) {
+        let live = LIVE.fetch_add(forecast, Relaxed);
+        // Less those still under way: what ended before has given its memory back.
+        let before = BEGUN.fetch_add(forecast, Relaxed).saturating_sub(live);
+        (Held(forecast), before)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        LIVE.fetch_sub(self.0, Relaxed);
+    }
+}
 
 /// A run's memory went beyond its forecast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +66,7 @@ impl fmt::Display for Excess {
 
 /// Looks at the memory of a run's process.
 pub(crate) struct Watchdog {
-    forecast: u64,
+    forecast: Held,
     /// Resident bytes as the run began.
     base: i64,
     /// Forecasts of runs that had ended before it began.
@@ -54,9 +79,7 @@ impl Watchdog {
     /// memory.
     pub(crate) fn new(forecast: u64) -> Option<Watchdog> {
         let base = resident()? as i64;
-        let live = LIVE.fetch_add(forecast, Relaxed);
-        // Less those still under way: runs that ended before have given their memory back.
-        let before = BEGUN.fetch_add(forecast, Relaxed).saturating_sub(live);
+        let (forecast, before) = Held::begin(forecast);
         Some(Watchdog { forecast, base, before, looked: Instant::now() })
     }
 
@@ -70,13 +93,7 @@ impl Watchdog {
         // Memory given back by others can take the process below where this run began.
         let took = (resident()? as i64 - self.base).max(0) as u64;
         let allowed = SLACK + (FACTOR * forecast as f64) as u64;
-        (took > allowed).then_some(Excess { took, forecast: self.forecast })
-    }
-}
-
-impl Drop for Watchdog {
-    fn drop(&mut self) {
-        LIVE.fetch_sub(self.forecast, Relaxed);
+        (took > allowed).then_some(Excess { took, forecast: self.forecast.0 })
     }
 }
 
@@ -104,6 +121,23 @@ mod tests {
         assert!(watchdog.look().is_some_and(|excess| excess.forecast == 1_000_000));
         // Not every call looks.
         assert_eq!(watchdog.look(), None);
+    }
+
+    #[test]
+    fn results_that_are_held_are_no_excess_of_a_run_beside_them() {
+        // Far beyond what tests beside this one allow.
+        const MUCH: u64 = 10_000_000_000;
+        let looked = |watchdog: &mut Watchdog| {
+            watchdog.base -= MUCH as i64;
+            watchdog.looked -= EVERY;
+            watchdog.look()
+        };
+        let held = Held::new(MUCH);
+        let mut during = Watchdog::new(1_000_000).unwrap();
+        drop(held);
+        let mut after = Watchdog::new(1_000_000).unwrap();
+        assert_eq!(looked(&mut during), None);
+        assert!(looked(&mut after).is_some());
     }
 
     #[test]
