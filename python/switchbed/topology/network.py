@@ -167,6 +167,17 @@ class Wire:
         return Link((a, b), self.rate_bps, self.delay_ps)
 
 
+MOST_HOSTS, MOST_PORTS = 65_535, 2**20 - 1
+"""Of a scenario's topology."""
+
+
+def _fits(hosts: int, links: int) -> None:
+    """Refuse a network that no scenario can have, before its nodes are made."""
+    for count, most, of in ((hosts, MOST_HOSTS, "hosts"), (2 * links, MOST_PORTS, "ports")):
+        if count > most:
+            raise Mistake(f"the network would have {count} {of}: at most {most}")
+
+
 def rail(
     servers: int,
     gpus: int,
@@ -182,6 +193,8 @@ def rail(
     per = segment or servers
     if servers % per:
         raise Mistake(f"--segment {per}: {servers} servers are no whole number of segments")
+    inner = servers * gpus if nvlink is not None else 0
+    _fits(servers * gpus, servers * gpus + inner + servers // per * gpus * spines)
     made = Network("rail")
     hosts = [[made.add(f"server{s}.gpu{g}") for g in range(gpus)] for s in range(servers)]
     segments = servers // per
@@ -204,6 +217,7 @@ def dual(
 ) -> Network:
     """Pairs of ToRs with hosts that have a link to each of the two. With planes, the first ToRs of
     pairs are linked to other spines than the second."""
+    _fits(pairs * hosts, 2 * pairs * (hosts + spines))
     made = Network("dual-plane" if planes else "dual-tor")
     own = [[made.add(f"h{p * hosts + h}") for h in range(hosts)] for p in range(pairs)]
     tors = [[made.add(f"tor{p}.{side}", "tor") for side in "ab"] for p in range(pairs)]

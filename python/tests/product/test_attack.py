@@ -435,3 +435,21 @@ def test_a_mistake_is_one_type_for_all_of_them(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(QUANTA.format(priorities=0, quanta=1))
     with pytest.raises(Mistake, match="quanta"):
         sb.Scenario.from_file(tmp_path / "x.toml").run()
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["rail", "--servers", 65535, "--gpus", 65535], "4294836225 hosts: at most 65535"),
+        (["rail", "--servers", 8000, "--spines", 65535], " ports: at most 1048575"),
+        (["dual-tor", "--pairs", 65535, "--hosts", 2], "131070 hosts: at most 65535"),
+        (["dual-plane", "--pairs", 65535, "--spines", 65535], "hosts: at most 65535"),
+    ],
+)
+def test_a_network_is_counted_before_it_is_made(
+    words: list[Any], says: str, switchbed: Program, tmp_path: Path
+) -> None:
+    said = switchbed("topology", "new", *words, "--out", "x.csv", code=2).stderr
+    assert said.startswith("switchbed: the network would have ")
+    assert says in said
+    assert not list(tmp_path.iterdir())
