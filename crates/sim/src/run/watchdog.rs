@@ -109,9 +109,14 @@ fn resident() -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Mutex;
+
+    /// All of a process count in one place, so these tests come one after another.
+    static ALONE: Mutex<()> = Mutex::new(());
 
     #[test]
     fn a_run_that_passes_its_forecast_by_half_and_the_slack_is_stopped() {
+        let _alone = ALONE.lock();
         let mut watchdog = Watchdog::new(1_000_000).unwrap();
         watchdog.looked -= EVERY;
         assert_eq!(watchdog.look(), None);
@@ -125,8 +130,9 @@ mod tests {
 
     #[test]
     fn results_that_are_held_are_no_excess_of_a_run_beside_them() {
-        // Far beyond what tests beside this one allow.
+        // Far beyond what runs of tests beside this one are forecast.
         const MUCH: u64 = 10_000_000_000;
+        let _alone = ALONE.lock();
         let looked = |watchdog: &mut Watchdog| {
             watchdog.base -= MUCH as i64;
             watchdog.looked -= EVERY;
