@@ -144,7 +144,7 @@ def _one(
         return None
     if track.cancelled:
         return None
-    with plan.held():
+    with plan._held():
         keep(plan, results, outcome)
     return outcome
 
@@ -160,7 +160,7 @@ def run_one(
         # Processes, pipes and hashes take as long to import as all else here.
         from switchbed.prototype import process
 
-        with plan.held():
+        with plan._held():
             results = process.run(plan, track)
     else:
         results = plan.run(track, threads=threads, any_memory=any_memory)

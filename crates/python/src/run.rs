@@ -36,7 +36,7 @@ impl Plan {
         let Some((plans, source)) = detached(py, work, || false)? else {
             return Ok(Vec::new());
         };
-        let plans = plans.map_err(|mistake| told(mistake, &source, lines))?;
+        let plans = plans.map_err(|mistake| with_line(mistake, &source, lines))?;
         let source = Arc::new(source);
         let plan = |(index, plan)| {
             let (source, plan) = (source.clone(), Arc::new(plan));
@@ -47,7 +47,7 @@ impl Plan {
 }
 
 /// A mistake as its user can find it.
-fn told(mut mistake: scenario::Mistake, source: &scenario::Source, lines: bool) -> PyErr {
+fn with_line(mut mistake: scenario::Mistake, source: &scenario::Source, lines: bool) -> PyErr {
     // The text was made by a program: its lines would tell the user nothing.
     if !lines && mistake.file == source.file {
         mistake.line = None;
@@ -124,7 +124,7 @@ impl Plan {
     }
     /// Return a context in which results of this run are held, by this process or on their way to it: what the process
     /// grows by is then no excess of other runs.
-    fn held(&self) -> Held {
+    fn _held(&self) -> Held {
         Held { forecast: self.forecast(), held: Mutex::default() }
     }
     /// The busiest links by the load that its traffic offers them, as JSON.
@@ -246,7 +246,7 @@ impl Plan {
         index: usize,
     ) -> PyResult<Self> {
         let source = scenario::Source { file, text, folder: folder.into(), overrides };
-        let plan = source.plan(index).map_err(|mistake| told(mistake, &source, lines))?;
+        let plan = source.plan(index).map_err(|mistake| with_line(mistake, &source, lines))?;
         Ok(Plan { source: Arc::new(source), lines, index, plan: Arc::new(plan) })
     }
 }
