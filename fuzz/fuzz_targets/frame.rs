@@ -27,7 +27,7 @@ fn told(bytes: &[u8]) {
     let _ = cnm::sampled(bytes);
     let message = cnm::Notification { quantized: 1, point: 0, offset_bytes: 0, delta_bytes: 0 };
     if let Some(notice) = cnm::build(Mac([2; 6]), &message, bytes) {
-        assert_eq!(cnm::sampled(&notice), cnm::as_told(bytes));
+        assert_eq!(cnm::sampled(&notice), cnm::as_sampled(bytes));
     }
 }
 

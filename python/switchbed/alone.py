@@ -58,7 +58,7 @@ def _alone(run: Result) -> Result:
     base = pl.Series([None if flow is None else known[flow] for flow in lone], dtype=pl.Float64)
     flows = flows.with_columns((pl.col("fct_s") / base).alias("slowdown"))
     outcome = run.outcome
-    told = Outcome(
+    divided = Outcome(
         outcome.index,
         outcome.settings,
         outcome.scheme,
@@ -66,7 +66,7 @@ def _alone(run: Result) -> Result:
         outcome.wall_s,
         outcome.processor_s,
     )
-    return run.with_flows(told, flows, "alone")
+    return run.with_flows(divided, flows, "alone")
 
 
 def _summary(run: Result, flows: "pl.DataFrame") -> dict[str, Any]:

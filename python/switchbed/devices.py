@@ -187,8 +187,8 @@ def headroom(
     cell = int(chip["cell_bytes"]) if chip is not None else 1
     rows = [rooms.compared(row, link, cell) for row in table]
     if json_to is not None:
-        told = {"links": found, "lookup": rows}
-        options.write_json(told | ({"together": mixed} if mixed else {}), json_to)
+        whole = {"links": found, "lookup": rows}
+        options.write_json(whole | ({"together": mixed} if mixed else {}), json_to)
         return
     for each in found:
         rooms.show(each, classes, alone=mixed is None)

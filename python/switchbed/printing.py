@@ -575,12 +575,12 @@ def _timed(texts: Mapping[str, set[int]], outcomes: Sequence[Outcome]) -> list[s
     sizes = Counter(map(_compared, outcomes))
     lines = []
     for timers, cells in found.items():
-        told = [
+        shown = [
             f"{cell} ({_populations(populations)}; {len(runs)} of {sizes[cell]} runs)"
             for cell, (runs, populations) in cells.items()
         ]
-        more = [f"{len(told) - CELLS} more cells"] if len(told) > CELLS else []
-        lines.append(f"{TIMERS} for {timers}: {'; '.join(told[:CELLS] + more)}")
+        more = [f"{len(shown) - CELLS} more cells"] if len(shown) > CELLS else []
+        lines.append(f"{TIMERS} for {timers}: {'; '.join(shown[:CELLS] + more)}")
     return lines
 
 
@@ -724,12 +724,12 @@ def _waits(summary: dict[str, Any]) -> str:
     beside them; older summaries do not say."""
     waits = summary.get("waits", {})
 
-    def told(words: Mapping[str, str], what: str) -> str:
+    def counted(words: Mapping[str, str], what: str) -> str:
         found = (f"{waits[name]:,} {what}{of}" for name, of in words.items() if waits.get(name))
         return ", ".join(found)
 
-    timeouts = told({"syn": "lost SYNs", "rto_initial": "rto_initial"}, "for ")
-    beside = told({"probe": "tail loss probes", "delayed_ack": "delayed ACKs"}, "waits for ")
+    timeouts = counted({"syn": "lost SYNs", "rto_initial": "rto_initial"}, "for ")
+    beside = counted({"probe": "tail loss probes", "delayed_ack": "delayed ACKs"}, "waits for ")
     return (f" ({timeouts})" if timeouts else "") + (f", {beside}" if beside else "")
 
 
@@ -782,13 +782,13 @@ def _pauses(pauses: dict[str, Any]) -> list[str]:
     if not pauses["count"]:
         return ["nothing was paused"]
     longest = f"{pauses['longest_port']} longest, {duration(pauses['longest_s'] * 1e6)}"
-    told = f"{pauses['count']:,} pauses of {duration(pauses['held_s'] * 1e6)} in all, {longest}"
+    line = f"{pauses['count']:,} pauses of {duration(pauses['held_s'] * 1e6)} in all, {longest}"
     # Flows without a path of their own are not counted.
     if pauses["flows"] is not None:
-        told += f"; they held {pauses['flows']:,} flows, {pauses['victims']:,} of them victims"
+        line += f"; they held {pauses['flows']:,} flows, {pauses['victims']:,} of them victims"
     storms = f"storms that the watchdog ended: {pauses['storms']:,}" if pauses["storms"] else ""
     deadlocks = f"deadlocks: {pauses['deadlocks']:,}" if pauses["deadlocks"] else ""
-    return ["; ".join(filter(None, (told, storms, deadlocks)))]
+    return ["; ".join(filter(None, (line, storms, deadlocks)))]
 
 
 def _bottleneck(port: dict[str, Any]) -> str:

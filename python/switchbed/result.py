@@ -122,12 +122,12 @@ class Result:
         files.utf8(place)
         if not (place / "manifest.json").exists():
             raise Mistake(f"{place}: is no result directory: it has no manifest.json")
-        with _told(place):
+        with _naming(place):
             manifest = files.read_json(place / "manifest.json")
         if "runs" in manifest:
             first = min((found for found in place.iterdir() if found.is_dir()), default="")
             raise Mistake(f"{place}: holds several runs: give one of its folders, as {first}")
-        with _told(place):
+        with _naming(place):
             _check(place, manifest)
         # Tables are read later, on demand: a sweep opens thousands of results for their summaries
         # alone.
@@ -135,7 +135,7 @@ class Result:
         columns = manifest["tables"]
 
         def read(name: str) -> "pl.DataFrame | None":
-            with _told(place):
+            with _naming(place):
                 return tables.read(place / name, columns[name]) if name in columns else None
 
         scheme = manifest["scenario"]["scheme"]["name"]
@@ -639,7 +639,7 @@ def _known(name: str) -> str:
 def read_summary(place: Path) -> dict[str, Any]:
     """Return the summary in a run's result directory."""
     path = place / "summary.json"
-    with _told(place):
+    with _naming(place):
         text = files.read_text(path)
         try:
             # Rust checks the fields and types, since it also writes them.
@@ -688,7 +688,7 @@ KINDS: dict[str, type] = {
 
 
 @contextmanager
-def _told(place: Path) -> Iterator[None]:
+def _naming(place: Path) -> Iterator[None]:
     """Add advice to the message of a damaged file."""
     try:
         yield

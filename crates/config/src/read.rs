@@ -1,9 +1,9 @@
 //! A value of the tree read as what its key takes.
 
 use crate::mistake::list_of;
-use crate::near::near;
 use crate::param::{ParamKind, Value};
 use crate::schema::takes;
+use crate::similar::similar;
 use crate::tree::{Data, Node};
 use switchbed_units::{Bytes, quantity};
 
@@ -107,7 +107,7 @@ fn word(node: &Node, words: &[&'static str]) -> Result<&'static str, String> {
     if let Some(word) = words.iter().find(|word| **word == text) {
         return Ok(word);
     }
-    let guess = near(text, words.iter().copied()).filter(|_| !text.is_empty());
+    let guess = similar(text, words.iter().copied()).filter(|_| !text.is_empty());
     let guess = guess.map_or(String::new(), |word| format!("; did you mean \"{word}\"?"));
     Err(format!("it must be {}{guess}", list_of(words.iter().copied())))
 }

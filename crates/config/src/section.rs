@@ -2,10 +2,10 @@
 //! is opened, keys that do not apply to what was chosen when it is closed.
 
 use crate::mistake::{Mistake, Origin, list_of};
-use crate::near::near;
 use crate::param::{Entries, Field, Param, ParamKind, Unfit, Value, Values};
 use crate::read::read;
 use crate::schema::example;
+use crate::similar::similar;
 use crate::tree::{At, Data, Entry, Node, Table, parse_value};
 use std::any::Any;
 use std::cell::RefCell;
@@ -142,11 +142,11 @@ impl<'a> Section<'a> {
             !written || self.applies(key)
         };
         let own = || self.keys.iter().filter(|&key| chosen(key)).map(|key| key.name);
-        let any = || near(name, self.keys.iter().map(|param| param.name));
+        let any = || similar(name, self.keys.iter().map(|param| param.name));
         // A key of this section goes before one of another that is called so.
         let alike = SYNONYMS.iter().find(|words| words.contains(&name));
         let alike = || own().find(|key| alike.is_some_and(|words| words.contains(key)));
-        if let Some(guess) = near(name, own()).or_else(alike).or_else(any) {
+        if let Some(guess) = similar(name, own()).or_else(alike).or_else(any) {
             return format!("is unknown: did you mean {guess}?");
         }
         // `every` for `series_every` or `goodput_every`.

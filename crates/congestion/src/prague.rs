@@ -207,13 +207,13 @@ mod tests {
             prague.0.rounds = rounds;
             prague.grown(&PARAMS, 10.0, 1.0, Time::ZERO, srtt).unwrap() - 10.0
         };
-        let near = |is: f64, expected: f64| assert!((is - expected).abs() < 1e-12, "{is}");
-        near(grown(3, Some(RTT)), 0.1);
+        let close = |is: f64, expected: f64| assert!((is - expected).abs() < 1e-12, "{is}");
+        close(grown(3, Some(RTT)), 0.1);
         // (5/25)².
-        near(grown(4, Some(RTT)), 0.1 / 25.0);
-        near(grown(4, Some(Span::from_ms(30))), 0.1);
-        near(grown(4, Some(Span::from_ms(100))), 0.1);
-        near(grown(4, None), 0.1);
+        close(grown(4, Some(RTT)), 0.1 / 25.0);
+        close(grown(4, Some(Span::from_ms(30))), 0.1);
+        close(grown(4, Some(Span::from_ms(100))), 0.1);
+        close(grown(4, None), 0.1);
     }
 
     #[test]

@@ -98,22 +98,22 @@ mod tests {
 
     #[test]
     fn a_station_moves_with_its_frames_and_is_forgotten() {
-        let mut stations = MacTable::new([], 8, true);
+        let mut table = MacTable::new([], 8, true);
         let at = |s: u64| Time::ZERO + Span::from_ms(s * 1000);
-        assert_eq!(stations.port(at(0), A), None);
-        stations.heard(at(0), A, 3);
-        stations.heard(at(1), A, 4);
-        assert_eq!(stations.port(at(300), A), Some(4));
-        assert_eq!(stations.port(at(301), A), None);
-        stations.heard(at(302), Mac::BROADCAST, 1);
-        assert_eq!(stations.port(at(302), Mac::BROADCAST), None, "a group sends nothing");
+        assert_eq!(table.port(at(0), A), None);
+        table.heard(at(0), A, 3);
+        table.heard(at(1), A, 4);
+        assert_eq!(table.port(at(300), A), Some(4));
+        assert_eq!(table.port(at(301), A), None);
+        table.heard(at(302), Mac::BROADCAST, 1);
+        assert_eq!(table.port(at(302), Mac::BROADCAST), None, "a group sends nothing");
     }
 
     #[test]
     fn what_is_set_is_not_learnt() {
-        let mut stations = MacTable::new([(A, 1)], 8, true);
-        stations.heard(Time::ZERO, A, 2);
-        assert_eq!(stations.port(Time::ZERO, A), Some(1));
+        let mut table = MacTable::new([(A, 1)], 8, true);
+        table.heard(Time::ZERO, A, 2);
+        assert_eq!(table.port(Time::ZERO, A), Some(1));
         let mut deaf = MacTable::new([], 8, false);
         deaf.heard(Time::ZERO, A, 2);
         assert_eq!(deaf.port(Time::ZERO, A), None);
@@ -126,32 +126,32 @@ mod tests {
 
     #[test]
     fn a_flood_of_sources_is_bounded_and_ages_out() {
-        let mut stations = MacTable::new([], 1, true);
+        let mut table = MacTable::new([], 1, true);
         for i in 0..LIMIT as u32 + 100 {
-            stations.heard(Time::ZERO, station(i), 0);
+            table.heard(Time::ZERO, station(i), 0);
         }
-        assert_eq!(stations.learnt.len(), LIMIT);
-        assert_eq!(stations.port(Time::ZERO, station(LIMIT as u32 + 50)), None);
-        stations.heard(Time::ZERO + AGEING, Mac([2, 1, 0, 0, 0, 0]), 0);
-        assert_eq!((stations.learnt.len(), &stations.behind[..]), (1, &[1][..]));
+        assert_eq!(table.learnt.len(), LIMIT);
+        assert_eq!(table.port(Time::ZERO, station(LIMIT as u32 + 50)), None);
+        table.heard(Time::ZERO + AGEING, Mac([2, 1, 0, 0, 0, 0]), 0);
+        assert_eq!((table.learnt.len(), &table.behind[..]), (1, &[1][..]));
     }
 
     #[test]
     fn a_port_that_floods_leaves_the_others_their_share() {
-        let mut stations = MacTable::new([], 4, true);
+        let mut table = MacTable::new([], 4, true);
         let share = LIMIT as u32 / 4;
-        (0..2 * LIMIT as u32).for_each(|i| stations.heard(Time::ZERO, station(i), 3));
-        assert_eq!(stations.learnt.len(), share as usize);
+        (0..2 * LIMIT as u32).for_each(|i| table.heard(Time::ZERO, station(i), 3));
+        assert_eq!(table.learnt.len(), share as usize);
         let mine = |i: u32| station(1 << 30 | i);
-        (0..share).for_each(|i| stations.heard(Time::ZERO, mine(i), 0));
-        assert!((0..share).all(|i| stations.port(Time::ZERO, mine(i)) == Some(0)));
+        (0..share).for_each(|i| table.heard(Time::ZERO, mine(i), 0));
+        assert!((0..share).all(|i| table.port(Time::ZERO, mine(i)) == Some(0)));
         // Whom the flooding port takes over is unknown there, and has its place again at once.
-        stations.heard(Time::ZERO, mine(7), 3);
-        assert_eq!(stations.port(Time::ZERO, mine(7)), None);
-        stations.heard(Time::ZERO, mine(7), 0);
-        assert_eq!(stations.port(Time::ZERO, mine(7)), Some(0));
+        table.heard(Time::ZERO, mine(7), 3);
+        assert_eq!(table.port(Time::ZERO, mine(7)), None);
+        table.heard(Time::ZERO, mine(7), 0);
+        assert_eq!(table.port(Time::ZERO, mine(7)), Some(0));
         // A station that moves takes its place along.
-        stations.heard(Time::ZERO, mine(7), 1);
-        assert_eq!(stations.behind, [share as usize - 1, 1, 0, share as usize]);
+        table.heard(Time::ZERO, mine(7), 1);
+        assert_eq!(table.behind, [share as usize - 1, 1, 0, share as usize]);
     }
 }

@@ -38,7 +38,7 @@ pub(crate) fn conformance(
     panic::set_hook(Box::new(|_| {}));
     let found = py.detach(|| panic::catch_unwind(|| run(scheme, sequences, seed)));
     panic::set_hook(hook);
-    found.map_err(|why| crate::Mistake::new_err(format!("{name}: {}", told(why.as_ref()))))
+    found.map_err(|why| crate::Mistake::new_err(format!("{name}: {}", panic_text(why.as_ref()))))
 }
 
 fn run(scheme: &'static scheme::SchemeInfo, sequences: u64, seed: u64) -> String {
@@ -72,10 +72,10 @@ fn run(scheme: &'static scheme::SchemeInfo, sequences: u64, seed: u64) -> String
 /// The promise that a sequence breaks.
 fn broken(case: &Case, steps: &[Step]) -> Option<String> {
     let checked = panic::catch_unwind(AssertUnwindSafe(|| check(case, steps)));
-    checked.err().map(|why| told(why.as_ref()))
+    checked.err().map(|why| panic_text(why.as_ref()))
 }
 
-fn told(why: &(dyn std::any::Any + Send)) -> String {
+fn panic_text(why: &(dyn std::any::Any + Send)) -> String {
     let text = why.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| why.downcast_ref::<&str>().copied());
     text.unwrap_or("it panicked").split_whitespace().collect::<Vec<_>>().join(" ")

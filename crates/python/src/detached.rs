@@ -37,16 +37,16 @@ pub(crate) fn detached<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
     stopped: impl Fn() -> bool,
 ) -> PyResult<Option<T>> {
-    let (tell, told) = channel();
-    let work = move || drop(tell.send(work()));
+    let (done, ended) = channel();
+    let work = move || drop(done.send(work()));
     // A thread of its own, so that this one can look for signals while the work goes on.
     let worker = Builder::new().name("detached".into()).stack_size(STACK_BYTES).spawn(work);
     let worker = worker.map_err(|error| PyOSError::new_err(error.to_string()))?;
     // Only this thread receives; the lock says so to the compiler.
-    let told = Mutex::new(told);
+    let ended = Mutex::new(ended);
     let mut asked: Option<Instant> = None;
     loop {
-        match py.detach(|| told.lock().expect("no holder panics").recv_timeout(TICK)) {
+        match py.detach(|| ended.lock().expect("no holder panics").recv_timeout(TICK)) {
             Ok(done) => return Ok(Some(done)),
             // Python's signal handlers run on its main thread alone, and only when it is asked.
             Err(RecvTimeoutError::Timeout) => py.check_signals()?,

@@ -6,8 +6,8 @@ use crate::{
     deploy, event, host, reaction, roce, routing, run, scheme, stack, switch, topology, traffic,
     transport,
 };
-use switchbed_config::near::near;
 use switchbed_config::param::{Param, ParamKind, SectionSpec};
+use switchbed_config::similar::similar;
 
 /// In the order in which a reader wants them. Beside these a file has `title` and `[compare]`.
 pub const SECTIONS: &[SectionSpec] = &[
@@ -59,10 +59,10 @@ pub(crate) fn home(name: &str) -> Option<String> {
 }
 
 /// The full names of the keys that a misspelled `name` was probably meant to be.
-pub(crate) fn near_home(name: &str) -> Option<String> {
+pub(crate) fn similar_home(name: &str) -> Option<String> {
     let keys = SECTIONS.iter().flat_map(|section| section.keys);
     let keys = keys.chain(schemes().flat_map(|scheme| scheme.params));
-    near(name, keys.map(|key| key.name)).and_then(home)
+    similar(name, keys.map(|key| key.name)).and_then(home)
 }
 
 #[cfg(test)]

@@ -112,12 +112,12 @@ fn deal_out(graph: &Graph, shards: usize) -> (Vec<ShardId>, Vec<ShardId>) {
         if switches[switch].is_some() {
             continue;
         }
-        let mut near = cables.iter().filter_map(|cable| match cable.to {
+        let mut neighbours = cables.iter().filter_map(|cable| match cable.to {
             Node::Switch(other) => edge[other.index()],
             Node::Host(_) => None,
         });
-        let first = near.next();
-        if first.is_some() && near.all(|shard| Some(shard) == first) {
+        let first = neighbours.next();
+        if first.is_some() && neighbours.all(|shard| Some(shard) == first) {
             switches[switch] = first;
         }
     }

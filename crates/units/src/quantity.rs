@@ -165,8 +165,8 @@ fn unit(name: &str, wanted: Dimension) -> Result<u64, String> {
         return Err(format!("that is {}, {needs}", dimension.name()));
     }
     // `kb` or `gbps`: only the case is wrong.
-    if let Some(near) = wanted.units().find(|unit| unit.eq_ignore_ascii_case(&name)) {
-        return Err(format!("there is no unit \"{name}\", did you mean \"{near}\"?"));
+    if let Some(meant) = wanted.units().find(|unit| unit.eq_ignore_ascii_case(&name)) {
+        return Err(format!("there is no unit \"{name}\", did you mean \"{meant}\"?"));
     }
     let all = wanted.units().collect::<Vec<_>>().join(", ");
     match name.as_str() {

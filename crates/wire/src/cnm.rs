@@ -32,7 +32,7 @@ pub struct Notification {
 /// The frame that tells the source of `sampled` (a whole frame with an Ethernet header) of it,
 /// sent by the station `from`; `None` if `sampled` is no frame or came from a group.
 pub fn build(from: Mac, message: &Notification, sampled: &[u8]) -> Option<Vec<u8>> {
-    let (addresses, priority, data) = told(sampled)?;
+    let (addresses, priority, data) = split(sampled)?;
     let (to, source) = addresses.split_at(6);
     if source[0] & 1 == 1 {
         return None;
@@ -57,7 +57,7 @@ pub fn build(from: Mac, message: &Notification, sampled: &[u8]) -> Option<Vec<u8
 }
 
 /// Splits a frame into its addresses, its tag's priority, and the rest behind both.
-fn told(frame: &[u8]) -> Option<(&[u8; 12], u8, &[u8])> {
+fn split(frame: &[u8]) -> Option<(&[u8; 12], u8, &[u8])> {
     let (addresses, behind) = frame.split_first_chunk::<12>()?;
     let (priority, data) = match behind {
         [0x81, 0x00, high, _, data @ ..] => (high >> 5, data),
@@ -67,12 +67,12 @@ fn told(frame: &[u8]) -> Option<(&[u8; 12], u8, &[u8])> {
 }
 
 /// A frame as a message about it tells of it.
-pub fn as_told(frame: &[u8]) -> Option<Frame> {
-    let (addresses, _, data) = told(frame)?;
+pub fn as_sampled(frame: &[u8]) -> Option<Frame> {
+    let (addresses, _, data) = split(frame)?;
     head(addresses, data)
 }
 
-/// The frame that a message (a whole frame) is about: what [`as_told`] says of it.
+/// The frame that a message (a whole frame) is about: what [`as_sampled`] says of it.
 pub fn sampled(message: &[u8]) -> Option<Frame> {
     let (_, data) = parse(message)?;
     let (source, to) = (&message[..6], &message[AT_DESTINATION..AT_DESTINATION + 6]);

@@ -297,19 +297,22 @@ fn a_message_and_its_frame_name_the_same_flow() {
     for frame in &frames {
         let notice = cnm::build(Mac([2; 6]), &message, frame).unwrap();
         let told = cnm::sampled(&notice).unwrap();
-        assert_eq!(Some(told), cnm::as_told(frame));
+        assert_eq!(Some(told), cnm::as_sampled(frame));
         assert_eq!((told.source, told.destination), (Mac(A), Mac(B)));
         assert_eq!(told.ip.unwrap().dscp(), 12);
         assert!(flows.insert(told.flow), "flows differ");
     }
     // One tag is told apart from the frame, two are not.
-    assert_eq!(cnm::as_told(&six(0, (1, 3))).unwrap().flow, cnm::as_told(&frames[3]).unwrap().flow);
+    assert_eq!(
+        cnm::as_sampled(&six(0, (1, 3))).unwrap().flow,
+        cnm::as_sampled(&frames[3]).unwrap().flow
+    );
     // A fragment without ports is told of as the first one is, which has them.
     let mut later = v4(12, 2, 9, 64);
     later.fragment_offset = IpFragOffset::try_new(100).unwrap();
     let later = tcp(0, IpHeaders::Ipv4(later, Ipv4Extensions::default()), (7, 8), &[0; 100]);
-    assert_eq!(cnm::as_told(&later).unwrap().flow, cnm::as_told(&frames[4]).unwrap().flow);
-    assert_eq!(cnm::as_told(&[0; 13]), None);
+    assert_eq!(cnm::as_sampled(&later).unwrap().flow, cnm::as_sampled(&frames[4]).unwrap().flow);
+    assert_eq!(cnm::as_sampled(&[0; 13]), None);
     assert_eq!(cnm::sampled(&frames[0]), None);
 }
 

@@ -66,7 +66,7 @@ def by_link(drawn: Sequence[Line], title: str) -> "Figure":
         for line, tiers, use in found:
             if (line.panel, tiers) == (panel, name):
                 ranks, every = range(1, len(use.used) + 1), max(1, len(use.used) // 16)
-                label = style.plain(f"{line.label}: {use.told}")
+                label = style.plain(f"{line.label}: {use.described}")
                 style.line(axes, ranks, use.used, line.look, label, every=every)
         axes.set_title(style.plain(f"{_where(panel)}{name}"), fontsize="small", loc="left")
         axes.xaxis.get_major_locator().set_params(integer=True)

@@ -28,8 +28,8 @@ def figure(drawn: Sequence[Line], title: str) -> "Figure":
             every = max(1, len(found.times) // 8)
             style.line(axes, found.times, share, look, name, every=every)
         seed = f", seed {run.seed}" if len(line.runs) > 1 else ""
-        told = f"{style.plain(line.label)}{seed}: {found.mean_gbps:.3g} Gbps in all"
-        axes.set_title(told, fontsize="small", loc="left")
+        title = f"{style.plain(line.label)}{seed}: {found.mean_gbps:.3g} Gbps in all"
+        axes.set_title(title, fontsize="small", loc="left")
         axes.set_ylim(0, 101)
     style.legend_below(made, 8, style.of_seeds(run for _, run in panels))
     return made

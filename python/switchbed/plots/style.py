@@ -210,9 +210,9 @@ def means(
     known = list(seeds)
     if max(known, default=1) == 1:
         return "one seed, so no intervals"
-    told = f"{mean} of {counted(known)}; {drawn}: {100 * stats.LEVEL:g}\xa0% interval"
-    told += "; triangles at the edge: it goes on" if cut else ""
-    return told + (f"; hollow: {stats.FEW} for one" if hollow else "")
+    note = f"{mean} of {counted(known)}; {drawn}: {100 * stats.LEVEL:g}\xa0% interval"
+    note += "; triangles at the edge: it goes on" if cut else ""
+    return note + (f"; hollow: {stats.FEW} for one" if hollow else "")
 
 
 def averaged(seeds: Iterable[int]) -> str:

@@ -36,7 +36,7 @@ def figure(drawn: Sequence[Line], title: str) -> "Figure":
         names = [style.plain(name) for name in grid.ports[::step]]
         turned = 90 if sum(map(len, names)) > 90 else 0
         axes.set_xticks(range(0, across, step), names, fontsize="small", rotation=turned)
-        text = f"{line.label}, {grid.kind}: {grid.told}"
+        text = f"{line.label}, {grid.kind}: {grid.described}"
         axes.set_title(style.plain(text), fontsize="small", loc="left")
     rows[-1].set_xlabel(PORT)
     made.colorbar(image, ax=list(rows), label=UTILISATION)

@@ -23,14 +23,14 @@ class Begun(Exception):  # noqa: N818
 def run(plan: Plan, pipe: Connection, *, checking: bool) -> Results | None:
     """Runs the plan, or only makes its ports. What a class does wrong is a `Mistake`."""
     progress = Progress()
-    told = 0.0
+    sent_at = 0.0
 
     def look() -> None:
-        nonlocal told
+        nonlocal sent_at
         if checking:
             raise Begun
-        if time.monotonic() - told >= EVERY_S:
-            told = time.monotonic()
+        if time.monotonic() - sent_at >= EVERY_S:
+            sent_at = time.monotonic()
             pipe.send(("counts", progress.counts()))
 
     scenario = json.loads(plan.scenario)

@@ -81,15 +81,15 @@ def look_of(look: Style) -> Trace:
     }
 
 
-def curve(xs: Iterable[float], ys: Iterable[float | None], line: Trace, told: str) -> Trace:
-    """A line; `told` is what its points say under the pointer after the line's name."""
+def curve(xs: Iterable[float], ys: Iterable[float | None], line: Trace, hover: str) -> Trace:
+    """A line; `hover` is what its points say under the pointer after the line's name."""
     return {
         "type": "scatter",
         "mode": "lines",
         "x": rounded(xs),
         "y": rounded(ys),
         "line": line,
-        "hovertemplate": f"%{{fullData.name}}{told}<extra></extra>",
+        "hovertemplate": f"%{{fullData.name}}{hover}<extra></extra>",
     }
 
 

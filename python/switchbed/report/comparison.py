@@ -68,7 +68,7 @@ def _points(curve: Curve, of: str, where: str) -> Trace:
     drawn: Trace = {
         "x": [point.x for point in curve.points],
         "y": curve.estimates,
-        "text": [_told(point.value, of) for point in curve.points],
+        "text": [_described(point.value, of) for point in curve.points],
         "hovertemplate": f"%{{fullData.name}}, {where}: %{{text}}<extra></extra>",
     }
     if any(point.value.low is not None for point in curve.points):
@@ -81,7 +81,7 @@ def _points(curve: Curve, of: str, where: str) -> Trace:
     return drawn | {"type": "scatter", "mode": "lines+markers"} | look_of(curve.look)
 
 
-def _told(mean: stats.Interval, of: str) -> str:
+def _described(mean: stats.Interval, of: str) -> str:
     if mean.low is None or mean.high is None:
         few = f", {stats.FEW} for an interval" if mean.n > 1 else ""
         return f"{mean.estimate:.4g}{of} ({stats.seeds(mean.n)}{few})"
@@ -133,7 +133,7 @@ def fabric(drawn: Sequence[Line]) -> Chart:
                     | {"zmin": 0, "zmax": 100}
                     | _look("%{z:.0f}" if len(grid.ports) <= 12 else "")
                     | {"hovertemplate": "%{y} to %{x}: %{z:.4g} %<extra></extra>"}
-                    | {"name": grid.told}
+                    | {"name": grid.described}
                 )
     note = (
         "Percent of the time since the warm-up, while its link was up, that each switch port sent; "

@@ -33,12 +33,12 @@ def _over_time(measured: Measured, clock: Clock) -> Chart:
         for received in [found.together, *each] if len(each) > 1 else each:
             meta = {"line": line.label, "view": {"of": received.name} | at(line, place)}
             look = look_of(line.look)["line"] | {"width": 1.5}
-            told = f": %{{y:.4g}} Gbps at %{{x:.4g}} {clock.unit}"
-            curves = [curve(found.times, received.gbps, look, told)]
+            hover = f": %{{y:.4g}} Gbps at %{{x:.4g}} {clock.unit}"
+            curves = [curve(found.times, received.gbps, look, hover)]
             if received.fair_gbps:
                 dotted = look | {"dash": "dot", "shape": "vh"}
-                told = ", fair: %{y:.4g} Gbps"
-                curves.append(curve(found.times, received.fair_gbps, dotted, told))
+                hover = ", fair: %{y:.4g} Gbps"
+                curves.append(curve(found.times, received.fair_gbps, dotted, hover))
             traces += [{"name": line.label, "meta": meta} | each for each in curves]
     note = (
         "Payload that receivers took in order, the first seed of each line. Dotted, where flows "
@@ -55,10 +55,10 @@ def _shares(measured: Measured, clock: Clock) -> Chart:
         for number, share in found.share_pct.items() if len(found.classes) > 1 else ():
             meta = {"line": None, "view": {"line": line.label} | at(line, place)}
             look = {"color": looks.numbered(number).colour, "width": 0.5}
-            told = f": %{{y:.4g}} % at %{{x:.4g}} {clock.unit}"
+            hover = f": %{{y:.4g}} % at %{{x:.4g}} {clock.unit}"
             traces.append(
                 {"name": found.classes[number].name, "meta": meta, "stackgroup": "all"}
-                | curve(found.times, share, look, told)
+                | curve(found.times, share, look, hover)
             )
     note = "Each class's share of what receivers got, the first seed of the line."
     made = layout(
@@ -82,10 +82,10 @@ def chart(drawn: Sequence[Line]) -> Chart:
                     meta = {"line": line.label, "view": view, "titles": [name_of_axis, SHARE]}
                     look = look_of(line.look)["line"] | {"shape": "hv"}
                     some = found.thinned
-                    told = ": %{y:.3f} within %{x:.4g}" + (" ms" if value == "fct" else " times")
+                    hover = ": %{y:.3f} within %{x:.4g}" + (" ms" if value == "fct" else " times")
                     traces.append(
                         {"name": line.label, "meta": meta}
-                        | curve(some.values, some.shares, look, told)
+                        | curve(some.values, some.shares, look, hover)
                     )
     sentence = comparing.SLOWDOWNS[drawn[0].runs[0].over]
     note = f"Share of the finished flows that count; all seeds of a line together. {sentence}."

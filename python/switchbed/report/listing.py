@@ -87,12 +87,12 @@ def runs(drawn: Sequence[Line]) -> str:
     headings = [printing.of_flows(statistic) for statistic in statistics]
     rows = []
     for line, run in every:
-        told = [_setting(run, key) for key in keys] or [Cell.of(line.label)]
+        settings = [_setting(run, key) for key in keys] or [Cell.of(line.label)]
         times = [Cell.duration(comparing.time(run.outcome, *each)) for each in statistics]
         summary = run.summary()
         goodput = Cell(f"{summary['goodput_bps'] / 1e9:.4g}", summary["goodput_bps"])
         counts = [Cell.of(int(summary[counter])) for counter in counters]
-        rows.append((line.label, [*told, Cell.of(run.seed), *times, goodput, *counts]))
+        rows.append((line.label, [*settings, Cell.of(run.seed), *times, goodput, *counts]))
     return table("runs", [*columns, "seed", *headings, "goodput (Gbps)", *counters], rows)
 
 

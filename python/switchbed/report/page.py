@@ -362,10 +362,10 @@ def _repeat(drawn: Sequence[Line]) -> str:
     found: dict[str, tuple[str, list[int]]] = {}
     for line in drawn:
         for run in line.runs:
-            told = [runs.named(*line.panel)] if line.panel else []
+            names = [runs.named(*line.panel)] if line.panel else []
             if line.over and line.place(run) is not None:
-                told.append(runs.named(line.over, line.place(run)))
-            label = ", ".join([line.label, *told])
+                names.append(runs.named(line.over, line.place(run)))
+            label = ", ".join([line.label, *names])
             found.setdefault(label, (repeatable(run), []))[1].append(run.seed)
     parts = "".join(
         f"<details><summary>{escape(label)}</summary>\n"

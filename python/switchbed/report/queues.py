@@ -63,8 +63,8 @@ def _over_time(sampled: Sampled, named: str) -> Chart:
 
 def _length(port: Port, length: Length, line: Line, each: int) -> Trace:
     look = look_of(line.look)["line"] | {"width": 1.2, "shape": "hv"}
-    told = ": %{y:.4g} KB at %{x:.4g} ms"
-    return curve(port.times_ms[::each], length.longest(each), look, told)
+    hover = ": %{y:.4g} KB at %{x:.4g} ms"
+    return curve(port.times_ms[::each], length.longest(each), look, hover)
 
 
 def _threshold(steps: Sequence[tuple[float, float]], parameter: str, line: Line) -> Trace:
@@ -115,13 +115,13 @@ def _instant(sampled: Sampled, named: str) -> Chart:
         thresholds = [rounded(queue.threshold_kb[::step]) for queue in port.queues.values()]
         if port.threshold_of == "queue" and any(any(series) for series in thresholds):
             # A thin bar that stands at the threshold.
-            told = "%{fullData.name}, %{x}: threshold %{base:.4g} KB<extra></extra>"
+            hover = "%{fullData.name}, %{x}: threshold %{base:.4g} KB<extra></extra>"
             traces.append(
                 bar
                 | {"meta": view | {"values": thresholds}, "base": [t[0] for t in thresholds]}
                 | {"y": [0.012 * (top or 1)] * len(thresholds)}
                 | {"marker": {"color": line.look.colour, "line": {"color": "#fff", "width": 0.5}}}
-                | {"hovertemplate": told}
+                | {"hovertemplate": hover}
             )
     highest = [t["meta"]["values"] for t in traces if "base" in t]
     top = max([top, *(v for values in highest for series in values for v in series if v)])

@@ -116,9 +116,9 @@ def panels(results: Sequence[Result], asked: Asked) -> tuple[Axis, list[Panel]]:
         has = settings(run)
         # Other swept settings must not be averaged over: each makes lines of its own.
         rest = [key for key in varied if key not in (x, panel) and key != colour]
-        told = [named(key, has.get(key)) for key in ((colour, *rest) if colour else rest) if key]
+        names = [named(key, has.get(key)) for key in ((colour, *rest) if colour else rest) if key]
         where = named(panel, has.get(panel)) if panel else ""
-        line = groups.setdefault((where, ", ".join(told) or alone), {})
+        line = groups.setdefault((where, ", ".join(names) or alone), {})
         value = has.get(x)
         # A value may be a list or a table, which no dict takes as a key.
         line.setdefault(json.dumps(value, sort_keys=True), (value, []))[1].append(run)

@@ -38,7 +38,7 @@ class Use:
     busiest_over_mean: float
 
     @property
-    def told(self) -> str:
+    def described(self) -> str:
         """`Jain 0.85, busiest 1.6 times the mean`."""
         return f"Jain {self.jain:.2f}, busiest {self.busiest_over_mean:.2g} times the mean"
 

@@ -107,7 +107,7 @@ class Grid:
         return sorted((value for row in self.used.values() for value in row), reverse=True)
 
     @property
-    def told(self) -> str:
+    def described(self) -> str:
         """`mean 41.3 %, busiest 80.2 %`."""
         every = [value for row in self.used.values() for value in row]
         return f"mean {sum(every) / len(every):.1f} %, busiest {max(every):.1f} %"

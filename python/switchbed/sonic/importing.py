@@ -555,8 +555,8 @@ def _host(port: str) -> str:
 
 def _nvidia(about: Mapping[str, Any]) -> bool:
     """Return whether the chip is NVIDIA's, as far as the configuration shows."""
-    told = f"{about.get('asic_type', '')} {about.get('platform', '')} {about.get('hwsku', '')}"
-    return any(each in told.lower() for each in ("mellanox", "mlnx", "nvidia"))
+    words = f"{about.get('asic_type', '')} {about.get('platform', '')} {about.get('hwsku', '')}"
+    return any(each in words.lower() for each in ("mellanox", "mlnx", "nvidia"))
 
 
 def _natural(port: str) -> tuple[str, int]:

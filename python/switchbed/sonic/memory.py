@@ -54,10 +54,10 @@ def chip_of(reading: Reading) -> Mapping[str, Any] | None:
     names = [str(about.get(key, "")) for key in ("platform", "hwsku")]
     found = asic.of_switch(names)
     if found is None:
-        told = ", ".join(foreign.name(name) for name in names if name)
+        device = ", ".join(foreign.name(name) for name in names if name)
         reading.said.approximated(
             "switch.asic",
-            (f"no chip is known for {told}" if told else "DEVICE_METADATA names no device")
+            (f"no chip is known for {device}" if device else "DEVICE_METADATA names no device")
             + ": memory without cells, partitions and a chip's reserves",
         )
         return None

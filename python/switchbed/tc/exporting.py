@@ -507,10 +507,10 @@ class _Export:
     def _codel(self, where: str, params: Mapping[str, Any], limit: int) -> None:
         self.add(
             where,
-            f"codel limit {self._packets(limit)} {self._law(params)}{self._threshold(params)}",
+            f"codel limit {self._packets(limit)} {self._aims(params)}{self._threshold(params)}",
         )
 
-    def _law(self, params: Mapping[str, Any]) -> str:
+    def _aims(self, params: Mapping[str, Any]) -> str:
         """CoDel's own parameters, for codel and fq_codel."""
         for key, has in (("sqrt", "linux"), ("next_mark", "due")):
             if params[key] == has:
@@ -548,7 +548,7 @@ class _Export:
         self.add(
             where,
             f"fq_codel limit {params['limit']} flows {params['flows']} quantum {quantum} "
-            f"{self._law(params)} memory_limit {limit}{self._threshold(params)} "
+            f"{self._aims(params)} memory_limit {limit}{self._threshold(params)} "
             f"drop_batch {params['batch']}",
         )
         for name in ("limit", "flows", "batch"):
@@ -571,7 +571,7 @@ class _Export:
             return
         rtt = self._time("interval", params["interval"], times.PLAIN)
         # tc has a twentieth in whole us, and at least one (tc/q_cake.c).
-        times.told(
+        times.rounded(
             self.said,
             f"{self.params}.target",
             time_ps(params["target"]),
@@ -648,7 +648,7 @@ class _Export:
 
     def _pie(self, where: str, params: Mapping[str, Any], limit: int) -> None:
         marks = self._pie_marks(float(params["ecn_up_to"]))
-        self.add(where, f"pie limit {self._packets(limit)} {self._pie_law(params)} {marks}")
+        self.add(where, f"pie limit {self._packets(limit)} {self._pie_keys(params)} {marks}")
 
     def _fq_pie(self, where: str, params: Mapping[str, Any], limit: int) -> None:
         quantum = self._quantum("fq_pie", params)
@@ -664,12 +664,12 @@ class _Export:
         self.add(
             where,
             f"fq_pie limit {params['limit']} flows {params['flows']} quantum {quantum} "
-            f"{self._pie_law(params)} memory_limit {limit} {marks}",
+            f"{self._pie_keys(params)} memory_limit {limit} {marks}",
         )
         for name in ("limit", "flows"):
             self.said.exact(f"{self.params}.{name}", f"{params[name]}")
 
-    def _pie_law(self, params: Mapping[str, Any]) -> str:
+    def _pie_keys(self, params: Mapping[str, Any]) -> str:
         """PIE's own parameters, for pie and fq_pie."""
         target = self._time("target", params["target"], times.PIE)
         key = self.params
@@ -678,7 +678,7 @@ class _Export:
             self._sixteenths(f"{key}.{name}", float(params[name])) for name in ("alpha", "beta")
         )
         burst_ps = time_ps(params["max_burst"])
-        times.told(
+        times.rounded(
             self.said,
             f"{key}.max_burst",
             burst_ps,

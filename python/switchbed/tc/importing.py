@@ -421,11 +421,11 @@ class _Import:
 
     def _codel(self, options: Shown) -> _Leaf:
         limit = options.number("limit", 1, MOST_PACKETS)
-        params = self._law(options)
+        params = self._aims(options)
         self.said.exact("scheme", f"codel, limit {limit} packets")
         return _Leaf("codel", params, self._packets(limit))
 
-    def _law(self, options: Shown) -> dict[str, Any]:
+    def _aims(self, options: Shown) -> dict[str, Any]:
         """CoDel's own parameters, of codel and fq_codel."""
         interval = options.number("interval", 1, usual=INTERVAL_US)
         # A scenario would be refused for such a pair, by a line that is not of this file.
@@ -447,14 +447,14 @@ class _Import:
                 f"{options.at}: bytemode: short packets are dropped less, which no scheme here does"
             )
         limit = options.number("limit", 1, MOST_PACKETS)
-        params = self._pie_law(options)
+        params = self._pie_keys(options)
         if not options.flag("ecn"):
             params["ecn_up_to"] = 0
         marks = "" if "ecn_up_to" not in params else " without ECN"
         self.said.exact("scheme", f"pie{marks}, limit {limit} packets")
         return _Leaf("pie", params, self._packets(limit))
 
-    def _pie_law(self, options: Shown) -> dict[str, Any]:
+    def _pie_keys(self, options: Shown) -> dict[str, Any]:
         """PIE's own parameters, of pie and fq_pie."""
         params: dict[str, Any] = {"max_burst": PIE_BURST}
         if "target" in options:
@@ -491,7 +491,7 @@ class _Import:
             "limit": options.number("limit", 1, 10**7),
             "quantum": f"{options.number('quantum', 1)}B",
         }
-        params |= self._pie_law(options)
+        params |= self._pie_keys(options)
         # Where tc does not show it, it is the kernel's tenth.
         percent = options.number("ecn_prob", 0, 100, usual=10)
         params["ecn_up_to"] = percent / 100 if options.flag("ecn") else 0
@@ -505,7 +505,7 @@ class _Import:
             "quantum": f"{options.number('quantum', 1)}B",
             "batch": options.number("drop_batch", 1, 10**6),
         }
-        params |= self._law(options)
+        params |= self._aims(options)
         self.said.exact("scheme", f"fq_codel, limit {params['limit']} packets")
         memory = self._truesize(options.number("memory_limit", PACKET))
         return _Leaf("fq-codel", params, memory)

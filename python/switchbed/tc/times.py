@@ -55,7 +55,7 @@ def shown(ps: int) -> str:
     return f"{ps / PS_PER_US:.12g} us"
 
 
-def told(said: Findings, key: str, given_ps: int, has_ps: int, why: str) -> None:
+def rounded(said: Findings, key: str, given_ps: int, has_ps: int, why: str) -> None:
     """Say what the device has for a time of the scenario."""
     if has_ps == given_ps:
         said.exact(key, shown(has_ps))
@@ -72,7 +72,7 @@ def written(said: Findings, key: str, text: object, clock: Clock) -> str:
     if us > clock.most_us:
         said.refused(key, f"{text}: is over {clock.most_us} us, the most that tc and Linux hold")
     else:
-        told(said, key, ps, clock.ns(us) * 1000, clock.words)
+        rounded(said, key, ps, clock.ns(us) * 1000, clock.words)
     return f"{us}us"
 
 

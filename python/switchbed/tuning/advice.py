@@ -152,7 +152,7 @@ class Advice:
     def sentence(self) -> str:
         """Advice in one or two sentences, with the guards that it may not keep."""
         stopped = "" if self.stopped_by is None else "Interrupted, so nothing is advised yet. "
-        return f"{stopped}{self._unkept() or self._told() + self._unsure()}{self._edge()}"
+        return f"{stopped}{self._unkept() or self._described() + self._unsure()}{self._edge()}"
 
     def _unkept(self) -> str:
         """Where a guard that is not kept on average is the reason why nothing is advised."""
@@ -200,10 +200,10 @@ class Advice:
             "the seeds are too few to show it."
         )
 
-    def _told(self) -> str:
+    def _described(self) -> str:
         own, near = self.own, f"within {100 * self.delta:g} %"
         if self.advised is None:
-            return self._untold(own, _reach(self.left))
+            return self._unmeasured(own, _reach(self.left))
         good = [e.point for e in self.entries if e.verdict in (ADVISED, AS_GOOD)]
         if self.advised == own:
             # Settings that break a guard may well be better.
@@ -220,7 +220,7 @@ class Advice:
         rest = f" ({_reach(good)} are as good {near})" if len(good) > 1 else ""
         return f"Take {self.advised.label}{rest}; yours, {own.label}, {self._fault(own)}."
 
-    def _untold(self, own: Point, reach: str) -> str:
+    def _unmeasured(self, own: Point, reach: str) -> str:
         """Where seeds or budget ended before the question did: no winner is named."""
         what = f"The seeds do not tell {len(self.left)} settings apart ({reach})"
         better = self._better(1.0)

@@ -576,7 +576,7 @@ def test_links_are_drawn_by_tier_and_by_how_evenly_they_were_used(tmp_path: Path
     assert one.used[1:] == (0, 0, 0)
     assert both.jain == pytest.approx(0.5, 0.01)
     assert both.busiest_over_mean == pytest.approx(2, 0.1)
-    assert one.told == "Jain 0.25, busiest 4 times the mean"
+    assert one.described == "Jain 0.25, busiest 4 times the mean"
     plots = Plots(found)
     titles = [axes.get_title(loc="left") for axes in plots.links().axes]
     assert titles == ["routing ecmp", "routing spray"]

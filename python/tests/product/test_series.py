@@ -406,7 +406,7 @@ def retold(run: sb.Result, **settings: Any) -> sb.Result:
 def test_switches_with_fewer_ports_have_gaps() -> None:
     grid = maps.Grid("leaf", ("a", "b"), {"leaf0": [1.0, 2.0], "leaf1": [3.0]})
     assert grid.rows == [[1.0, 2.0], [3.0, None]]
-    assert grid.told == "mean 2.0 %, busiest 3.0 %"
+    assert grid.described == "mean 2.0 %, busiest 3.0 %"
 
 
 def test_a_setting_that_is_a_list_has_a_place_on_the_axis(pair: list[sb.Result]) -> None:

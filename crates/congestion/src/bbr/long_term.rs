@@ -105,8 +105,9 @@ impl LongTerm {
 
     fn ended(&mut self, conn: &Connection, bw: u64) -> Shown {
         let apart = bw.abs_diff(self.bw);
-        let near = apart * UNIT <= UNIT / 8 * self.bw || bytes_per_s(conn.mss, apart, UNIT) <= SAME;
-        if self.bw > 0 && near {
+        let close =
+            apart * UNIT <= UNIT / 8 * self.bw || bytes_per_s(conn.mss, apart, UNIT) <= SAME;
+        if self.bw > 0 && close {
             (self.bw, self.used, self.rounds) = ((bw + self.bw) / 2, true, 0);
             return Shown::Policed;
         }

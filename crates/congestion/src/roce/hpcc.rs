@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn near(is: f64, expected: f64) {
+    fn close(is: f64, expected: f64) {
         assert!((is - expected).abs() < 1e-9 * expected, "{is} is not {expected}");
     }
 
@@ -220,21 +220,21 @@ mod tests {
         assert_eq!(hpcc.rate(), LINE);
         // 1 us, all of the line, 25,000 of 125,000 bytes waiting: u = 0.2 + 1, a tenth of T.
         hpcc.acked(&params, &PATH, &ack(2_000, 101_000, &[hop(101, 12_500, 25_000)]));
-        near(hpcc.0.used, 0.9 + 0.12);
-        near(hpcc.0.window, 125_000.0 * 0.95 / 1.02 + 80.0);
+        close(hpcc.0.used, 0.9 + 0.12);
+        close(hpcc.0.window, 125_000.0 * 0.95 / 1.02 + 80.0);
         // 1 us, half of the line, and at one end no queue: u = 0.5. From the same W_c.
         hpcc.acked(&params, &PATH, &ack(3_000, 102_000, &[hop(102, 18_750, 0)]));
-        near(hpcc.0.used, 0.9 * 1.02 + 0.05);
-        near(hpcc.0.window, 125_000.0 * 0.95 / 0.968 + 80.0);
+        close(hpcc.0.used, 0.9 * 1.02 + 0.05);
+        close(hpcc.0.window, 125_000.0 * 0.95 / 0.968 + 80.0);
         assert_eq!(hpcc.window(), Some(122_755)); // 122,675.6 + 80
         // W/T: 122,755.62 bytes in 10 us.
         assert_eq!(hpcc.rate(), Rate::from_bps(98_204_495_868));
         // All that was out at the first ACK is acknowledged, and a byte more: W_c becomes W.
         hpcc.acked(&params, &PATH, &ack(100_000, 200_000, &[hop(103, 31_250, 0)]));
-        near(hpcc.0.reference, 125_000.0);
+        close(hpcc.0.reference, 125_000.0);
         hpcc.acked(&params, &PATH, &ack(100_001, 200_000, &[hop(104, 43_750, 0)]));
         let used = 0.9 * (0.9 * 0.968 + 0.1) + 0.1;
-        near(hpcc.0.reference, 125_000.0 * 0.95 / used + 80.0);
+        close(hpcc.0.reference, 125_000.0 * 0.95 / used + 80.0);
         assert_eq!((hpcc.0.reference, hpcc.0.round_end), (hpcc.0.window, 200_000));
     }
 
@@ -253,7 +253,7 @@ mod tests {
             assert_eq!(state(&hpcc), (10_000.0 + 80.0 * n as f64, n as u32));
         }
         hpcc.acked(&params, &PATH, &ack(60_001, 70_000, &[hop(120, 750_000, 0)]));
-        near(hpcc.0.window, 10_400.0 * 0.95 / 0.5 + 80.0);
+        close(hpcc.0.window, 10_400.0 * 0.95 / 0.5 + 80.0);
         assert_eq!(hpcc.0.stage, 0);
     }
 
@@ -266,17 +266,17 @@ mod tests {
         // 0.4 over 1 us; at 400 Gbps (B·T 500,000 bytes) 0.5 over 2 us.
         let hops = [hop(1, 5_000, 0), fast(2, 50_000, 0)];
         hpcc.acked(&params, &PATH, &ack(2, 9_000, &hops));
-        near(hpcc.0.used, 0.8 + 0.2 * 0.5);
+        close(hpcc.0.used, 0.8 + 0.2 * 0.5);
         // The same times again: nothing can be said yet. Then it is said of both.
         let hops = [hop(1, 6_000, 0), fast(2, 60_000, 0)];
         hpcc.acked(&params, &PATH, &ack(3, 9_000, &hops));
-        near(hpcc.0.used, 0.9);
+        close(hpcc.0.used, 0.9);
         let hops = [hop(2, 15_000, 0), fast(3, 50_000, 0)];
         hpcc.acked(&params, &PATH, &ack(4, 9_000, &hops));
-        near(hpcc.0.used, 0.9 * 0.9 + 0.1 * 0.8);
+        close(hpcc.0.used, 0.9 * 0.9 + 0.1 * 0.8);
         // Another way: it begins anew.
         hpcc.acked(&params, &PATH, &ack(5, 9_000, &[hop(9, 0, 0)]));
-        near(hpcc.0.used, 0.89);
+        close(hpcc.0.used, 0.89);
     }
 
     #[test]
@@ -287,12 +287,12 @@ mod tests {
             r_ai: Some(Rate::from_mbps(64)),
             ..at_defaults::<HpccParams>()
         };
-        near(Hpcc::new(&rate, &PATH, Time::ZERO).0.added, 80.0);
+        close(Hpcc::new(&rate, &PATH, Time::ZERO).0.added, 80.0);
         // By default 10 Mbps for each 25 Gbps of the line: 40 Mbps at 100 Gbps, 160 at 400.
         let scaled = HpccParams { r_ai: None, ..rate };
-        near(Hpcc::new(&scaled, &PATH, Time::ZERO).0.added, 50.0);
+        close(Hpcc::new(&scaled, &PATH, Time::ZERO).0.added, 50.0);
         let fast = Path { line: Rate::from_gbps(400), ..PATH };
-        near(Hpcc::new(&scaled, &fast, Time::ZERO).0.added, 200.0);
+        close(Hpcc::new(&scaled, &fast, Time::ZERO).0.added, 200.0);
         // With a longer T of the whole network, the window grows with it and its step does not.
         let long = HpccParams { base_rtt: Some(Span::from_us(13)), ..at_defaults() };
         let hpcc = Hpcc::new(&long, &PATH, Time::ZERO);

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn near(is: f64, expected: f64) {
+    fn close(is: f64, expected: f64) {
         assert!((is - expected).abs() < 1e-9 * expected, "{is} is not {expected}");
     }
 
@@ -193,20 +193,20 @@ mod tests {
         let us = |hops, window| params.target(hops, window) * 1e6;
         // a = 100/(1/√0.1 − 1/√100) = 100/3.062278 = 32.6554 us, b = −a/10 = −3.26554 us.
         for (window, added) in [(100.0, 0.0), (400.0, 0.0), (0.1, 100.0), (0.01, 100.0)] {
-            near(us(0, window), 20.0 + added);
+            close(us(0, window), 20.0 + added);
         }
         assert!((us(0, 1.0) - (20.0 + 29.389_886)).abs() < 1e-5);
         assert!((us(0, 4.0) - (20.0 + 13.062_172)).abs() < 1e-5);
-        near(us(5, 100.0), 20.0 + 5.0 * 3.053);
+        close(us(5, 100.0), 20.0 + 5.0 * 3.053);
     }
 
     #[test]
     fn under_the_target_a_round_trip_adds_a_packet() {
         let mut swift = with(100.0);
-        near(answer(&mut swift, 0, 8, 1_000), 100.01);
-        near(answer(&mut swift, 0, 8, 2_000), 100.01 + 2.0 / 100.01);
+        close(answer(&mut swift, 0, 8, 1_000), 100.01);
+        close(answer(&mut swift, 0, 8, 2_000), 100.01 + 2.0 / 100.01);
         // Below one packet, each packet adds one.
-        near(answer(&mut with(0.25), 0, 8, 500), 0.75);
+        close(answer(&mut with(0.25), 0, 8, 500), 0.75);
         assert_eq!(answer(&mut with(9_999.999_99), 0, 8, 4_000_000), 10_000.0);
     }
 
@@ -215,11 +215,11 @@ mod tests {
         // Over 100 packets the target is 20 + 3.053 us; at 30 us 1 − 0.8·6.947/30 = 0.814747 are left.
         let mut swift = with(200.0);
         let left = 200.0 * (1.0 - 0.8 * 6.947 / 30.0);
-        near(answer(&mut swift, 100, 30, 1_000), left);
-        near(answer(&mut swift, 129, 30, 1_000), left);
-        near(answer(&mut swift, 130, 30, 1_000), left * left / 200.0);
+        close(answer(&mut swift, 100, 30, 1_000), left);
+        close(answer(&mut swift, 129, 30, 1_000), left);
+        close(answer(&mut swift, 130, 30, 1_000), left * left / 200.0);
         // Never more than half: 1 − 0.8·(1000 − 23.053)/1000 = 0.218.
-        near(answer(&mut with(200.0), 0, 1_000, 1_000), 100.0);
+        close(answer(&mut with(200.0), 0, 1_000, 1_000), 100.0);
     }
 
     #[test]

@@ -160,7 +160,7 @@ mod tests {
             let mut timely = Timely::new(&at_defaults(), &path, Time::ZERO);
             answer(&mut timely, 10);
             timely.rate = 1e8;
-            near(answer(&mut timely, 10), 100.0 + step);
+            close(answer(&mut timely, 10), 100.0 + step);
         }
     }
 
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn near(is: f64, expected: f64) {
+    fn close(is: f64, expected: f64) {
         assert!((is - expected).abs() < 1e-9 * expected, "{is} is not {expected}");
     }
 
@@ -215,7 +215,7 @@ mod tests {
     fn under_the_low_threshold_each_rtt_adds_delta_whatever_the_gradient() {
         let mut timely = after(10);
         for n in 1..=20 {
-            near(answer(&mut timely, 10 + 39 * (n % 2)), 1_000.0 + 10.0 * n as f64);
+            close(answer(&mut timely, 10 + 39 * (n % 2)), 1_000.0 + 10.0 * n as f64);
         }
         timely.rate = 9.995e9;
         assert_eq!(answer(&mut timely, 10), 10_000.0);
@@ -224,20 +224,20 @@ mod tests {
     #[test]
     fn over_the_high_threshold_the_excess_cuts() {
         // 1 − 0.8·(1 − 500/1000) = 0.6, though the RTT falls from 2 ms.
-        near(answer(&mut after(2_000), 1_000), 600.0);
+        close(answer(&mut after(2_000), 1_000), 600.0);
         // 1000·(1 − 0.8·(1 − 500/4000)) = 300, then 90, then the least.
         let mut timely = after(4_000);
-        near(answer(&mut timely, 4_000), 300.0);
-        near(answer(&mut timely, 4_000), 100.0);
+        close(answer(&mut timely, 4_000), 300.0);
+        close(answer(&mut timely, 4_000), 100.0);
     }
 
     #[test]
     fn between_them_a_growing_rtt_cuts_by_its_gradient() {
         // 0.875·8 us / 20 us = 0.35, and 1 − 0.8·0.35 = 0.72.
         let mut timely = after(100);
-        near(answer(&mut timely, 108), 720.0);
+        close(answer(&mut timely, 108), 720.0);
         // (0.125·7 us + 0.875·8 us)/20 us = 0.39375, and 1 − 0.8·0.39375 = 0.685.
-        near(answer(&mut timely, 116), 720.0 * 0.685);
+        close(answer(&mut timely, 116), 720.0 * 0.685);
         // A gradient over 1/β leaves nothing but the least.
         assert_eq!(answer(&mut after(100), 400), 100.0);
     }
@@ -249,10 +249,10 @@ mod tests {
             [1_010.0, 1_020.0, 1_030.0, 1_040.0, 1_050.0, 1_100.0, 1_150.0].into_iter().enumerate()
         {
             assert_eq!(timely.rises, n as u32);
-            near(answer(&mut timely, 100), rate);
+            close(answer(&mut timely, 100), rate);
         }
-        near(answer(&mut timely, 108), 1_150.0 * 0.72);
+        close(answer(&mut timely, 108), 1_150.0 * 0.72);
         // The gradient falls: (0.125·7 us − 0.875·8 us) is negative.
-        near(answer(&mut timely, 100), 1_150.0 * 0.72 + 10.0);
+        close(answer(&mut timely, 100), 1_150.0 * 0.72 + 10.0);
     }
 }

@@ -165,8 +165,8 @@ impl PacketSocket {
         if message.flags.contains(MsgFlags::MSG_TRUNC) {
             return Ok(None);
         }
-        let tag = message.cmsgs().into_iter().flatten().find_map(|told| match told {
-            ControlMessageOwned::Unknown(told) => tag_beside(&told.data_bytes),
+        let tag = message.cmsgs().into_iter().flatten().find_map(|control| match control {
+            ControlMessageOwned::Unknown(control) => tag_beside(&control.data_bytes),
             _ => None,
         });
         let length = message.bytes.saturating_sub(before);

@@ -111,8 +111,8 @@ impl<D: Device> Reacting<D> {
 
     /// A message for the host: the first makes a limiter.
     fn obey(&mut self, message: &[u8], now: Time) {
-        let told = cnm::parse(message).zip(cnm::sampled(message));
-        let Some(((notification, _), frame)) = told else { return };
+        let read = cnm::parse(message).zip(cnm::sampled(message));
+        let Some(((notification, _), frame)) = read else { return };
         if notification.quantized == 0 {
             return;
         }
@@ -169,8 +169,8 @@ impl<D: Device> Reacting<D> {
 
     /// Whether a frame that has come may pass; else it waits, or is lost.
     fn admit(&mut self, frame: &mut Vec<u8>, now: Time) -> bool {
-        let Some(told) = cnm::as_told(frame) else { return true };
-        let key = self.key(&told);
+        let Some(sampled) = cnm::as_sampled(frame) else { return true };
+        let key = self.key(&sampled);
         let Some(limiter) = self.limiters.get_mut(&key) else { return true };
         // Frames of a key that has some waiting queue behind them, or they would overtake.
         if limiter.waiting.is_empty() {

@@ -14,9 +14,9 @@ use std::net::IpAddr;
 use std::path::Path;
 use switchbed_config::key;
 use switchbed_config::mistake::{Mistake, Origin, list_of};
-use switchbed_config::near::near;
 use switchbed_config::param::SectionSpec;
 use switchbed_config::section::Section;
+use switchbed_config::similar::similar;
 use switchbed_config::text;
 use switchbed_config::tree::{At, Data, Node, Table, parse, parse_value};
 use switchbed_units::{Bytes, Rate, Span};
@@ -194,7 +194,7 @@ fn check_names(origin: &Origin, root: &Table) -> Result<(), Mistake> {
         let name = entry.key.as_str();
         let names = || ["title"].into_iter().chain(SECTIONS.iter().map(|section| section.name));
         if names().all(|known| known != name) {
-            let message = match near(name, names()) {
+            let message = match similar(name, names()) {
                 Some(guess) => format!("is unknown: did you mean {guess}?"),
                 None => format!("is unknown: a live switch's file has {}", list_of(names())),
             };

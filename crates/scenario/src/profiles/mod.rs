@@ -22,9 +22,9 @@ use serde_json::{Value as Json, json};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use switchbed_config::mistake::{Mistake, Origin, list_of};
-use switchbed_config::near::near;
 use switchbed_config::param::SectionSpec;
 use switchbed_config::section::Section;
+use switchbed_config::similar::similar;
 use switchbed_config::text;
 use switchbed_config::tree::{At, Data, Entry, Node, Table, parse};
 use switchbed_units::Bytes;
@@ -331,7 +331,7 @@ fn check_place(origin: &Origin, section: &SectionSpec, entry: &Entry) -> Result<
             "has no place in a profile: it is a scenario's".to_owned()
         }
         key if names().any(|name| name == key) => return Ok(()),
-        key => match near(key, names()) {
+        key => match similar(key, names()) {
             Some(guess) => format!("is unknown: did you mean {guess}?"),
             None => format!("is unknown: it is no key of [{}]", section.name),
         },
@@ -352,7 +352,7 @@ fn check_names(origin: &Origin, root: &Table) -> Result<(), Mistake> {
     let names = || ["about", "based_on"].into_iter().chain(SECTIONS.iter().map(|s| s.name));
     for Entry { key, at, value } in &root.entries {
         if !names().any(|name| name == key) {
-            let message = match near(key, names()) {
+            let message = match similar(key, names()) {
                 Some(guess) => format!("is unknown: did you mean {guess}?"),
                 None => format!("is unknown: a host profile has {}", list_of(names())),
             };

@@ -2,9 +2,9 @@
 
 use crate::file;
 use switchbed_config::mistake::{Mistake, list_of};
-use switchbed_config::near::near;
 use switchbed_config::param::{Field, Named, ParamKind, Value};
 use switchbed_config::section::Section;
+use switchbed_config::similar::similar;
 use switchbed_config::tree::Node;
 
 macro_rules! built_in {
@@ -47,7 +47,7 @@ pub(super) fn found(section: &Section<'_>, key: &str, node: &Node) -> Result<Str
 /// The message for a name that no profile has.
 pub(super) fn unknown(name: &str) -> String {
     let names = || BUILT_IN.iter().map(|(name, _)| *name);
-    match near(name, names()) {
+    match similar(name, names()) {
         Some(guess) => format!("there is no such host profile; did you mean \"{guess}\"?"),
         None => format!(
             "there is no such host profile; there are {}; a file of your own ends in .toml",

@@ -13,15 +13,15 @@ use crate::protocol::{Protocol, Under};
 use crate::protocols::{self, Protocols};
 use crate::scheme::SchemeInfo;
 use crate::sections::SECTIONS;
-use crate::sections::{home, near_home};
+use crate::sections::{home, similar_home};
 use crate::topology::choice::Choice;
 use crate::topology::graph::Graph;
 use crate::traffic::{Entry, Site};
 use crate::{FctEnd, Host, Roce, scenario};
 use switchbed_config::mistake::{Mistake, Origin, list_of};
-use switchbed_config::near::near;
 use switchbed_config::param::SectionSpec;
 use switchbed_config::section::Section;
+use switchbed_config::similar::similar;
 use switchbed_config::tree::{At, Data, Node, Table};
 use switchbed_units::Span;
 
@@ -290,8 +290,8 @@ pub(crate) fn check_names(origin: &Origin, root: &Table) -> Result<(), Mistake> 
 /// Message about a name that no section has; `aliases` would do too.
 pub(crate) fn unknown_name(name: &str, aliases: &[&str]) -> String {
     let names = || ["title", "compare"].into_iter().chain(SECTIONS.iter().map(|s| s.name));
-    let near = near(name, names().chain(aliases.iter().copied()));
-    match near.map(str::to_owned).or_else(|| home(name)).or_else(|| near_home(name)) {
+    let found = similar(name, names().chain(aliases.iter().copied()));
+    match found.map(str::to_owned).or_else(|| home(name)).or_else(|| similar_home(name)) {
         Some(guess) => format!("is unknown: did you mean {guess}?"),
         None => {
             let mut names: Vec<&str> = names().collect();

@@ -8,9 +8,9 @@ use crate::scheme::python::{MEMORY, PYTHON, Python, PythonParams, is_open};
 use crate::scheme::{SECTION, SchemeInfo, Value, Values, find, schemes};
 use switchbed_config::key;
 use switchbed_config::mistake::{Mistake, Origin, list_of};
-use switchbed_config::near::near;
 use switchbed_config::param::{ParamKind, Params, Unfit};
 use switchbed_config::section::Section;
+use switchbed_config::similar::similar;
 use switchbed_config::tree::{At, Data, Entry, Node, Table};
 use switchbed_qdisc::memory::chip::Asic;
 use switchbed_qdisc::switch::Switch;
@@ -184,7 +184,7 @@ fn unknown(name: &str) -> String {
             list_of(names)
         );
     }
-    match named::ours(name).or_else(|| near(name, names.clone())) {
+    match named::ours(name).or_else(|| similar(name, names.clone())) {
         Some(guess) => format!("there is no such scheme; did you mean \"{guess}\"?"),
         None => format!(
             "there is no such scheme; there are {}; one of your own is among them once its package is installed \
@@ -202,7 +202,7 @@ fn knows(scheme: &SchemeInfo, key: &str) -> bool {
 fn no_parameter(key: &str, scheme: &SchemeInfo) -> String {
     let names = || scheme.params.iter().map(|param| param.name);
     let name = scheme.name;
-    match near(key, names()) {
+    match similar(key, names()) {
         Some(guess) => format!("is no parameter of {name}: did you mean {guess}?"),
         None if scheme.params.is_empty() => format!("is no parameter of {name}, which has none"),
         None => format!("is no parameter of {name}, which takes {}", list_of(names())),

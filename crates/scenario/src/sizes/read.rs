@@ -3,9 +3,9 @@
 use super::{BUILT_IN, PAYLOAD, Sizes, file};
 use crate::file::found;
 use switchbed_config::mistake::{Mistake, list_of};
-use switchbed_config::near::near;
 use switchbed_config::param::{FRACTION, Field, Named, Param, ParamKind, Value};
 use switchbed_config::section::Section;
+use switchbed_config::similar::similar;
 use switchbed_config::tree::{Data, Node};
 use switchbed_units::Bytes;
 use switchbed_units::quantity;
@@ -91,7 +91,7 @@ fn named(text: &str) -> Result<Sizes, String> {
         };
     }
     let names = || BUILT_IN.iter().map(|table| table.name);
-    Err(match near(text, names()) {
+    Err(match similar(text, names()) {
         Some(guess) => format!("there is no such table; did you mean \"{guess}\"?"),
         None => format!(
             "there is no such table; there are {}; your own is {{ file = \"sizes.txt\" }}",

@@ -261,9 +261,9 @@ mod tests {
             taken[port.index() - 2] += 1;
         }
         // 40,000, 10,000 and 40,000.
-        let near = |found: i32, expected: i32| (found - expected).abs() < 700;
+        let close = |found: i32, expected: i32| (found - expected).abs() < 700;
         assert!(
-            near(taken[0], 40_000) && near(taken[1], 10_000) && near(taken[2], 40_000),
+            close(taken[0], 40_000) && close(taken[1], 10_000) && close(taken[2], 40_000),
             "{taken:?}"
         );
     }

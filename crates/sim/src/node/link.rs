@@ -222,7 +222,7 @@ pub(super) struct Line<'a, 'b> {
     /// Where messages to sources wait; a host's card sends none.
     pub(super) feedbacks: Option<&'a mut Feedbacks>,
     /// Observers hear of the operation.
-    told: bool,
+    observed: bool,
 }
 
 /// Channel of a port that nothing is done to.
@@ -247,14 +247,14 @@ impl<'a, 'b> Line<'a, 'b> {
         out: &'a mut Outbox<'b, Parcel>,
         feedbacks: Option<&'a mut Feedbacks>,
     ) -> Self {
-        let (channel, nth, told) = (NOWHERE, 0, false);
-        Line { channel, nth, first, cold, memory, packets, shared, me, out, feedbacks, told }
+        let (channel, nth, observed) = (NOWHERE, 0, false);
+        Line { channel, nth, first, cold, memory, packets, shared, me, out, feedbacks, observed }
     }
 
     /// Puts the node's link of this number and channel to work.
     #[inline(always)]
     pub(super) fn at(&mut self, nth: usize, channel: &Channel) -> &mut Self {
-        (self.channel, self.nth, self.told) = (*channel, nth, false);
+        (self.channel, self.nth, self.observed) = (*channel, nth, false);
         self
     }
 
@@ -295,14 +295,14 @@ impl Wire for Line<'_, '_> {
     #[inline(always)]
     fn sent(&mut self, slot: SlotId, marked: bool, now: Time, until: Time) {
         let Channel { delay, node, switch, rank, shard, ingress } = self.channel;
-        let arrived = match self.packets.met.is_some() || self.told {
+        let arrived = match self.packets.met.is_some() || self.observed {
             true => self.count_sent(slot, marked, now),
             false => Time::ZERO,
         };
         let at = until + delay;
         self.packets.hops += 1;
         // INT is written before observers see the packet, and losses come after both.
-        if self.told {
+        if self.observed {
             self.stamp(slot, now);
             self.tell_sent(slot, arrived, [now, until, at]);
             if self.is_to_lose(slot) {
@@ -350,7 +350,7 @@ impl Wire for Line<'_, '_> {
     #[cold]
     fn changed(&mut self, queue: QueueId, now: Time, state: &PortState, busy_until: Time) {
         let _ = busy_until;
-        self.told = true;
+        self.observed = true;
         let cold = self.cold();
         if let Some(watch) = &mut cold.watch {
             watch.changed(queue, now, state);

@@ -108,7 +108,7 @@ impl AtWork<'_, '_> {
                 self.paused(slot, event.at);
                 continue;
             }
-            if self.told().is_some() {
+            if self.next_message().is_some() {
                 self.send_feedbacks(event.at);
             }
             let port = match self.chooses() {
@@ -123,15 +123,15 @@ impl AtWork<'_, '_> {
             self.listen(event.at);
         }
         let last = Time::from_ps(end.as_ps() - 1);
-        if self.told().is_some() {
+        if self.next_message().is_some() {
             self.send_feedbacks(last);
         }
         self.catch_up(last);
         let next = self.pausing.as_ref().and_then(|pausing| pausing.next());
         let next = next.map_or(Time::NEVER, |(at, _)| at);
         let due = self.due().map_or(Time::NEVER, |(at, _)| at);
-        let told = self.told().map_or(Time::NEVER, |&(at, ..)| at);
-        next.min(due).min(told)
+        let message = self.next_message().map_or(Time::NEVER, |&(at, ..)| at);
+        next.min(due).min(message)
     }
 
     /// The departures and the pause frames that are due by `now`, in the order of their times.

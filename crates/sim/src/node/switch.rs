@@ -16,7 +16,7 @@ use switchbed_qdisc::{Driver, Packet, SlotId, SwitchMemory};
 use switchbed_units::Time;
 
 /// A message that is to be sent: when, to which host, what.
-type Told = (Time, HostId, Feedback);
+type Message = (Time, HostId, Feedback);
 
 /// With fewer packets in a visit, little memory could be fetched in advance.
 const SEVERAL: usize = 3;
@@ -24,18 +24,18 @@ const SEVERAL: usize = 3;
 /// Messages that are to be sent, in the order of their times.
 #[derive(Default)]
 #[expect(clippy::box_collection, reason = "most switches have none: one word is enough")]
-pub(super) struct Feedbacks(Option<Box<VecDeque<Told>>>);
+pub(super) struct Feedbacks(Option<Box<VecDeque<Message>>>);
 
 impl Feedbacks {
     #[inline]
-    pub(super) fn front(&self) -> Option<&Told> {
+    pub(super) fn front(&self) -> Option<&Message> {
         self.0.as_ref()?.front()
     }
     fn pop_front(&mut self) {
-        self.0.as_mut().and_then(|told| told.pop_front());
+        self.0.as_mut().and_then(|messages| messages.pop_front());
     }
-    pub(super) fn extend(&mut self, told: impl Iterator<Item = Told>) {
-        self.0.get_or_insert_default().extend(told);
+    pub(super) fn extend(&mut self, messages: impl Iterator<Item = Message>) {
+        self.0.get_or_insert_default().extend(messages);
     }
 }
 
@@ -427,7 +427,7 @@ impl Ports for Settled<'_, '_, '_> {
 impl AtWork<'_, '_> {
     /// The next message to a source.
     #[inline(always)]
-    pub(super) fn told(&self) -> Option<&Told> {
+    pub(super) fn next_message(&self) -> Option<&Message> {
         self.outputs.line.feedbacks.as_ref()?.front()
     }
 
@@ -455,7 +455,7 @@ impl AtWork<'_, '_> {
     fn visit_each<const CHOOSES: bool>(&mut self, events: &[Event], end: Time) -> Time {
         for event in events {
             debug_assert!(class(event.what()) == 0, "switches get packets alone");
-            if self.told().is_some() {
+            if self.next_message().is_some() {
                 self.send_feedbacks(event.at);
             }
             let slot = SlotId::at(event.what());
@@ -480,14 +480,14 @@ impl AtWork<'_, '_> {
         }
         // `end` itself belongs to the next visit.
         let last = Time::from_ps(end.as_ps() - 1);
-        if self.told().is_some() {
+        if self.next_message().is_some() {
             self.send_feedbacks(last);
         }
         if self.reads_pool {
             self.settle_in_order(last);
         }
         let due = self.outputs.settle(last);
-        self.told().map_or(due, |&(at, ..)| at.min(due))
+        self.next_message().map_or(due, |&(at, ..)| at.min(due))
     }
 
     /// Does something at a port.
@@ -591,7 +591,7 @@ impl AtWork<'_, '_> {
     /// Sends the messages to sources that are due by `now`.
     #[cold]
     pub(super) fn send_feedbacks(&mut self, now: Time) {
-        while let Some(&(at, to, feedback)) = self.told()
+        while let Some(&(at, to, feedback)) = self.next_message()
             && at <= now
         {
             if let Some(feedbacks) = self.outputs.line.feedbacks.as_deref_mut() {

@@ -256,10 +256,10 @@ impl Described {
     fn name_tiers(&mut self) {
         // Breadth first from all hosts at once: a switch's tier is its distance to the nearest
         // host.
-        let mut near: Vec<Vec<u32>> = vec![Vec::new(); self.nodes.len()];
+        let mut neighbours: Vec<Vec<u32>> = vec![Vec::new(); self.nodes.len()];
         for Link { ends: [a, b], .. } in &self.links {
-            near[*a as usize].push(*b);
-            near[*b as usize].push(*a);
+            neighbours[*a as usize].push(*b);
+            neighbours[*b as usize].push(*a);
         }
         let hosts = (0..).zip(&self.nodes).filter(|(_, node)| node.tier.is_none());
         let mut next: Vec<u32> = hosts.map(|(nth, _)| nth).collect();
@@ -267,7 +267,7 @@ impl Described {
         next.iter().for_each(|&host| seen[host as usize] = true);
         for distance in 1.. {
             let mut reached = Vec::new();
-            for &to in next.iter().flat_map(|&at| &near[at as usize]) {
+            for &to in next.iter().flat_map(|&at| &neighbours[at as usize]) {
                 if !std::mem::replace(&mut seen[to as usize], true) {
                     let tier = &mut self.nodes[to as usize].tier;
                     // NVSwitches have their tier already.

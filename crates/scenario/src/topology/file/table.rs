@@ -29,11 +29,11 @@ const MOST_LINKS: usize = 1 << 20;
 /// Lines that say something: number, fields.
 fn lines(text: &str) -> impl Iterator<Item = (u32, Vec<&str>)> {
     let lines = (1..).zip(text.lines());
-    let told = lines.filter(|(_, line)| {
+    let rows = lines.filter(|(_, line)| {
         let line = line.trim();
         !line.is_empty() && !line.starts_with('#')
     });
-    told.map(|(number, line)| (number, line.split(',').map(str::trim).collect()))
+    rows.map(|(number, line)| (number, line.split(',').map(str::trim).collect()))
 }
 
 /// Whether a text begins so.
@@ -112,15 +112,15 @@ pub(super) fn parse(text: &str) -> Result<Described, Wrong> {
             })
         };
         let ends = [end(0)?, end(1)?];
-        let told = |nth: usize| {
+        let cell = |nth: usize| {
             let (column, text) = field(nth).unwrap_or_default();
             (text, move |why| Wrong::field(line, column, format!("\"{}\": {why}", shown(text))))
         };
-        let (text, wrong) = told(2);
+        let (text, wrong) = cell(2);
         let rate = quantity::rate(text).map_err(wrong)?;
-        let (text, wrong) = told(3);
+        let (text, wrong) = cell(3);
         let delay = quantity::time(text).map_err(wrong)?;
-        let (text, wrong) = told(4);
+        let (text, wrong) = cell(4);
         let count: u32 =
             match text {
                 "" => 1,
@@ -128,7 +128,7 @@ pub(super) fn parse(text: &str) -> Result<Described, Wrong> {
                     || wrong("parallel links are a whole number from 1 to 65535".to_owned()),
                 )?,
             };
-        let (text, wrong) = told(5);
+        let (text, wrong) = cell(5);
         let mtu = match text {
             "" => None,
             text => Some(quantity::size(text, None).map_err(wrong)?),

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use switchbed_config::near::near;
+use switchbed_config::similar::similar;
 use switchbed_config::text;
 use switchbed_units::ids::HostId;
 use switchbed_units::quantity::MAX_SIZE;
@@ -64,7 +64,7 @@ const COLUMNS: [&str; 11] = [
 /// Message about a missing column. Lists of other programs call them `size` or `start`.
 fn no_such(name: &str) -> String {
     let begins = |column: &&str| !name.is_empty() && column.starts_with(name);
-    match near(name, COLUMNS.into_iter()).or_else(|| COLUMNS.into_iter().find(begins)) {
+    match similar(name, COLUMNS.into_iter()).or_else(|| COLUMNS.into_iter().find(begins)) {
         Some(guess) => format!("no such column; did you mean {guess}?"),
         None => format!("no such column; a flow list has {}", COLUMNS.join(", ")),
     }

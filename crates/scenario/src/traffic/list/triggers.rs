@@ -137,7 +137,7 @@ impl Sketch<'_> {
         let Some(&(first, _)) = starts.first() else { return };
         let first = self.hosts(first).0;
         let mut gathered: BTreeMap<HostId, Vec<Step>> = BTreeMap::new();
-        let mut told: BTreeMap<(u32, HostId), Step> = BTreeMap::new();
+        let mut signals: BTreeMap<(u32, HostId), Step> = BTreeMap::new();
         for &(flow, needs) in starts {
             let host = self.hosts(flow).0;
             let knows = by.iter().all(|&(fires, _)| {
@@ -152,12 +152,12 @@ impl Sketch<'_> {
                 self.draft.least(begins[&flow], needs);
                 continue;
             }
-            let step = told.get(&(needs, host)).copied().unwrap_or_else(|| {
+            let step = signals.get(&(needs, host)).copied().unwrap_or_else(|| {
                 let point = self.point(at, steps);
                 self.draft.least(point, needs);
                 self.signal(at, host, point)
             });
-            told.insert((needs, host), step);
+            signals.insert((needs, host), step);
             self.draft.order(step, begins[&flow]);
         }
     }

@@ -134,10 +134,10 @@ impl Host {
 
     /// The receiving half of a flow, wherever its sender takes it to be.
     #[inline]
-    fn receiver_of(&self, flow: FlowId, told: Maybe<ConnId>) -> Option<ConnId> {
+    fn receiver_of(&self, flow: FlowId, guess: Maybe<ConnId>) -> Option<ConnId> {
         let at =
             |conn: &ConnId| self.receivers.get(*conn).is_some_and(|h| h.open && h.flow == flow);
-        told.get().filter(at).or_else(|| self.receiving.get(&flow).copied())
+        guess.get().filter(at).or_else(|| self.receiving.get(&flow).copied())
     }
 
     /// Counts what has come, and ends the flows that have come whole.

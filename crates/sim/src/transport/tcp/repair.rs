@@ -31,8 +31,8 @@ impl Sender {
         self.consider_undo(config, ack, false);
         let loss = self.loss.get_or_insert_with(|| Box::new(Loss::new()));
         // With SACK, only an ACK that tells something new counts (RFC 6675, section 2).
-        let told = !config.sack() || loss.record(ack, self.una);
-        if told && ack.offset == self.una {
+        let news = !config.sack() || loss.record(ack, self.una);
+        if news && ack.offset == self.una {
             loss.duplicate(config);
         }
         self.find_losses(config, now);

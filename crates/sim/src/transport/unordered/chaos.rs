@@ -211,7 +211,7 @@ fn credit_is_given_16_kib_at_a_time_in_whole_units() {
 }
 
 /// Answers but pulls, which are taken away: kind, number, bytes received, and bits from a number on.
-fn told(bed: &mut Bed) -> Vec<(RdmaKind, u32, u64, (u32, u64))> {
+fn answers(bed: &mut Bed) -> Vec<(RdmaKind, u32, u64, (u32, u64))> {
     let answers = std::mem::take(&mut bed.answers);
     let tell = |of: Fields| (of.kind(), of.psn(), of.received(), of.bitmap());
     let but_pulls = answers.iter().map(fields).filter(|of| of.kind() != RdmaKind::Pull);
@@ -258,20 +258,20 @@ fn bits_begin_with_a_marked_packet_or_look_back() {
     bed.pass();
     // Bits begin after the expected packet, number 0, or with the marked one.
     let sack = RdmaKind::Sack;
-    assert_eq!(told(&mut bed), [(sack, 3, 1_064, (1, 0b100)), (sack, 5, 2_128, (5, 1))]);
+    assert_eq!(answers(&mut bed), [(sack, 3, 1_064, (1, 0b100)), (sack, 5, 2_128, (5, 1))]);
     // The last asks, is told of at once, and again when nothing is missing any more.
     let last = data.len() - 1;
     assert!(fields(&data[last]).asks());
     bed.deliver(&data[last], false, false, 0);
     bed.pass();
-    assert_eq!(told(&mut bed), [(sack, last as u32, 3_192, (last as u32, 1))]);
+    assert_eq!(answers(&mut bed), [(sack, last as u32, 3_192, (last as u32, 1))]);
     for nth in (0..last).filter(|nth| ![3, 5].contains(nth)) {
         bed.answers.clear();
         bed.deliver(&data[nth], false, false, 0);
         bed.pass();
     }
     let all = (last as u64 + 1) * 1_064;
-    assert_eq!(told(&mut bed), [(sack, last as u32 - 1, all, (last as u32 + 2, 0))]);
+    assert_eq!(answers(&mut bed), [(sack, last as u32 - 1, all, (last as u32 + 2, 0))]);
 }
 
 #[test]

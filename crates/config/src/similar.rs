@@ -1,7 +1,7 @@
 //! Words that were probably meant.
 
 /// The candidate that `word` was probably meant to be.
-pub fn near<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub fn similar<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |s: &str| s.to_ascii_lowercase().replace('-', "_");
     let word = plain(word);
     let candidates: Vec<&str> = candidates.collect();
@@ -48,39 +48,39 @@ mod tests {
     #[test]
     fn near_misses_are_found_and_far_ones_are_not() {
         let words = || ["hosts_per_leaf", "host_rate", "leaves"].into_iter();
-        assert_eq!(near("hosts-per-leaf", words()), Some("hosts_per_leaf"));
-        assert_eq!(near("hostrate", words()), Some("host_rate"));
-        assert_eq!(near("leafs", words()), Some("leaves"));
-        assert_eq!(near("buffer", words()), None);
+        assert_eq!(similar("hosts-per-leaf", words()), Some("hosts_per_leaf"));
+        assert_eq!(similar("hostrate", words()), Some("host_rate"));
+        assert_eq!(similar("leafs", words()), Some("leaves"));
+        assert_eq!(similar("buffer", words()), None);
     }
 
     #[test]
     fn of_equally_near_words_the_one_with_all_letters_is_meant() {
         let words = || ["fifo", "round-robin", "wrr", "dwrr", "wfq"].into_iter();
-        assert_eq!(near("drr", words()), Some("dwrr"));
-        assert_eq!(near("wdrr", words()), Some("dwrr"));
-        assert_eq!(near("wr", words()), Some("wrr"));
-        assert_eq!(near("wqf", words()), Some("wfq"));
+        assert_eq!(similar("drr", words()), Some("dwrr"));
+        assert_eq!(similar("wdrr", words()), Some("dwrr"));
+        assert_eq!(similar("wr", words()), Some("wrr"));
+        assert_eq!(similar("wqf", words()), Some("wfq"));
     }
 
     #[test]
     fn two_of_a_short_words_letters_may_be_wrong_if_one_alone_is_missing() {
         let words = || ["title", "load", "flows", "seed", "host"].into_iter();
-        assert_eq!(near("lode", words()), Some("load"));
-        assert_eq!(near("lado", words()), Some("load"));
-        assert_eq!(near("mode", words()), None);
-        assert_eq!(near("road", words()), Some("load"));
-        assert_eq!(near("hook", words()), None);
+        assert_eq!(similar("lode", words()), Some("load"));
+        assert_eq!(similar("lado", words()), Some("load"));
+        assert_eq!(similar("mode", words()), None);
+        assert_eq!(similar("road", words()), Some("load"));
+        assert_eq!(similar("hook", words()), None);
     }
 
     #[test]
     fn a_beginning_stands_for_the_only_word_that_has_it() {
         let words =
             || ["series_every", "goodput_every", "bursts", "burst_apart_from_others"].into_iter();
-        assert_eq!(near("series", words()), Some("series_every"));
-        assert_eq!(near("goodput", words()), Some("goodput_every"));
-        assert_eq!(near("burst", words()), Some("bursts"));
-        assert_eq!(near("ser", words()), None);
-        assert_eq!(near("bur", words()), None);
+        assert_eq!(similar("series", words()), Some("series_every"));
+        assert_eq!(similar("goodput", words()), Some("goodput_every"));
+        assert_eq!(similar("burst", words()), Some("bursts"));
+        assert_eq!(similar("ser", words()), None);
+        assert_eq!(similar("bur", words()), None);
     }
 }
