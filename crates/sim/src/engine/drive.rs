@@ -136,7 +136,7 @@ impl<W: World> Engine<W> {
     fn run_alone(&mut self, mut before: Sum, mut limits: Limits) -> (Ran, u64) {
         let (mut done, mut count) = (None, 0);
         loop {
-            let phase = match limits.decide(self.phases, before, done) {
+            let mut phase = match limits.decide(self.phases, before, done) {
                 Ok(phase) => phase,
                 Err(ran) => return (ran, count),
             };
@@ -146,7 +146,15 @@ impl<W: World> Engine<W> {
                 // Apart, since a small phase costs less than the loops over shards.
                 [shard] => {
                     shard.run(phase, end);
-                    sum(shard, phase + 1)
+                    // While no limit is near, there is nothing to decide between phases.
+                    let whole = self.phases.whole(limits.until);
+                    let mut after = sum(shard, phase + 1);
+                    while after.next < whole && !limits.reached(after) {
+                        (phase, count) = (after.next, count + 1);
+                        shard.run_whole(phase);
+                        after = sum(shard, phase + 1);
+                    }
+                    after
                 }
                 _ => self.run_each(phase, end),
             };
@@ -178,6 +186,18 @@ pub(super) fn sum<W: World>(shard: &Shard<W>, from: u64) -> Sum {
 }
 
 impl Limits {
+    /// Nothing runs any more, nor will.
+    #[inline(always)]
+    fn still(&self, sum: Sum) -> bool {
+        self.last && sum.running == 0
+    }
+
+    /// The run ends, wherever time is.
+    #[inline(always)]
+    fn reached(&self, sum: Sum) -> bool {
+        self.still(sum) || sum.events >= self.events
+    }
+
     /// The phase to run next, or why none is; `done`: the one that was run last.
     ///
     /// Nodes whose turn it was are a window ahead of the others: to end at one time for all, it
@@ -190,12 +210,11 @@ impl Limits {
         done: Option<u64>,
     ) -> Result<u64, Ran> {
         if let Some(done) = done {
-            let still = self.last && sum.running == 0;
             let end = phases.end(done);
             // Never later than asked for: `until` only moves back.
-            if (still || sum.events >= self.events) && end < self.until {
+            if self.reached(sum) && end < self.until {
                 self.until = end;
-                self.why = if still { Ran::Still } else { Ran::Paused };
+                self.why = if self.still(sum) { Ran::Still } else { Ran::Paused };
             }
         }
         if sum.next != u64::MAX && phases.begin(sum.next) < self.until {

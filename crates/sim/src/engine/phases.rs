@@ -104,6 +104,12 @@ impl Phases {
         Time::from_ps((phase + 1).saturating_mul(self.length_ps))
     }
 
+    /// The first phase that does not end by a time; all later ones end after it, too.
+    #[inline]
+    pub(crate) fn whole(self, until: Time) -> u64 {
+        self.window(until)
+    }
+
     /// When a run is over whose last flow ended at a time: once its window and the next are, and
     /// whatever a node may have handled when that is known. That depends on nothing but the flow.
     pub(crate) fn over(self, last: Time) -> Time {
@@ -187,7 +193,7 @@ impl Wakes {
 
     /// The set of a phase's nodes, bit by bit.
     #[inline]
-    pub(super) fn nodes_mut(&mut self, phase: u64) -> &mut [u64] {
+    pub(super) fn nodes_mut(&mut self, phase: u64) -> &mut Box<[u64]> {
         &mut self.nodes[phase as usize % SETS]
     }
 }

@@ -12,6 +12,8 @@ use switchbed_units::Time;
 const AHEAD: [usize; 4] = [40, 28, 16, 8];
 /// With fewer events than this, fetching in stages is not worthwhile: their data is in the cache.
 const FEW: usize = 192;
+/// With fewer events still, fetching their packets costs more than it saves.
+const SEVERAL: usize = 24;
 /// Number of the values of a `u8`.
 const MOST: usize = 256;
 /// Number of a node's events up to which they are put in order one by one.
@@ -39,6 +41,10 @@ pub(crate) struct Shard<W: World> {
     /// By event, counted from 1, the one before it at its node; 0: there is none.
     before: [u8; MOST],
     visits: Vec<(NodeId, u32)>,
+    /// An empty set of nodes, in whose place a phase's is emptied.
+    nodes: Box<[u64]>,
+    /// Of a phase inside which a call ends, what comes after; empty between calls.
+    later: Vec<Event>,
     phases: Phases,
 }
 
@@ -64,6 +70,8 @@ impl<W: World> Shard<W> {
             order: [LAST; MOST],
             before: [0; MOST],
             visits: Vec::new(),
+            nodes: vec![0; nodes.div_ceil(64)].into(),
+            later: Vec::new(),
             phases,
         }
     }
@@ -111,31 +119,60 @@ impl<W: World> Shard<W> {
 
     /// Handles the events of a phase before `end`.
     pub(super) fn run(&mut self, phase: u64, end: Time) {
-        let mut bucket = self.agenda.take(phase);
-        // A call may end inside a phase: later events go back, and the phase comes again.
-        let mut rest = match end < self.phases.end(phase) {
-            true => cut(&mut bucket, end),
-            false => Vec::new(),
-        };
-        if bucket.len() < FEW {
-            self.visit_few(&mut bucket, phase, end);
-        } else {
-            self.by_node(&bucket, phase);
-            match self.world.prepares() {
-                false => self.visit_all::<false>(phase, end),
-                true => self.visit_all::<true>(phase, end),
-            }
+        match end < self.phases.end(phase) {
+            true => self.run_part(phase, end),
+            false => self.run_whole(phase),
         }
+    }
+
+    /// Handles the events of a phase.
+    #[inline]
+    pub(super) fn run_whole(&mut self, phase: u64) {
+        let mut bucket = self.agenda.take(phase);
+        self.handle(&mut bucket, phase, self.phases.end(phase));
         bucket.clear();
-        bucket.append(&mut rest);
         self.agenda.calendar.give_back(phase, bucket);
     }
 
+    /// A call ends inside a phase: later events go back, and the phase comes again.
+    #[inline(never)]
+    fn run_part(&mut self, phase: u64, end: Time) {
+        let mut bucket = self.agenda.take(phase);
+        let mut later = std::mem::take(&mut self.later);
+        bucket.retain(|event| {
+            let before = event.at < end;
+            later.extend((!before).then_some(*event));
+            before
+        });
+        self.handle(&mut bucket, phase, end);
+        bucket.clear();
+        bucket.append(&mut later);
+        self.later = later;
+        self.agenda.calendar.give_back(phase, bucket);
+    }
+
+    /// Handles events of a phase, all before `end`.
+    #[inline(always)]
+    fn handle(&mut self, bucket: &mut [Event], phase: u64, end: Time) {
+        if bucket.len() < FEW {
+            return self.visit_few(bucket, phase, end);
+        }
+        self.by_node(bucket, phase);
+        match self.world.prepares() {
+            false => self.visit_all::<false>(phase, end),
+            true => self.visit_all::<true>(phase, end),
+        }
+    }
+
     /// Visits node by node, where a phase has few events: each node's are chained, the last first.
+    #[inline(always)]
     fn visit_few(&mut self, bucket: &mut [Event], phase: u64, end: Time) {
         let Shard { world, agenda, mail, earliest, counts: last, phases, events, .. } = self;
         // As long as a `u8` has values: no index is out of bounds.
         let (few, before, order) = (&mut self.few, &mut self.before, &mut self.order);
+        if bucket.len() >= SEVERAL {
+            bucket.iter().for_each(|event| world.fetch(event, Stage::Packet));
+        }
         let (nodes, far, mut visits) = (agenda.wakes.take(phase), &mut agenda.far, 0);
         for (nth, event) in (1u8..).zip(&*bucket) {
             let node = event.node().index();
@@ -146,17 +183,17 @@ impl<W: World> Shard<W> {
                 visits += 1;
                 continue;
             }
-            world.fetch(event, Stage::Packet);
             before[usize::from(nth)] = std::mem::replace(&mut last[node], nth.into()) as u8;
         }
         *events += bucket.len() as u64 - visits;
-        let (words, prepares) = (nodes.len(), world.prepares());
+        let prepares = world.prepares();
+        // A visit sets its own node's bit at most, where the phase comes again: in the empty set that is left there.
+        std::mem::swap(agenda.wakes.nodes_mut(phase), &mut self.nodes);
         let mut out = Outbox { agenda, phases: *phases, mail, earliest, next: phase + 1 };
-        for word in 0..words {
-            // A visit sets its own node's bit at most, where the phase comes again.
-            let mut bits = std::mem::take(&mut out.agenda.wakes.nodes_mut(phase)[word]);
+        for (word, bits) in (0..).zip(&mut *self.nodes) {
+            let mut bits = std::mem::take(bits);
             while bits != 0 {
-                let node = NodeId(64 * word as u32 + bits.trailing_zeros());
+                let node = NodeId(64 * word + bits.trailing_zeros());
                 bits &= bits - 1;
                 let nth = std::mem::take(&mut last[node.index()]) as u8;
                 let own = match (usize::from(nth), before[usize::from(nth)]) {
@@ -396,13 +433,6 @@ fn fetch<W: World>(world: &W, events: &[Event], fetched: &mut usize, until: usiz
         world.fetch(event, stage);
     }
     *fetched = until;
-}
-
-/// Takes out what is after an end: it stays for later.
-#[cold]
-#[inline(never)]
-fn cut(bucket: &mut Vec<Event>, end: Time) -> Vec<Event> {
-    bucket.extract_if(.., |event| event.at >= end).collect()
 }
 
 /// A shard's events and visits to come.
