@@ -52,7 +52,8 @@ impl Growth {
     /// from `una` on, in a window of `cwnd` packets.
     pub(super) fn sent(&mut self, config: &Config, cwnd: f64, flight: u64, una: u64, out: u64) {
         let packets = |bytes: u64| bytes.div_ceil(config.mss as u64);
-        let full = packets(flight) as f64 >= cwnd.floor();
+        // At least the whole packets of the window.
+        let full = packets(flight) as f64 + 1.0 > cwnd;
         self.usage.sent(packets(out), full, una, una + out);
     }
 
@@ -70,9 +71,9 @@ impl Sender {
     /// Whether the window limits the sender, as an ACK says that comes with `out` bytes out; at once
     /// it would send `burst` more.
     #[inline]
-    pub(super) fn limited(&self, config: &Config, out: u64, burst: u64) -> bool {
+    pub(super) fn limited(&self, config: &Config, out: u64, burst: impl FnOnce() -> u64) -> bool {
         match config.cwnd_limited {
-            CwndLimited::AtAck => out + burst > self.window.bytes(config),
+            CwndLimited::AtAck => out + burst() > self.window.bytes(config),
             _ => self.limited_otherwise(config, out),
         }
     }
@@ -140,7 +141,7 @@ impl Sender {
         };
         let recovering = self.loss.as_ref().is_some_and(|loss| loss.phase == Phase::Recovery);
         let limited = config.grow_when_app_limited
-            || self.limited(config, self.sent - self.una, config.mss.into());
+            || self.limited(config, self.sent - self.una, || config.mss.into());
         if newly > 0 && limited && !recovering {
             self.grow_otherwise(config, newly as f64 / config.mss as f64, now);
         }
@@ -228,7 +229,7 @@ impl Usage {
 
     /// Whether a window of `cwnd` packets limits the sender.
     pub(super) fn limited(&self, cwnd: f64, slow_start: bool) -> bool {
-        self.stopped || (slow_start && cwnd.floor() < 2.0 * self.most_out as f64)
+        self.stopped || (slow_start && cwnd < 2.0 * self.most_out as f64)
     }
 }
 

@@ -250,7 +250,7 @@ impl Sender {
             return self.on_duplicate(config, ack, now);
         }
         let limited = config.grow_when_app_limited
-            || self.limited(config, self.sent - self.una, self.least_burst(config));
+            || self.limited(config, self.sent - self.una, || self.least_burst(config));
         self.una = ack.offset;
         // After a timeout `nxt` went back to `una`; the ACK may cover data sent before.
         self.nxt = self.nxt.max(self.una);
