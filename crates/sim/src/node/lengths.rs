@@ -15,6 +15,8 @@ const LOT: usize = 256;
 /// and their use.
 const FAR: usize = 12;
 const NEAR: usize = 6;
+/// So many links' statistics are in the cache: nothing is fetched.
+const CACHED: usize = 64;
 
 /// A queue is not as long as before.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +68,15 @@ impl Measured {
     /// Counts what a log has.
     #[inline(never)]
     pub(super) fn count(&mut self, log: &mut Log) {
+        match self.ports.len() < CACHED {
+            true => log.0.iter().for_each(|change| self.take(change)),
+            false => self.count_ahead(log),
+        }
+        log.0.clear();
+    }
+
+    /// Counts what a log has, and fetches ahead.
+    fn count_ahead(&mut self, log: &Log) {
         for (nth, change) in log.0.iter().enumerate() {
             // In two steps: where the queue's track is, is known only once the port is in the cache.
             if let Some(far) = log.0.get(nth + FAR)
@@ -78,11 +89,15 @@ impl Measured {
             {
                 prefetch(port.track(near.queue));
             }
-            if let Some(port) = &mut self.ports[change.link.index()] {
-                port.change(change.at, change.queue, change.queue_bytes, change.port_bytes);
-            }
+            self.take(change);
         }
-        log.0.clear();
+    }
+
+    #[inline(always)]
+    fn take(&mut self, change: &Change) {
+        if let Some(port) = &mut self.ports[change.link.index()] {
+            port.change(change.at, change.queue, change.queue_bytes, change.port_bytes);
+        }
     }
 
     /// The warm-up is over.
