@@ -126,8 +126,12 @@ impl Driver {
     #[inline]
     pub fn settle_late(&mut self, wire: &mut impl Wire, now: Time, earliest: Time) {
         // Ends because each turn moves `due` on: a scheduler's `NotBefore` must be later than now.
-        while self.due() <= now {
-            self.transmit(wire, self.due().max(earliest));
+        while self.queued > 0 {
+            let due = self.busy_until.max(self.wake);
+            if due > now {
+                break;
+            }
+            self.transmit(wire, due.max(earliest));
         }
     }
 
