@@ -25,7 +25,6 @@ from switchbed import (
 )
 from switchbed._native import Mistake
 from switchbed.ending import BAD_INPUT, complain, finish
-from switchbed.plots import command as plots
 from switchbed.sweeps import options as engines
 from switchbed.tables import FORMATS, Format
 from switchbed.terminal import say
@@ -435,9 +434,9 @@ def query(sql: str, store: Path, json_to: str | None, csv_to: str | None) -> Non
 
 @cli.command()
 @click.argument("paths", nargs=-1, required=True, type=file_argument, metavar="RUN...")
-@plots.ONLY
-@plots.measured
-@plots.OVER
+@options.ONLY
+@options.measured
+@options.OVER
 @options.JSON
 @options.CSV
 def table(
@@ -457,7 +456,7 @@ def table(
     from switchbed.series import curves, runs
 
     # None leaves the ends to the metric: series begin at the warm-up's end.
-    window = plots.seconds("--from", since), plots.seconds("--until", until)
+    window = options.seconds("--from", since), options.seconds("--until", until)
     asked = curves.Asked(metric, against=against, window=window)
     with files.believing(paths):
         found = runs.read(paths, only, over)
@@ -477,9 +476,9 @@ def table(
     "--out", type=file_argument, default="report.html", show_default=True, help="File to write."
 )
 @click.option("--title", default="", help="Title. Default: the scenario's.")
-@plots.ONLY
-@plots.over
-@plots.OVER
+@options.ONLY
+@options.over
+@options.OVER
 @click.option(
     "--against",
     metavar="KEY=VALUE",

@@ -3,11 +3,12 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from switchbed import stats
 from switchbed.runner import Outcome
+
+if TYPE_CHECKING:
+    from switchbed import stats
 
 STATISTICS = (
     ("all", "mean_us"),
@@ -22,8 +23,7 @@ JOB, TIME = "job", "time_us"
 Point = tuple[tuple[str, Any], ...]
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """The runs of one scheme at one point, over all seeds."""
 
     scheme: str | None
@@ -31,7 +31,7 @@ class Row:
     """The settings other than scheme and seed."""
     runs: tuple[Outcome, ...]
 
-    def mean(self, size_class: str, statistic: str) -> stats.Interval | None:
+    def mean(self, size_class: str, statistic: str) -> "stats.Interval | None":
         """Mean over the seeds in which the class has flows, with its interval."""
         return over_seeds(time(run, size_class, statistic) for run in self.runs)
 
@@ -40,8 +40,7 @@ class Row:
         return sum(int(run.summary.get(counter, 0)) for run in self.runs)
 
 
-@dataclass(frozen=True)
-class Ratio:
+class Ratio(NamedTuple):
     """A scheme's FCT or job's time divided by the first scheme's, paired over seeds."""
 
     scheme: str
@@ -49,7 +48,7 @@ class Ratio:
     point: Point
     size_class: str
     statistic: str
-    change: stats.Change
+    change: "stats.Change"
     """The headline: geometric mean over the seeds, with its interval."""
     mean: float
     """Arithmetic mean of the seeds' ratios."""
@@ -103,8 +102,10 @@ def slowdown(over: str) -> str:
     return "slowdown (FCT over the flow alone)" if over == "alone" else "slowdown (FCT over ideal)"
 
 
-def range_of(metric: str, over: str = "ideal") -> stats.Range:
+def range_of(metric: str, over: str = "ideal") -> "stats.Range":
     """The values that a figure can have, by its dotted name: no figure of a run is below 0."""
+    from switchbed import stats
+
     words = set(re.split(r"[.\[]", metric))
     # An FCT over the ideal one is 1 at least; over the flow alone it may be less by chance.
     if "slowdown" in words and not metric.endswith(".n") and over == "ideal":
@@ -113,15 +114,19 @@ def range_of(metric: str, over: str = "ideal") -> stats.Range:
 
 
 def over_seeds(
-    values: Iterable[float | None], within: stats.Range = stats.POSITIVE
-) -> stats.Interval | None:
+    values: Iterable[float | None], within: "stats.Range | None" = None
+) -> "stats.Interval | None":
     """The mean of the seeds that have a value, with the interval that tables, plots, reports and
     stopping rules share; `None` where no seed has one. It has no bounds where these would say
-    little (`Interval.tells`)."""
+    little (`Interval.tells`). Without `within` the quantity is positive."""
+    from dataclasses import replace
+
+    from switchbed import stats
+
     known = [value for value in values if value is not None]
     if not known:
         return None
-    found = stats.mean(known, within=within)
+    found = stats.mean(known, within=within or stats.POSITIVE)
     # Bounds a factor of ten and more apart would be read as a result.
     return found if found.tells else replace(found, low=None, high=None)
 
@@ -184,12 +189,16 @@ def ratios(
 
 def looked(ratios: Iterable[Ratio]) -> str | None:
     """A line about the intervals that are read together."""
+    from switchbed import stats
+
     return stats.looked(sum(ratio.change.bounds is not None for ratio in ratios))
 
 
 def _ratio(
     row: Row, base: dict[Any, Outcome], to: str, size_class: str, statistic: str
 ) -> Ratio | None:
+    from switchbed import stats
+
     pairs = []
     for run in row.runs:
         other = base.get(_seed(run))

@@ -4,12 +4,15 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem, get_completion_class
 
 from switchbed import _native, files, library, options, terminal
 from switchbed._native import Mistake
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_SWITCHBED_COMPLETE"
@@ -24,16 +27,22 @@ NEXT = {
 
 def scenarios(
     _context: click.Context, _param: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
+) -> "list[CompletionItem]":
     """After an `@` the scenarios that come with the program, else files."""
+    from click.shell_completion import CompletionItem
+
     if not incomplete.startswith("@"):
         return [CompletionItem(incomplete, type="file")]
     names = (f"@{name}" for name in library.names())
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
-def keys(_context: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def keys(
+    _context: click.Context, _param: click.Parameter, incomplete: str
+) -> "list[CompletionItem]":
     """The keys that `--set` takes, with what they mean."""
+    from click.shell_completion import CompletionItem
+
     compare = "compare." if incomplete.startswith("compare.") else ""
     known = {f"{compare}{key}=": meaning for key, meaning in _keys()}
     return [
@@ -67,6 +76,8 @@ SHORT = {
 
 def script(shell: str, root: click.Command) -> str:
     """The script that makes a shell ask the program."""
+    from click.shell_completion import get_completion_class
+
     kind = get_completion_class(shell)
     assert kind is not None, shell
     text = kind(root, {}, "switchbed", VARIABLE).source()

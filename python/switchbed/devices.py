@@ -418,7 +418,7 @@ def export_trace(
     """Write a run as a trace that Perfetto (ui.perfetto.dev) and chrome://tracing show: operations
     of ranks (measure.operations), flows, queues, marks and drops (measure.series_every), pauses."""
     from switchbed import trace
-    from switchbed.plots.command import seconds
+    from switchbed.options import seconds
     from switchbed.result import Result
 
     choice = trace.Choice(

@@ -4,9 +4,8 @@ import json
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 from switchbed._native import Mistake, Plan
 
@@ -16,8 +15,7 @@ LARGE = 1_000_000_000
 """Bytes from which on a run says how much it will take."""
 
 
-@dataclass(frozen=True)
-class Need:
+class Need(NamedTuple):
     """Bytes that runs will add to the memory of their process, as far as their scenarios tell."""
 
     parts: dict[tuple[str, int], int]

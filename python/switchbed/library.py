@@ -3,12 +3,10 @@
 import functools
 import json
 import os
-import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from switchbed import _native, files, options
 from switchbed._native import Mistake, Plan
@@ -210,8 +208,7 @@ def _size(count: float) -> str:
     return f"{count:.0f} B"
 
 
-@dataclass(frozen=True)
-class Given:
+class Given(NamedTuple):
     """A scenario as a command was given it."""
 
     name: str
@@ -315,4 +312,6 @@ def write_new(kind: str, to: Path | None) -> None:
         options.write(text, STDIN)
         return
     options.write(text, str(path))
+    import shlex
+
     say(f"written to {path}; switchbed run {shlex.quote(str(path))} runs it")

@@ -3,9 +3,8 @@
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from switchbed import quantity, toml
 from switchbed._native import Mistake, Plan, link_rates, plans_of
@@ -50,8 +49,7 @@ def transports(
     return [of for of in once if "rto_min" in of], [of for of in once if "rto_low" in of]
 
 
-@dataclass(frozen=True)
-class Flows:
+class Flows(NamedTuple):
     """Flows of one transport."""
 
     name: str

@@ -1,7 +1,5 @@
 """Options that several commands have, and what they do with them."""
 
-import csv
-import io
 import json
 import os
 import sys
@@ -154,6 +152,71 @@ CSV = output(
     metavar="[FILE]",
     help="As CSV, likewise.",
 )
+ONLY = click.option(
+    "--only", multiple=True, metavar="KEY=VALUE", help="Only runs of this setting: load=0.5."
+)
+OVER = click.option(
+    "--over",
+    type=click.Choice(["ideal", "alone"]),
+    default="ideal",
+    show_default=True,
+    help="What slowdowns are over: the ideal FCT (line rate, no handshake), or that of the flow "
+    "alone under its own transport, which is run for it.",
+)
+AXES = (
+    click.option(
+        "--x",
+        metavar="KEY",
+        help="What is on the axis. Default: the load if fct has one, or a number that varies.",
+    ),
+    click.option("--colour", metavar="KEY", help="What lines differ in. Default: the scheme."),
+    click.option("--panel", metavar="KEY", help="What panels differ in."),
+)
+MEASURED = (
+    click.option(
+        "--metric",
+        multiple=True,
+        default=["fct.all.mean_us"],
+        show_default=True,
+        help="A figure of the summary, or of a table: 'fct[class=1,size<=100KB].p99.9_us'.",
+    ),
+    click.option(
+        "--against",
+        metavar="KEY=VALUE",
+        help="Divide by the runs that have it, paired by seed: scheme=MQ-ECN, host.lso=false.",
+    ),
+    click.option(
+        "--from", "--since", "since", metavar="TIME", help="Only what starts then or later: 20ms."
+    ),
+    click.option("--until", metavar="TIME", help="Only what starts before."),
+)
+"""Options that choose the metric and the setting it is drawn over."""
+
+
+def measured(command: Command) -> Command:
+    """Add the options in `MEASURED` to a command."""
+    for option in reversed(MEASURED):
+        command = option(command)
+    return command
+
+
+def over(command: Command) -> Command:
+    """Add the options in `AXES` to a command."""
+    for option in reversed(AXES):
+        command = option(command)
+    return command
+
+
+def seconds(option: str, text: str | None) -> float | None:
+    """A time of the command line."""
+    from switchbed import quantity
+
+    if text is None:
+        return None
+    try:
+        return quantity.time(text)
+    except ValueError as error:
+        raise Mistake(f"{option} {text}: {error}") from error
 
 
 def write(text: str, to: str) -> None:
@@ -175,6 +238,9 @@ def write_json(found: object, to: str) -> None:
 def write_rows(rows: Sequence[dict[str, Any]], json_to: str | None, csv_to: str | None) -> None:
     """Rows with the same keys: as JSON, as CSV, or printed as a table."""
     if csv_to is not None:
+        import csv
+        import io
+
         text = io.StringIO()
         writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
         writer.writeheader()

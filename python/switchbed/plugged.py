@@ -13,27 +13,24 @@ be one. This is read as `switchbed` is imported. The standard library's reader o
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from importlib.machinery import EXTENSION_SUFFIXES
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 GROUP = "switchbed.schemes"
 MODULE = "_native"
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(NamedTuple):
     """Entry points of the group."""
 
-    native: dict[str, Path] = field(default_factory=dict)
+    native: dict[str, Path]
     """Folder of the module, by name of the distribution with its version."""
-    classes: dict[str, str] = field(default_factory=dict)
+    classes: dict[str, str]
     """`package.module:Class` by name."""
-    owners: dict[str, str] = field(default_factory=dict)
+    owners: dict[str, str]
     """Distribution of each class, by the class's name."""
-    problem: str | None = None
+    problem: str | None
     """Why no module of these can be used, in a line."""
 
 
@@ -47,7 +44,7 @@ def find(folders: list[str]) -> Found:
         for about in _distributions(folder):
             if ours is None and about.startswith("switchbed-"):
                 ours = _version(about)
-            for name, value in _points(Path(folder, about)):
+            for name, value in _points(f"{folder}/{about}"):
                 if ":" in value:
                     classes.setdefault(name, value)
                     owners.setdefault(name, _package(about))
@@ -90,10 +87,13 @@ def _distributions(folder: str) -> list[str]:
         return []
 
 
-def _points(about: Path) -> list[tuple[str, str]]:
+def _points(about: str) -> list[tuple[str, str]]:
     try:
-        text = (about / "entry_points.txt").read_text(encoding="utf-8")
+        with open(f"{about}/entry_points.txt", encoding="utf-8") as file:  # noqa: PTH123
+            text = file.read()
     except (OSError, UnicodeDecodeError):
+        return []
+    if GROUP not in text:
         return []
     points, within = [], False
     for line in map(str.strip, text.splitlines()):
@@ -146,6 +146,8 @@ def _warn(name: str, why: str) -> None:
 
 def _file(module: str) -> str | None:
     """Return the file of a module; neither it nor its package is imported."""
+    from importlib.util import find_spec
+
     top, *within = module.split(".")
     spec = find_spec(top)
     if spec is None:

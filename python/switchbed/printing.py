@@ -9,12 +9,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from switchbed import comparing, quantity, stats
-from switchbed.links import HOP_S
+from switchbed import comparing, quantity
 from switchbed.runner import Outcome
 from switchbed.terminal import say
 
 if TYPE_CHECKING:
+    from switchbed import stats
     from switchbed._native import Plan
     from switchbed.console import Console
 
@@ -239,6 +239,8 @@ def _query_cell(place: int, field: str, row: comparing.Row) -> str:
 
 def _share_cell(row: comparing.Row) -> str:
     """Each transport's share of the goodput, mean over the seeds."""
+    from switchbed import stats
+
     shares: dict[str, list[float]] = {}
     for run in row.runs:
         for each in run.summary.get("by_transport", ()):
@@ -294,6 +296,8 @@ def _print_loads(console: "Console", rows: Sequence[comparing.Row]) -> None:
 
 
 def _print_ratios(console: "Console", ratios: Sequence[comparing.Ratio], keys: list[str]) -> None:
+    from switchbed import stats
+
     if not ratios:
         return
     found = dict.fromkeys((ratio.size_class, ratio.statistic) for ratio in ratios)
@@ -411,6 +415,8 @@ def busiest_links(plans: "Sequence[Plan]") -> list[dict[str, Any]]:
 
 def expected(hops: float, runs: int) -> str:
     """Expected packet-hops of a run, and the order of the time that all take."""
+    from switchbed.links import HOP_S
+
     seconds = hops * runs * HOP_S
     orders = ((1, "1 s"), (10, "10 s"), (60, "a minute"), (600, "10 minutes"), (3600, "an hour"))
     order = next((f"below {name}" for most, name in orders if seconds <= most), "hours")
@@ -646,22 +652,24 @@ def rates(bps: Sequence[float], reaches: Sequence[str] = ()) -> str:
     return " + ".join(each) + f" {unit}"
 
 
-def _estimate(mean: stats.Interval | None) -> str:
+def _estimate(mean: "stats.Interval | None") -> str:
     """The mean over seeds, with how far its interval reaches where there are several."""
     if mean is None:
         return duration(None)
     return f"{duration(mean.estimate)}{_reaching(mean)}"
 
 
-def _reaching(mean: stats.Interval) -> str:
+def _reaching(mean: "stats.Interval") -> str:
     """The reach of an interval behind its estimate; nothing for one seed."""
     return f" {reach(mean)}" if mean.n > 1 else ""
 
 
-def reach(mean: stats.Interval) -> str:
+def reach(mean: "stats.Interval") -> str:
     """How far an interval reaches in percent of its estimate: `±3.1%` or, where it is not
     symmetric, `−24 to +31%`."""
     if mean.low is None or mean.high is None:
+        from switchbed import stats
+
         return f"({stats.FEW})"
     if mean.low == mean.high:
         return "±0%"

@@ -6,9 +6,8 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from switchbed import (
     files,
@@ -31,8 +30,7 @@ if TYPE_CHECKING:
     from switchbed.directory import Directory
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """The command line of `switchbed run`."""
 
     file: Path
@@ -53,8 +51,7 @@ class Request:
     """Whether to print errors only."""
 
 
-@dataclass(frozen=True)
-class Finished:
+class Finished(NamedTuple):
     """Result of `execute`."""
 
     sweep: Sweep

@@ -3,11 +3,11 @@ scheme is in Python has a process of its own, and its thread waits for it."""
 
 import functools
 import json
+import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, CancelledError, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from switchbed import free_memory, signals
 from switchbed._native import Mistake, Panic, Plan, Progress, Results
@@ -41,8 +41,7 @@ class Outcome:
         return settings | self.summary | {"wall_s": self.wall_s}
 
 
-@dataclass(frozen=True)
-class Sweep:
+class Sweep(NamedTuple):
     """Result of running all plans."""
 
     planned: int
@@ -83,38 +82,120 @@ def run_all(
     own fault does not stop the others. Runs that need more memory than there is are refused before
     any starts, and a run that takes far more than it needs by its forecast is stopped, unless
     `any_memory`."""
-    one = functools.partial(_one, keep=keep, tolerate=tolerate, threads=threads)
+    one = functools.partial(
+        _one, keep=keep, tolerate=tolerate, threads=threads, any_memory=any_memory
+    )
     if not any_memory:
         free_memory.Need.of(plans, jobs).check(free_memory.free())
     tracks = [Progress() for _ in plans]
-    pool = ThreadPoolExecutor(jobs, thread_name_prefix=signals.THREADS)
-    futures: list[Future[Outcome | None]] = []
+    pool = _Pool(one, list(zip(plans, tracks, strict=True)), jobs)
     stopped_by: BaseException | None = None
     # One that raises in the midst of a pool's work leaves its locks held and its threads half made.
     with signals.held():
         try:
-            for index, (plan, track) in enumerate(zip(plans, tracks, strict=True)):
-                futures.append(pool.submit(one, index, plan, track, any_memory=any_memory))
-            _watch(futures, tracks, progress_bar)
+            pool.start()
+            while pool.wait():
+                signals.due()
+                progress_bar.show(tracks)
+            signals.due()
+            progress_bar.show(tracks)
         except BaseException as error:
             stopped_by = error
+            pool.stop()
             for track in tracks:
                 track.cancel()
-        pool.shutdown(wait=False, cancel_futures=True)
-        if stopped_by is not None:
-            stopped_by = _settle(futures, stopped_by)
-        del pool  # its end is told to its threads
-    return Sweep(len(plans), list(_finished(futures)), stopped_by)
+            stopped_by = _settle(pool, stopped_by)
+    return Sweep(len(plans), pool.outcomes(), stopped_by)
 
 
-def _settle(futures: list[Future[Outcome | None]], why: BaseException) -> BaseException:
+class _Pool:
+    """Threads that take runs in their order. `concurrent.futures` imports `logging`, which takes
+    longer than a short run."""
+
+    def __init__(
+        self,
+        work: Callable[[int, Plan, Progress], Outcome | None],
+        runs: Sequence[tuple[Plan, Progress]],
+        jobs: int,
+    ) -> None:
+        self._work = work
+        self._runs = runs
+        self._threads = min(jobs, len(runs))
+        self._done: dict[int, Outcome] = {}
+        self._next = 0
+        self._busy = 0
+        """Threads that were started and have not ended."""
+        self._error: BaseException | None = None
+        """Error of the first run that failed."""
+        self._changed = threading.Condition()
+
+    def start(self) -> None:
+        """Start as many threads as there are runs at a time."""
+        for nth in range(self._threads):
+            with self._changed:
+                self._busy += 1
+            try:
+                threading.Thread(target=self._take, name=f"{signals.THREADS}_{nth}").start()
+            except RuntimeError:  # the system has no more
+                with self._changed:
+                    self._busy -= 1
+                raise
+
+    def wait(self) -> bool:
+        """Wait until all threads have ended or a run has failed, `TICK_S` at most. Whether threads
+        are still busy. Raises a run's error."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._busy or self._error is not None, TICK_S)
+            if self._error is not None:
+                raise self._error
+            return bool(self._busy)
+
+    def stop(self) -> None:
+        """Begin no further run."""
+        with self._changed:
+            self._next = len(self._runs)
+
+    def settled(self) -> bool:
+        """Wait for all threads, `TICK_S` at most. Whether all have ended."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._busy, TICK_S)
+
+    def outcomes(self) -> list[Outcome]:
+        """Outcomes of the finished runs in the order of the runs."""
+        with self._changed:
+            return [outcome for _, outcome in sorted(self._done.items())]
+
+    def _take(self) -> None:
+        """Run what is left, until there is none."""
+        try:
+            while (index := self._index()) is not None:
+                outcome = self._work(index, *self._runs[index])
+                if outcome is not None:
+                    with self._changed:
+                        self._done[index] = outcome
+        except BaseException as error:
+            with self._changed:
+                self._error = self._error or error
+        finally:
+            with self._changed:
+                self._busy -= 1
+                self._changed.notify_all()
+
+    def _index(self) -> int | None:
+        with self._changed:
+            index = self._next
+            self._next += 1
+            return index if index < len(self._runs) and self._error is None else None
+
+
+def _settle(pool: _Pool, why: BaseException) -> BaseException:
     """Waits for the runs that were cancelled under way; after a signal not for long. Returns what
     ended the wait if it was another."""
-    pending = {future for future in futures if not future.cancelled()}
     end = time.monotonic() + PATIENCE_S
     try:
-        while pending and not (isinstance(why, KeyboardInterrupt) and time.monotonic() > end):
-            _, pending = wait(pending, timeout=TICK_S)
+        while not pool.settled():
+            if isinstance(why, KeyboardInterrupt) and time.monotonic() > end:
+                break
     except KeyboardInterrupt as error:
         return error
     return why
@@ -140,7 +221,7 @@ def _one(
             raise Mistake(f"{settings}: {error}") from error
         tolerate(index, str(error))
         return None
-    except CancelledError:
+    except signals.CancelledError:
         return None
     if track.cancelled:
         return None
@@ -153,7 +234,7 @@ def run_one(
     index: int, plan: Plan, track: Progress, threads: int = 1, *, any_memory: bool = False
 ) -> tuple[Results, Outcome]:
     """Runs the plan at this place on the caller's thread, or on so many of its own. Raises
-    `CancelledError` once the track is cancelled."""
+    `signals.CancelledError` once the track is cancelled."""
     begin = time.perf_counter()
     results: Results | None
     if plan.python:
@@ -165,7 +246,7 @@ def run_one(
     else:
         results = plan.run(track, threads=threads, any_memory=any_memory)
     if results is None:
-        raise CancelledError
+        raise signals.CancelledError
     wall_s = time.perf_counter() - begin
     return results, Outcome(
         index,
@@ -175,23 +256,3 @@ def run_one(
         wall_s=wall_s,
         processor_s=results.processor_s,
     )
-
-
-def _watch(
-    futures: Iterable[Future[Outcome | None]], tracks: list[Progress], progress_bar: Meter
-) -> None:
-    pending = set(futures)
-    while pending:
-        done, pending = wait(pending, timeout=TICK_S, return_when=FIRST_EXCEPTION)
-        signals.due()
-        for future in done:
-            future.result()
-        progress_bar.show(tracks)
-
-
-def _finished(futures: Iterable[Future[Outcome | None]]) -> Iterable[Outcome]:
-    for future in futures:
-        if future.done() and not future.cancelled() and future.exception() is None:
-            outcome = future.result()
-            if outcome is not None:
-                yield outcome

@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import FrameType
 from typing import NoReturn
 
@@ -32,14 +31,18 @@ class Stopped(KeyboardInterrupt):
         self.number = number
 
 
-@dataclass
+class CancelledError(Exception):
+    """A run ended early because its `Progress` was cancelled."""
+
+
 class _State:
-    last: float = -AGAIN_S
-    """When one raised."""
-    held: int = 0
-    """How many want none to raise now."""
-    waits: int | None = None
-    """The one that will."""
+    def __init__(self) -> None:
+        self.last = -AGAIN_S
+        """When one raised."""
+        self.held = 0
+        """How many want none to raise now."""
+        self.waits: int | None = None
+        """The one that will."""
 
 
 _STATE = _State()

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from switchbed._native import Plan
 
@@ -14,8 +14,7 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-@dataclass(frozen=True)
-class Taken:
+class Taken(NamedTuple):
     """Threads of each run, and why so many."""
 
     threads: int

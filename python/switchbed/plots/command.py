@@ -20,82 +20,15 @@ PATH = click.Path(path_type=Path)
 METRIC = click.option(
     "--metric", default="fct.all.mean_us", show_default=True, help="A figure of the summary."
 )
-
-
-ONLY = click.option(
-    "--only", multiple=True, metavar="KEY=VALUE", help="Only runs of this setting: load=0.5."
-)
-OVER = click.option(
-    "--over",
-    type=click.Choice(["ideal", "alone"]),
-    default="ideal",
-    show_default=True,
-    help="What slowdowns are over: the ideal FCT (line rate, no handshake), or that of the flow "
-    "alone under its own transport, which is run for it.",
-)
 OF_FLOWS = ("fct", "cdf", "sizes", "curve", "heatmap")
 """Kinds that may draw FCTs and slowdowns, under which there may be timers."""
-AXES = (
-    click.option(
-        "--x",
-        metavar="KEY",
-        help="What is on the axis. Default: the load if fct has one, or a number that varies.",
-    ),
-    click.option("--colour", metavar="KEY", help="What lines differ in. Default: the scheme."),
-    click.option("--panel", metavar="KEY", help="What panels differ in."),
-)
-MEASURED = (
-    click.option(
-        "--metric",
-        multiple=True,
-        default=["fct.all.mean_us"],
-        show_default=True,
-        help="A figure of the summary, or of a table: 'fct[class=1,size<=100KB].p99.9_us'.",
-    ),
-    click.option(
-        "--against",
-        metavar="KEY=VALUE",
-        help="Divide by the runs that have it, paired by seed: scheme=MQ-ECN, host.lso=false.",
-    ),
-    click.option(
-        "--from", "--since", "since", metavar="TIME", help="Only what starts then or later: 20ms."
-    ),
-    click.option("--until", metavar="TIME", help="Only what starts before."),
-)
-"""Options that choose the metric and the setting it is drawn over."""
-
-
-def measured(command: "Callable[..., Any]") -> "Callable[..., Any]":
-    """Add the options in `MEASURED` to a command."""
-    for option in reversed(MEASURED):
-        command = option(command)
-    return command
-
-
-def over(command: "Callable[..., Any]") -> "Callable[..., Any]":
-    """Add the options in `AXES` to a command."""
-    for option in reversed(AXES):
-        command = option(command)
-    return command
 
 
 def apart(command: "Callable[..., Any]") -> "Callable[..., Any]":
-    """Gives a command those of `AXES` that are no axis: its own is time, or what it measures."""
-    for option in reversed(AXES[1:]):
+    """Give a command the options of `AXES` but the axis: that is time, or what is measured."""
+    for option in reversed(options.AXES[1:]):
         command = option(command)
     return command
-
-
-def seconds(option: str, text: str | None) -> float | None:
-    """A time of the command line."""
-    from switchbed import quantity
-
-    if text is None:
-        return None
-    try:
-        return quantity.time(text)
-    except ValueError as error:
-        raise Mistake(f"{option} {text}: {error}") from error
 
 
 @click.group()
@@ -112,7 +45,7 @@ def kind(draw: "Callable[..., Figure]") -> None:
         "--out", type=PATH, required=True, help="File to draw into: .pdf, .png or .svg."
     )
     @click.option("--title", default="", help="Title. Default: none.")
-    @ONLY
+    @options.ONLY
     @click.option("--width", metavar="LENGTH", help="Of the figure, as a column: 3.3in, 84mm.")
     @click.option(
         "--height", metavar="LENGTH", help="Height of the figure. Default: in proportion."
@@ -159,14 +92,14 @@ def kind(draw: "Callable[..., Figure]") -> None:
             printing.print_timers([run.outcome for run in found])
 
     if draw.__name__ in OF_FLOWS:
-        command = OVER(command)
+        command = options.OVER(command)
     command.__doc__ = draw.__doc__
     command.__click_params__ += getattr(draw, "__click_params__", [])  # type: ignore[attr-defined]
     plot.command(draw.__name__)(command)
 
 
 @kind
-@over
+@options.over
 @click.option(
     "--value",
     type=click.Choice(["relative", "slowdown", "us"]),
@@ -212,8 +145,8 @@ def sizes(plots: "Plots", title: str, bins: int, **keys: Any) -> "Figure":
 
 
 @kind
-@measured
-@over
+@options.measured
+@options.over
 def curve(
     plots: "Plots",
     title: str,
@@ -223,7 +156,7 @@ def curve(
     **keys: Any,
 ) -> "Figure":
     """Any figures over any settings: axis, colour and panels are keys that were swept."""
-    begin, end = seconds("--from", since), seconds("--until", until)
+    begin, end = options.seconds("--from", since), options.seconds("--until", until)
     return plots.curve(metric=metric, since=begin, until=end, **keys, title=title)
 
 
@@ -279,7 +212,7 @@ def _quantities(text: str) -> list[str]:
 
 
 @kind
-@over
+@options.over
 def shares(plots: "Plots", title: str, **keys: Any) -> "Figure":
     """Each class's share of the throughput over time, or over the setting --x."""
     return plots.shares(**keys, title=title)
@@ -295,7 +228,7 @@ def heatmap(plots: "Plots", title: str, metric: str, x: str | None, y: str | Non
 
 
 @kind
-@over
+@options.over
 def utilisation(plots: "Plots", title: str, **keys: Any) -> "Figure":
     """How busy each switch port is, or over the setting --x their mean and the busiest."""
     return plots.utilisation(**keys, title=title)

@@ -6,10 +6,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from concurrent.futures import CancelledError
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 
+from switchbed import signals
 from switchbed._native import Mistake, Panic, Plan, Progress, Results
 from switchbed.prototype import load, sources
 
@@ -20,7 +20,7 @@ INSIDE = "SWITCHBED_PROTOTYPE"
 
 
 def run(plan: Plan, track: Progress) -> Results:
-    """Runs it and keeps `track` up to date. Raises `CancelledError` once that is."""
+    """Runs it and keeps `track` up to date. Raises `CancelledError` once that is cancelled."""
     if not sources.known(json.loads(plan.scenario)):
         return _here(plan, track)
     found = _ask(plan, track, checking=False)
@@ -79,7 +79,7 @@ def _here(plan: Plan, track: Progress) -> Results:
     except Exception as error:
         raise load.explain(error, []) from error
     if results is None:
-        raise CancelledError
+        raise signals.CancelledError
     return results
 
 
@@ -112,7 +112,7 @@ def _follow(pipe: Connection, track: Progress) -> Results | None:
                 raise Mistake(text)
             case _, text:
                 raise Panic(text)
-    raise CancelledError
+    raise signals.CancelledError
 
 
 def _ending(child: subprocess.Popen[bytes]) -> str:

@@ -310,8 +310,10 @@ def test_a_reader_that_leaves_early_sees_no_traceback(command: list[str]) -> Non
 SLOW = {
     *("duckdb", "matplotlib", "numpy", "polars", "rich", "ray"),
     *("fractions", "hashlib", "multiprocessing", "statistics", "tempfile", "tomllib"),
+    *("click.shell_completion", "concurrent.futures", "csv", "logging", "shlex"),
     *(f"switchbed.{name}" for name in ("directory", "drill", "live", "result", "theory")),
-    *("switchbed.topology", "switchbed.devices", "switchbed.series"),
+    *("switchbed.topology", "switchbed.devices", "switchbed.series", "switchbed.stats"),
+    *("switchbed.links", "switchbed.plots.command"),
 }
 """Modules that take as long to import as a short run takes, or that other commands are for."""
 
@@ -324,7 +326,7 @@ def test_slow_modules_stay_out_of_start_up(command: str, single: Path) -> None:
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "switchbed.cli" in imported
     # For entry points of others, whose commands the list of commands has.
-    allowed = {"tempfile"} if command == "--help" else set()
+    allowed = {"csv", "tempfile"} if command == "--help" else set()
     assert not SLOW & imported - allowed
     if command == "run":
         assert "FCT" in done.stdout

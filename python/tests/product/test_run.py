@@ -6,6 +6,7 @@ import pty
 import re
 import signal
 import subprocess
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -16,8 +17,9 @@ import pytest
 from conftest import AT_ONCE_S, SLOW, Program
 
 import switchbed as sb
-from switchbed import printing, threads
+from switchbed import printing, runner, threads
 from switchbed._native import plans
+from switchbed.progress_bar import Silent
 from switchbed.runner import Outcome
 
 COUNTERS = ("marks", "drops", "timeouts", "packet_hops", "events", "seed", "schema_version")
@@ -32,6 +34,25 @@ def check_contract(summary: dict[str, Any]) -> None:
         assert isinstance(summary[counter], int), counter
     assert isinstance(summary["version"], str)
     assert summary["wall_s"] > 0
+
+
+def test_runs_end_where_the_system_has_no_thread_left(
+    sweep: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = threading.Thread.start
+    started: list[threading.Thread] = []
+
+    def once(thread: threading.Thread) -> None:
+        if started:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", once)
+    done = runner.run_all(plans(str(sweep), []), 2, lambda *_: None, Silent())
+    assert "new thread" in str(done.stopped_by)
+    assert len(done.outcomes) <= 1
+    assert not started[0].is_alive()
 
 
 def test_json_of_one_run_is_an_object(switchbed: Program, single: Path, tmp_path: Path) -> None:
