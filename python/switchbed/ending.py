@@ -4,7 +4,6 @@ import errno
 import os
 import re
 import sys
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
@@ -74,6 +73,8 @@ def _system(error: OSError) -> str:
 
 def _doing(error: BaseException) -> str:
     """Name of the function of switchbed that raised it."""
+    import traceback
+
     ours = Path(__file__).parent
     frames = traceback.extract_tb(error.__traceback__)
     names = [frame.name for frame in frames if Path(frame.filename).is_relative_to(ours)]
@@ -87,6 +88,8 @@ def _internal(error: BaseException, kind: str = "", where: str = "") -> int:
 
 def _where(error: BaseException) -> str:
     """The last line of ours that it came through."""
+    import traceback
+
     ours = Path(__file__).parent
     places = [(Path(f.filename), f.lineno) for f in traceback.extract_tb(error.__traceback__)]
     return [f"{p.relative_to(ours)}:{n}" for p, n in places if p.is_relative_to(ours)][-1]
