@@ -582,7 +582,8 @@ def build(folder: Path, dev: bool, source: Path | None) -> None:
     adds the crate's schemes to Switchbed's."""
     from switchbed import building
 
-    say(f"written to {building.build(folder, source, dev=dev)}")
+    wheel = building.build(folder, source, dev=dev)
+    say(f"written to {wheel}; install it into {sys.prefix}")
 
 
 @cli.command()
