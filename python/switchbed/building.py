@@ -230,7 +230,10 @@ def _manifest(name: str, folder: Path, tree: Path) -> Iterator[str]:
     yield f'version = "{workspace["package"]["version"]}"'
     yield f'edition = "{workspace["package"]["edition"]}"'
     yield "[lib]"
-    yield 'name = "_native"'
+    # Cargo writes lib_NAME.so without a hash: in a shared target folder crates of one name would
+    # overwrite each other's, and the tree's own module, and seem up to date.
+    place = hashlib.sha256(str(folder).encode()).hexdigest()[:8]
+    yield f'name = "{name.replace("-", "_")}_{place}"'
     yield 'crate-type = ["cdylib"]'
     yield f"path = {toml.value('path', str(tree / 'crates/python/src/lib.rs'))}"
     yield "[dependencies]"

@@ -332,6 +332,19 @@ def test_the_wheels_crate_is_the_module_with_one_crate_more(tmp_path: Path) -> N
     assert made["profile"] == ours | {"dev": ours["dev"] | {"package": packages}}
 
 
+def test_crates_that_share_a_target_folder_have_files_of_their_own(tmp_path: Path) -> None:
+    """Cargo takes a file of the same name for what it built before, whichever crate wrote it."""
+
+    def library(name: str, folder: str) -> str:
+        written = building._written(name, tmp_path / folder, ROOT, "p", "9+a")
+        return str(tomllib.loads(written["Cargo.toml"])["lib"]["name"])
+
+    ours = tomllib.loads((ROOT / "crates/python/Cargo.toml").read_text())["lib"]["name"]
+    names = [library("mine", "a"), library("mine", "b"), library("other-one", "a")]
+    assert len({ours, *names}) == 4
+    assert library("mine", "a") == names[0]
+
+
 def test_a_scheme_keeps_every_promise_by_name(switchbed: Program) -> None:
     said = switchbed("conformance", "tcn", "--sequences", "2").stdout
     assert said.startswith("tcn keeps every promise: ")
