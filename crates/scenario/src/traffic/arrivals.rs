@@ -180,15 +180,21 @@ impl Arrivals<'_> {
         let line = rates.most().as_bps() as f64 / 8.0;
         let most = Bytes::new((line * CARD_S.min(FILLS * around.until_s)) as u64);
         let reach = sizes.iter().map(|table| table.mean_reach(most)).sum::<f64>();
+        // A line that flows share evenly is free for each at its rate less the load (processor sharing).
+        let lasts_s = flows / per_s;
+        let flowing = (busy < 1.0).then(|| {
+            let free = line * (1.0 - busy);
+            let sent = sizes.iter().map(|table| table.mean_up_to(free * lasts_s)).sum::<f64>();
+            per_s * sent / sizes.len() as f64 / free
+        });
         // Chance at many lines evens out, and a line that is seldom busy holds one flow.
-        let crowded = if busy < 1.0 { (busy / (1.0 - busy) / CROWD).min(1.0) } else { 1.0 };
+        let crowded = flowing.map_or(1.0, |flowing| (flowing / ends / CROWD).min(1.0));
         // A short run has not met its worst moment.
         let met = (flows * mean_bytes / MET_BYTES).sqrt().min(1.0);
         let in_cards = libm::pow(ends, 0.6) * crowded * met * reach / sizes.len() as f64;
         let in_cards = in_cards.min(open * most.as_f64());
-        let (receivers, lasts_s, mean_bytes) =
-            (self.to.len() as f64, flows / per_s, Some(mean_bytes));
-        let expected = Expected { receivers, lasts_s, in_cards, ..Expected::default() };
+        let (receivers, mean_bytes) = (self.to.len() as f64, Some(mean_bytes));
+        let expected = Expected { receivers, lasts_s, in_cards, flowing, ..Expected::default() };
         Expected { flows, open, mean_bytes, connections, ..expected }
     }
 }

@@ -160,6 +160,9 @@ pub struct Expected {
     pub flows: f64,
     /// Flows under way at a time.
     pub open: f64,
+    /// Flows under way at a time on average, where they come one after another and lines carry them all: fewer at the
+    /// end of a short run, in which large flows have not ended yet.
+    pub flowing: Option<f64>,
     /// Hosts that these flows go to.
     pub receivers: f64,
     /// Flows that start together.

@@ -34,9 +34,9 @@ const STARTS: f64 = 4_096.0;
 /// remember more), TCP's as RFC 5681 and 6675 have it, one without TCP, a queue pair's and what INT adds to that.
 const TCP_BYTES: u64 = 2_190;
 const PLAIN_TCP_BYTES: u64 = 1_510;
-const DATAGRAM_BYTES: u64 = 1_480;
-const PAIR_BYTES: u64 = 1_700;
-const INT_PAIR_BYTES: u64 = 1_840;
+const DATAGRAM_BYTES: u64 = 1_490;
+const PAIR_BYTES: u64 = 1_730;
+const INT_PAIR_BYTES: u64 = 1_870;
 /// Delivery rates and the model of a control that steers by one, more than another TCP connection.
 const MODEL_BYTES: u64 = 1_520;
 /// Part of the flows that come one after another which have their models at the fullest moment: others' handshakes are
@@ -55,6 +55,10 @@ const RING: f64 = 4.0;
 /// State of losses in both halves of a TCP connection: the sender's repair (120 bytes), the receiver's data beyond a
 /// hole (96), space for four ranges in each (64), and the allocator's share.
 const LOSING_BYTES: u64 = 385;
+/// Such a connection with its model and its records of what is missing; and the part of flows with one. (Measured: a
+/// tenth to a half, the more the fuller lines are.)
+const STALLED_BYTES: u64 = 6_000;
+const STALLED: f64 = 0.4;
 /// A collective's message with its operations, and what its ideal time goes by; and programs as such.
 const MESSAGE_BYTES: u64 = 520;
 const PROGRAMS_BYTES: u64 = 400_000;
@@ -66,7 +70,7 @@ const OPERATION_BYTES: u64 = 16;
 /// An operation of the rank that has most, while that is read; messages take this memory later.
 const READ_BYTES: u64 = 80;
 /// Tables of operations that are read leave holes, until they are large enough to be given back as pages.
-const HOLES_BYTES: u64 = 14;
+const HOLES_BYTES: u64 = 13;
 const HOLES: f64 = 400_000.0;
 /// Records of flows of so many messages are too large for these holes: so many of so many bytes stay, where many ranks
 /// have left them, and else one.
@@ -178,8 +182,9 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
     // The stack whose hosts let windows open furthest.
     let windows = scenario.host.each().map(|host| {
         let each = traffic.iter().zip(&sources).zip(&tcps).map(|((entry, of), tcp)| {
+            let network = in_network(scenario, &protocols, std::slice::from_ref(of));
             let of = (of, entry.persists(), lasts);
-            tcp.map_or(others, |tcp| Flows::new(scenario, (host, tcp), of).windows())
+            tcp.map_or(others, |tcp| Flows::new(scenario, (host, tcp), of).windows(network))
         });
         let sum = each.fold(Windows::default(), |a, b| a.with(b, |a, b| a + b));
         let space = topology.host_links() as f64 * room_of(host);
@@ -285,6 +290,7 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
         ("segments in models", windows.modelled, DEPARTED_BYTES),
         ("queue pairs in cards", turns, TURN_BYTES),
         ("connections that lose packets", losing, LOSING_BYTES),
+        ("connections that wait for timeouts", stalled(&sources, &tcps), STALLED_BYTES),
         ("packets", packets, PACKET_BYTES),
         // Above this the allocator gives back pages, and leaves no hole.
         ("places of packets", packets.min(MOVED), MOVED_BYTES),
@@ -479,16 +485,15 @@ const SMALL_S: f64 = 1.0 / 1024.0;
 /// Segments of a model's window (`bbr_quantization_budget`), and its gain in slow start over the way there and back.
 const QUANTA: f64 = 3.0;
 const STARTUP: f64 = 2.89;
-/// Places of a ring that doubles for each packet that it holds, on average.
-const HELD: f64 = 1.44;
-/// Places where windows of a model fall and rise again.
-const HELD_LATER: f64 = 2.0;
+/// Places of a ring that grows by a quarter for each packet that it holds; and where windows fall and rise again, of
+/// which it gives back some from half full on.
+const HELD: f64 = 1.25;
+const HELD_LATER: f64 = 1.5;
 
-/// Packets in cards for each that flows one after another have under way on average, at a line of its own; and segments
-/// that are out for each of these. (Measured: 0.9 to 2.4 without a model, 2.4 to 5.2 with one, and 1.2 to 1.65.)
+/// Packets in cards for each that flows one after another have under way on average, at a line of its own. (Measured:
+/// 0.9 to 2.4 without a model, and 2.4 to 5.2 with one.)
 const UNMARKED_LATER: f64 = 2.4;
 const MODELLED_LATER: f64 = 5.2;
-const LATER_OUT: f64 = 1.4;
 
 /// A source's TCP flows, in packets of host.mtu.
 struct Flows<'a> {
@@ -610,22 +615,27 @@ impl<'a> Flows<'a> {
             (true, _) => MODELLED_LATER * held,
             // Cards hold what windows let out that no mark cuts.
             (false, false) => UNMARKED_LATER * held,
-            (false, true) => 0.0,
+            // No switch marks a flow that meets none.
+            (false, true) => {
+                UNMARKED_LATER * held * self.of.flowing.map_or(0.0, |_| alone(self.of))
+            }
         }
     }
 
     /// How far windows open. Flows that come one after another differ much in size: most are over before their windows
     /// are large.
-    fn windows(&self) -> Windows {
+    ///
+    /// The source has `network` packets in the network.
+    fn windows(&self, network: f64) -> Windows {
         let Flows { of, size, first, .. } = *self;
         let (in_card, data, out) = self.together();
         let others = (of.open - of.together).max(0.0);
         // The first window is known; where a larger one ends up is not.
-        let rings = (HELD * out).clamp(ring(out.min(first)), ring(out));
-        // For each packet in a card more are out: data beyond a hole waits for the hole.
+        let rings = (HELD * out).max(ring(out.min(first)));
         let later = self.later();
-        let held = if self.model() { HELD_LATER } else { HELD };
-        let kept = held * LATER_OUT * later;
+        // Segments are out until their ACKs have come back. Those of a small flow are in places that it has anyway.
+        let long = if of.together > 0.0 { 0.0 } else { (1.0 - RING / size).max(0.0) };
+        let kept = HELD_LATER * (later + network) * long;
         // A second try opens others, while the first ones repeat what they lost.
         let opened = of.together.min(of.connections).min(2.0 * self.opens);
         let tcp = self.tcp;
@@ -682,17 +692,86 @@ fn marked_bytes(scenario: &Scenario) -> Option<Bytes> {
     }
 }
 
+/// Deviations of a number of flows that come at random by which it is larger at its most.
+const CHANCE: f64 = 4.0;
+/// Queues in a network of several tiers for each at a receiver.
+const WITHIN: f64 = 1.25;
+
+/// Part of a queue that flows with models fill which come one after another. (Measured.)
+const MODELLED_QUEUE: f64 = 0.67;
+
+/// Flows at a port where some meet.
+const MEETING: f64 = 3.0;
+
+/// Flows of a source that meet none.
+fn flowing_alone(source: &Expected) -> f64 {
+    flowing(source) * alone(source)
+}
+
+/// Flows of a source that are under way at its fullest moment.
+fn flowing(source: &Expected) -> f64 {
+    source.flowing.map_or(source.open, |mean| (mean + CHANCE * mean.sqrt()).min(source.open))
+}
+
+/// Part of a source's flows that meet none at their receiver.
+fn alone(source: &Expected) -> f64 {
+    libm::exp(-flowing(source) / source.receivers.max(1.0))
+}
+
+/// Ports at which a source's flows meet, of receivers and `within` the network. One flow alone has its queue in its
+/// sender's card.
+fn meetings(source: &Expected, within: f64) -> f64 {
+    if source.flowing.is_none() {
+        return source.open.min(source.receivers);
+    }
+    let each = flowing(source) / source.receivers.max(1.0);
+    within * source.receivers * (1.0 - alone(source) * (1.0 + each))
+}
+
+/// Connections of flows that come one after another whose model ignores losses, and of which a retransmission is lost:
+/// without RACK it waits for a timeout, while later data piles up.
+fn stalled(sources: &[Expected], tcps: &[Option<&Transport>]) -> f64 {
+    let waits = |(source, tcp): (&Expected, &Option<&Transport>)| {
+        let tcp = tcp
+            .filter(|tcp| tcp.control.about().model && tcp.loss_detection != LossDetection::Rack)?;
+        let large = source.flowing? > 0.0
+            && source.mean_bytes? > tcp.mss.as_f64() * f64::from(tcp.initial_window);
+        let a_second = source.flows / source.lasts_s.max(f64::MIN_POSITIVE);
+        let timed = (a_second * tcp.rto_min.as_secs_f64()).min(source.flows);
+        large.then_some(STALLED * timed)
+    };
+    sources.iter().zip(tcps).filter_map(waits).sum()
+}
+
+/// Whether senders know a queue's length or delay, and keep it short: it holds a round trip of each flow's first data.
+fn goes_by_delay(protocol: &Protocol) -> bool {
+    let about = protocol.queue_pairs().map(|of| of.control.about());
+    about.is_some_and(|about| about.int || about.stamps)
+}
+
+/// Whether marks are nothing to a protocol's senders: they fill a queue until packets are dropped.
+fn ignores_marks(protocol: &Protocol) -> bool {
+    match (protocol.queue_pairs(), protocol.tcp()) {
+        (Some(_), _) => false,
+        (None, Some(tcp)) => !tcp.ecn || tcp.control.about().model,
+        (None, None) => true,
+    }
+}
+
 /// Packets in the network: of each flow as many as the way there and back holds, and in front of each receiver a
 /// queue; but of a flow not more than it has on average, and of no more flows than there are lines to hosts.
 fn in_network(scenario: &Scenario, protocols: &Protocols, sources: &[Expected]) -> f64 {
     let Scenario { topology, switch, host, transport, .. } = scenario;
     let held = way_bytes(scenario);
-    let queue = marked_bytes(scenario).unwrap_or(switch.buffer);
-    let open: f64 = sources.iter().map(|source| source.open).sum();
+    let marked = marked_bytes(scenario).filter(|_| !protocols.all().iter().any(ignores_marks));
+    // Slow start passes a threshold by what a round trip brings.
+    let marked = marked.map(|marked| marked.as_f64() + held);
+    let queue = marked.map_or(switch.buffer.as_f64(), |marked| marked.min(switch.buffer.as_f64()));
+    let open: f64 = sources.iter().map(flowing).sum();
     let receivers = sources.iter().map(|source| source.receivers).fold(0.0, f64::max);
     let sending = sources.iter().filter(|source| source.open > 0.0);
     let mean = |source: &Expected| source.mean_bytes.unwrap_or(f64::INFINITY);
-    let bytes = sending.map(|source| source.open * mean(source)).sum::<f64>() / open.max(1.0);
+    let bytes = sending.map(|source| flowing(source) * mean(source)).sum::<f64>() / open.max(1.0);
     let receive_window = |protocol: &Protocol| match protocol {
         Protocol::Transport(own) => own.receive_window,
         Protocol::QueuePairs(_) => transport.receive_window,
@@ -700,9 +779,23 @@ fn in_network(scenario: &Scenario, protocols: &Protocols, sources: &[Expected]) 
     let most = protocols.all().iter().map(receive_window).max().unwrap_or(u32::MAX);
     let window = |held: f64| (held.min(bytes) / host.mtu().as_f64()).min(most.into());
     let lines = open.min(topology.hosts().into());
-    let most = lines * window(held + queue.as_f64());
+    let most = lines * window(held + queue);
     // A queue holds packets of all flows to its receiver.
-    let queues = open.min(receivers);
-    let queued = queues * queue.as_f64().min(bytes * open / queues.max(1.0)) / host.mtu().as_f64();
+    let within = if topology.switch_groups().len() > 1 { WITHIN } else { 1.0 };
+    let queues = sources.iter().map(|source| meetings(source, within)).sum::<f64>();
+    let queues = queues.min(within * receivers);
+    // A model's flow fills its own way in slow start, and drains a queue before it is full.
+    let models =
+        protocols.all().iter().filter_map(Protocol::tcp).any(|of| of.control.about().model);
+    let random: f64 = sources.iter().filter(|of| of.flowing.is_some()).map(flowing_alone).sum();
+    let (full, started) = match models && random > 0.0 {
+        true => (MODELLED_QUEUE, STARTUP * random * window(held)),
+        false => (1.0, 0.0),
+    };
+    let queue = match random > 0.0 && protocols.all().iter().all(goes_by_delay) {
+        true => queue.min(MEETING * held),
+        false => queue * full,
+    };
+    let queued = started + queues * queue.min(bytes * open / queues.max(1.0)) / host.mtu().as_f64();
     (lines * window(held) + queued).min(most)
 }
