@@ -114,6 +114,8 @@ const PLACES_BYTES: u64 = 128;
 /// Tables that were copied leave their last places empty, until these are large enough to be given back as pages.
 const MOVED_BYTES: u64 = 75;
 const MOVED: f64 = 8_192.0;
+/// Tables above the allocator's largest threshold, 32 MB, grow by other addresses for their pages, without a copy.
+const REMAPPED: f64 = 524_288.0;
 /// A captured packet, as it is noted and as its file has it.
 const CAPTURED_BYTES: u64 = 240;
 /// The shortest packet that a line is full of: an ACK with its share of the data it is for.
@@ -458,8 +460,11 @@ fn most(of: impl Iterator<Item = f64>) -> f64 {
 
 /// Places of packets that stand twice as tables are copied, more than there are packets in the end.
 fn copied(packets: f64) -> f64 {
+    if packets <= MOVED || packets > REMAPPED {
+        return 0.0;
+    }
     // The second time with half of the places that the last doubling made.
-    if packets > MOVED { (1.5 * ring(packets / 2.0) - packets).max(0.0) } else { 0.0 }
+    (1.5 * ring(packets / 2.0) - packets).max(0.0)
 }
 
 /// Places of a table that doubles, where it holds so many.

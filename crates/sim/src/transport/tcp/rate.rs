@@ -522,7 +522,7 @@ mod tests {
     /// Packets' bytes in the test below.
     const PACKET: u64 = 1_000;
 
-    /// What of samples and losses depends on the packets that are out.
+    /// Parts of samples and losses that depend on the packets that are out.
     fn seen(rates: &mut Deliveries, scoreboard: &Ranges, sent: u64, now: Time) -> String {
         let gaps = |end: &u64| scoreboard.containing(end - PACKET).is_none();
         let missing = (rates.una / PACKET + 1..=sent / PACKET).map(|nth| nth * PACKET).filter(gaps);
