@@ -300,6 +300,7 @@ def export_sonic(
 
 @import_.command("sonic")
 @click.argument("file", type=PATH, metavar="CONFIG_DB.json")
+@click.argument("more", type=PATH, nargs=-1, metavar="")
 @options.output(
     "--out", type=PATH, metavar="FILE", help="The scenario. Default: FILE's name .toml."
 )
@@ -307,7 +308,12 @@ def export_sonic(
 @click.option("--like", metavar="SPEED", help="Only ports of this speed.")
 @click.option("--pool", metavar="SIZE", help="The memory, where the file leaves it to the switch.")
 def import_sonic(
-    file: Path, out: Path | None, ports: Sequence[str], like: str | None, pool: str | None
+    file: Path,
+    more: Sequence[Path],
+    out: Path | None,
+    ports: Sequence[str],
+    like: str | None,
+    pool: str | None,
 ) -> None:
     """Make a scenario of a SONiC switch's CONFIG_DB.json, and leave beside it what it does not say
     (FILE.sonic.json), by which `export sonic` writes the switch's own names; and where ports differ
@@ -315,6 +321,12 @@ def import_sonic(
     from switchbed.sonic import device as devices
     from switchbed.sonic import importing
 
+    if more:
+        raise Mistake(
+            f"{more[0]}: is one file too many: a chip's, as config_db0.json, is imported by itself;"
+            " one chip's tables in several, as buffers.json and qos.json, are joined first, as by"
+            " jq -s add"
+        )
     config = foreign.read(file)
     if not isinstance(config, dict):
         raise Mistake(f"{file}: is no config_db.json: an object of tables is needed")

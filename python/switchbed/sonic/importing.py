@@ -149,7 +149,8 @@ class _Import:
         named = set(self.rows) | set(self.reading.full.get("PORT", {}))
         if not named:
             raise Mistake(
-                f"{self.where}: has no PORT, QUEUE or BUFFER_QUEUE: nothing to make ports of"
+                f"{self.where}: has no PORT, QUEUE or BUFFER_QUEUE: nothing to make ports of; "
+                "a switch of several chips has a file of each, as config_db0.json"
             )
         for port in self.narrow.ports:
             if port not in named:

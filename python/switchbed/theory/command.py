@@ -161,9 +161,9 @@ def mq_ecn(
     backlogged: list[float],
 ) -> Rows:
     """MQ-ECN's thresholds while given queues are backlogged, beside the fixed ones."""
-    busy = [int(queue) for queue in backlogged]
+    busy = {int(queue) for queue in backlogged}
     whole = standard.threshold(rate, rtt, lam)
-    own = mqecn.thresholds(rate, whole, quanta, busy)
+    own = mqecn.thresholds(rate, whole, quanta, sorted(busy))
     shares = mqecn.minimum(whole, quanta)
     return [
         {

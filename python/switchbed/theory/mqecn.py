@@ -11,7 +11,8 @@ def minimum(standard_bytes: float, quanta_bytes: Sequence[float]) -> list[float]
     """Each queue's share of the standard threshold by weight, in bytes (equation 2)."""
     _quanta(quanta_bytes)
     positive(standard_bytes=standard_bytes)
-    return [standard_bytes * quantum / sum(quanta_bytes) for quantum in quanta_bytes]
+    whole = sum(quanta_bytes)
+    return [standard_bytes * quantum / whole for quantum in quanta_bytes]
 
 
 def round_time(rate_bps: float, quanta_bytes: Sequence[float], backlogged: Sequence[int]) -> float:

@@ -16,6 +16,8 @@ RAMP_STEPS = 7
 RATIOS = (2, 4)
 CHANCES = (0.05, 0.2, 1.0)
 ALPHAS = tuple(2.0**n for n in range(-4, 4))
+MOST = 1_000
+"""Settings of a race at most: each is planned and runs in every scene before any is out."""
 
 
 @dataclass(frozen=True)
@@ -157,6 +159,7 @@ def build(
     keys = tuple(axis.key for axis in axes)
     if len(set(keys)) < len(keys):
         raise Mistake("--param: names a parameter twice")
+    _check(math.prod(len(axis.values) for axis in axes))
     points = [
         Point(dict(zip(keys, (v.value for v in each), strict=True)), tuple(v.place for v in each))
         for each in itertools.product(*(axis.values for axis in axes))
@@ -198,11 +201,21 @@ def _is_ramp(scheme: str) -> bool:
     return bool(library.definition(scheme)["wred"] == "ramp")
 
 
+def _check(settings: int) -> None:
+    """Refuses a grid of too many settings before each of them is made and checked."""
+    if settings > MOST:
+        raise Mistake(
+            f"--param: its values make {settings:,} settings, and a race compares {MOST:,} at most;"
+            " give fewer values"
+        )
+
+
 def _crossed(one: Grid, other: Grid) -> Grid:
     """Each setting of one with each of the other; yours are both of yours."""
     keys = (*one.keys, *other.keys)
     if len(set(keys)) < len(keys):
         raise Mistake("--param: names a parameter twice; ramp has kmin, kmax and pmax")
+    _check(len(one.points) * len(other.points))
     pairs = itertools.product(one.points, other.points)
     points = [
         Point(
@@ -239,7 +252,9 @@ def _ramps(
     bottom = quantity.size(params["kmin"]) if "kmin" in params else top // 2
     points = [point(bottom, top, float(params["pmax"]), "yours")]
     points += [point(p.kmin, p.kmax, p.chance, p.name) for p in published(link) if alone]
-    points += [point(*_ramp(text, link)) for text in (listed or "").split(",") if text]
+    texts = [text for text in (listed or "").split(",") if text]
+    _check(len(texts))
+    points += [point(*_ramp(text, link)) for text in texts]
     for low in () if listed is not None else _around(link.product, RAMP_STEPS, 2):
         if low < link.mtu:
             # A threshold below a packet marks whatever waits.

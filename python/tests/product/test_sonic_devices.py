@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Program
 from sonic_configs import Config, base, configs, lossy
 
 import switchbed as sb
@@ -554,6 +555,20 @@ def test_a_dump_of_the_data_base_is_the_same_switch() -> None:
 def test_a_switch_of_several_chips_is_refused_as_such() -> None:
     with pytest.raises(Mistake, match=r"x\.json: has asic0, asic1, a switch of several chips"):
         load({"localhost": {}, "asic0": base(), "asic1": base()}, "x.json")
+
+
+def test_a_second_file_is_refused_by_its_name(switchbed: Program, tmp_path: Path) -> None:
+    for name in ("config_db0.json", "config_db1.json"):
+        (tmp_path / name).write_text(json.dumps(base()))
+    said = switchbed("import", "sonic", "config_db0.json", "config_db1.json", code=2).stderr
+    assert said.startswith("switchbed: config_db1.json: is one file too many: a chip's, as ")
+    assert said.count("\n") == 1
+    # The file of a whole switch of several chips has no ports of traffic.
+    (tmp_path / "config_db.json").write_text('{"DEVICE_METADATA": {"localhost": {}}}')
+    said = switchbed("import", "sonic", "config_db.json", code=2).stderr
+    assert said.startswith("switchbed: config_db.json: has no PORT")
+    assert "config_db0.json" in said
+    assert not list(tmp_path.glob("*.toml"))
 
 
 def test_a_priority_pauses_for_its_traffic_classs_group() -> None:

@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import math
+import time
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,15 @@ def test_mq_ecn_gives_a_queue_its_share_of_the_backlogged_quanta() -> None:
     assert mqecn.thresholds(10e9, 90_000, quanta, [0, 1, 2]) == pytest.approx(
         mqecn.minimum(90_000, quanta)
     )
+
+
+def test_time_is_linear_in_the_number_of_queues() -> None:
+    quanta = [1500.0] * 100_000
+    begun = time.process_time()
+    assert mqecn.minimum(1e6, quanta)[0] == pytest.approx(10.0)
+    assert mqecn.thresholds(10e9, 1e6, quanta, range(100_000))[-1] == pytest.approx(10.0)
+    # A second of the processor at most; a sum for each queue takes minutes.
+    assert time.process_time() - begun < 5.0
 
 
 def test_lemmas_of_flows_that_differ() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import time
 from pathlib import Path
 from typing import Any
 
@@ -203,6 +204,28 @@ def test_a_parameter_of_a_class_in_python_is_what_its_own_value_is() -> None:
     ]
     with pytest.raises(sb.Mistake, match="--param other: python has no such parameter; there are"):
         grid._key(scenario, "other")
+
+
+def test_too_many_settings_are_refused_at_once(switchbed: Program) -> None:
+    values = ",".join(f"{n + 1}B" for n in range(19_999))
+    begun = time.monotonic()
+    said = switchbed("tune", "@star-dctcp", "--param", f"threshold={values}", code=2).stderr
+    assert said == (
+        "switchbed: --param: its values make 19,999 settings, and a race compares 1,000 at most; "
+        "give fewer values\n"
+    )
+    # Seconds, start of the program included: each setting that is planned takes milliseconds.
+    assert time.monotonic() - begun < 30
+    scenario = sb.Scenario.from_file("@star-dctcp").resolved
+    few = ",".join(f"{n + 1}" for n in range(40))
+    with pytest.raises(sb.Mistake, match=r"make 1,600 settings"):
+        grid.build(
+            scenario,
+            [f"alpha={few}", f"threshold={','.join(f'{n}KB' for n in few.split(','))}"],
+            Link(10**10, 85.2e-6, 1500),
+            lambda k: k,
+            shipped=0.5,
+        )
 
 
 def test_a_ramps_grid_has_wreds_three_numbers_and_steps() -> None:
