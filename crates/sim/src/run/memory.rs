@@ -4,13 +4,14 @@
 //! out here, rather too many than too few.
 
 use crate::observe::monitors::{self, Ahead};
+use crate::run::dead::{self, Dead};
 use crate::transport::tcp::Config;
 use serde::Serialize;
-use std::collections::BTreeMap;
-use switchbed_scenario::event::{Change, LinkChange};
+use std::collections::{BTreeMap, BTreeSet};
 use switchbed_scenario::protocol::Protocol;
 use switchbed_scenario::protocols::Protocols;
 use switchbed_scenario::scheme::Value;
+use switchbed_scenario::topology::graph::Graph;
 use switchbed_scenario::topology::ports::is_host;
 use switchbed_scenario::traffic::{Around, Entry, Expected, Frames, Listed};
 use switchbed_scenario::transport::{LossDetection, Pacing};
@@ -42,6 +43,8 @@ const MODEL_BYTES: u64 = 1_520;
 /// Part of the flows that come one after another which have their models at the fullest moment: others' handshakes are
 /// under way.
 const MODELLED: f64 = 0.65;
+/// A connection whose host is paused, with its flow's packets in the card.
+const PAUSED_BYTES: u64 = 2_340;
 /// A queue pair whose packets may arrive in any order, more than another; and its packets' states, once it has sent some.
 const SPRAY_BYTES: u64 = 390;
 const SPRAYED_BYTES: u64 = 1_100;
@@ -147,9 +150,11 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
         traffic.expected(&Around { topology, until_s: until, rtt_s, frames, space, listed })
     };
     let mut sources: Vec<Expected> = traffic.iter().enumerate().map(expected).collect();
-    for (nth, source) in sources.iter_mut().enumerate() {
-        source.connections += cut_off(scenario, &protocols, (nth, source));
-    }
+    let dead = dead::lines(scenario);
+    let stuck = dead.as_ref().map(|dead| dead::stuck(scenario, &protocols, &sources, dead));
+    let stuck = stuck.unwrap_or_default();
+    sources.iter_mut().zip(&stuck).for_each(|(source, stuck)| source.connections += stuck.cut_off);
+    let paused: f64 = stuck.iter().map(|stuck| stuck.paused).sum();
     // A run without an end of its own lasts about as long as its flows start.
     let lasts = match run.until {
         Some(_) => until,
@@ -194,8 +199,8 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
     });
     let windows = windows.fold(Windows::default(), |a, b| a.with(b, f64::max));
     let network = in_network(scenario, &protocols, &sources);
-    let packets =
-        (network + windows.in_cards).min(windows.data.max(network)) + held_up(scenario, &protocols);
+    let packets = (network + windows.in_cards).min(windows.data.max(network))
+        + held_up(&protocols, dead.as_ref());
     // Where flows come one after another, the tables have grown before connections and records are at their most.
     let at_once = sources.iter().any(|source| source.together > 0.0);
     let copied = if at_once { copied(packets) } else { 0.0 };
@@ -280,6 +285,7 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
         ("schedules", f64::from(u8::from(scheduled > 0.0)), SCHEDULES_BYTES),
         ("connections of schedules", queued, QUEUED_BYTES),
         ("models of connections", models, MODEL_BYTES),
+        ("paused connections", paused, PAUSED_BYTES),
         ("messages under way", sum(|source| source.under_way), UNDER_WAY_BYTES),
         ("sprayed connections", sprayed(scenario, &protocols, &sources, lasts), SPRAYED_BYTES),
         ("messages of schedules", scheduled, SCHEDULED_BYTES),
@@ -377,59 +383,14 @@ fn connection(scenario: &Scenario, protocol: &Protocol) -> u64 {
     }
 }
 
-/// Answers of queue pairs that wait in hosts' cards since an event took their line down or pauses them.
-fn held_up(scenario: &Scenario, protocols: &Protocols) -> f64 {
-    let holds = |change: &Change| {
-        matches!(change, Change::Link { up: false, port } if port.starts_with("host"))
-            || matches!(
-                change,
-                Change::Storm { .. }
-                    | Change::OfLink { what: LinkChange::Up { up: false, .. }, .. }
-            )
-    };
-    let events = scenario.event.iter().filter(|event| holds(&event.change)).count();
-    match protocols.queue_pairs().next() {
-        Some(_) => events as f64 * CARD_PACKETS,
-        None => 0.0,
+/// Packets of queue pairs that wait in hosts' cards and in front of a line since an event took the line down or pauses it.
+fn held_up(protocols: &Protocols, dead: Option<&(Graph, Vec<Dead>)>) -> f64 {
+    match (protocols.queue_pairs().next(), dead) {
+        (Some(_), Some((_, lines))) => {
+            lines.iter().map(|line| line.event).collect::<BTreeSet<_>>().len() as f64 * CARD_PACKETS
+        }
+        _ => 0.0,
     }
-}
-
-/// Part of a connection that its sender and what it repeats are: of packets in any order it remembers each.
-const CUT_OFF: f64 = 0.9;
-const CUT_OFF_UNORDERED: f64 = 1.25;
-
-/// Connections of flows from and to hosts whose line is down: none of these ends until it is up again.
-fn cut_off(scenario: &Scenario, protocols: &Protocols, (nth, source): (usize, &Expected)) -> f64 {
-    let entry = &scenario.traffic[nth];
-    let Some(demand) = entry.demand(&scenario.topology.host_rates()) else { return 0.0 };
-    if entry.persists() || source.lasts_s <= 0.0 {
-        return 0.0;
-    }
-    let share = |side: &[(u32, f64)], host: u32| {
-        let all: f64 = side.iter().map(|(_, of)| of).sum();
-        side.iter().filter(|(of, _)| *of == host).map(|(_, of)| of / all).sum::<f64>()
-    };
-    let mut flows = 0.0;
-    for (begun, event) in scenario.event.iter().enumerate() {
-        let Change::Link { port, up: false } = &event.change else { continue };
-        let Some(host) = port.strip_prefix("host").and_then(|number| number.parse().ok()) else {
-            continue;
-        };
-        let up = scenario.event[begun..].iter().find_map(|later| match &later.change {
-            Change::Link { port: of, up: true } if of == port => Some(later.at.as_secs_f64()),
-            _ => None,
-        });
-        let until = up.unwrap_or(f64::INFINITY).min(source.lasts_s);
-        let part = (until - event.at.as_secs_f64()).max(0.0) / source.lasts_s;
-        flows += source.flows * part * (share(&demand.from, host) + share(&demand.to, host));
-    }
-    let unordered =
-        |of: &Protocol| of.queue_pairs().is_some_and(|of| of.control.about().unordered());
-    let of_each = match protocols.of_entry(nth as u32).any(unordered) {
-        true => CUT_OFF_UNORDERED,
-        false => CUT_OFF,
-    };
-    of_each * flows.min(source.flows)
 }
 
 /// Connections whose packets may arrive in any order that have sent one: no more than their receivers' lines bring.
