@@ -33,6 +33,8 @@ ROOT = Path(__file__).resolve().parents[2]
 FAILURES = ROOT / "results" / "metamorphic"
 CASES = 5_000
 """Combinations by default: they take some minutes on two cores."""
+A_COMBINATION_S = 0.1
+"""Of the processor, on the machine of docs/performance.md."""
 SECONDS = 20.0
 """A run that takes longer is stopped and counts as bad."""
 
@@ -409,6 +411,8 @@ def main() -> int:
     asked = parser.parse_args()
     shutil.rmtree(FAILURES, ignore_errors=True)
     begun = time.monotonic()
+    price = asked.cases * asked.more * A_COMBINATION_S / 60
+    print(f"about {price:,.1f} minutes of a core", flush=True)
     cases = list(combinations.cases(asked.cases * asked.more, asked.seed, accepted))
     tallies: list[Tally] = []
     with ProcessPoolExecutor(asked.jobs) as pool:

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from switchbed import directory, tables
+from switchbed import directory, signals, tables
 from switchbed._native import SCHEMA_VERSION, Mistake
 from switchbed.files import check
 from switchbed.store import Store, sweeps
@@ -37,6 +37,10 @@ def query(path: Path, sql: str) -> "pl.DataFrame":
                 raise Mistake("query: it gives no rows; ask with select")
             _shown(found)
             return pl.DataFrame(found)
+        except RuntimeError:
+            # DuckDB's error of a query that a signal interrupts.
+            signals.again()
+            raise
         except duckdb.Error as error:
             why = str(error).splitlines()[0] + _there(connection, sql, error)
             damaged = next((p for p in path.absolute().glob("*/*") if str(p) in why), None)
