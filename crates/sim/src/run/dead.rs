@@ -209,7 +209,7 @@ const FIRST: f64 = 0.9;
 pub(crate) struct Stuck {
     /// Connections whose data or ACKs have no line.
     pub cut_off: f64,
-    /// Those whose hosts are paused.
+    /// Connections whose hosts are paused.
     pub paused: f64,
 }
 
@@ -395,7 +395,7 @@ mod tests {
     use std::path::Path;
     use switchbed_scenario::plans_of;
 
-    /// What is stuck of 80,000 flows in 16 ms, with an event at 1.6 ms.
+    /// Counts the stuck among 80,000 flows in 16 ms, with an event at 1.6 ms.
     fn of(event: &str) -> Stuck {
         let text = format!(
             r#"
