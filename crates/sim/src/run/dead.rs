@@ -389,6 +389,7 @@ fn filled(bytes: f64, per_s: f64, rto_s: f64) -> f64 {
     }
     at_s + (bytes - come) / (per_s * copies)
 }
+
 #[cfg(test)]
 mod tests {
     use super::*;
