@@ -256,10 +256,6 @@ def _turns(bench: Bench, rounds: int) -> Iterator[tuple[int, Program]]:
             yield count, program
 
 
-if __name__ == "__main__":
-    ending.finish(main)
-
-
 RESULTS = Kept(Path(__file__).parent, "peers")
 MIB = 2**20
 
@@ -368,3 +364,7 @@ def _pairs(found: Found) -> Iterator[tuple[str, str, str, list[float], float]]:
 
 def _median(runs: Sequence[Found], figure: str) -> float:
     return float(statistics.median(run[figure] for run in runs))
+
+
+if __name__ == "__main__":
+    ending.finish(main)

@@ -161,10 +161,6 @@ def main() -> None:
     print(f"written: {RESULTS}")
 
 
-if __name__ == "__main__":
-    main()
-
-
 RESULTS = Kept(Path(__file__).parent, "sizes")
 MIB = 2**20
 HEADS = {"hosts": "hosts", "flows": "flows", "queues": "queues a port", "scheme": "scheme"}
@@ -258,3 +254,7 @@ def draw(found: Found, file: Path) -> None:
     schemes.set_xlabel("ns a packet-hop (dashed: bare loop)")
     figure.savefig(file, dpi=130)
     plt.close(figure)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,5 +1,6 @@
-"""Files of Rust that know each other in a circle."""
+"""Files of Rust that know each other in a circle; programs that run before all is defined."""
 
+import ast
 import re
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -159,3 +160,25 @@ def test_a_circle_is_seen(tmp_path: Path) -> None:
 )
 def test_leaves_of_a_use(tree: str, paths: list[str]) -> None:
     assert leaves(tree) == paths
+
+
+def behind_the_call(text: str) -> list[str]:
+    """Names that a program defines behind the lines that run it, when it cannot know them yet."""
+    body = ast.parse(text).body
+    calls = [nth for nth, node in enumerate(body) if _runs(node)]
+    return [ast.unparse(node).splitlines()[0] for node in body[calls[0] + 1 :]] if calls else []
+
+
+def _runs(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "__name__ == '__main__'"
+
+
+def test_programs_run_once_all_their_names_are_known() -> None:
+    call = 'if __name__ == "__main__":\n    main()\n'
+    assert behind_the_call(f"def main(): print(X)\n{call}X = 1\n") == ["X = 1"]
+    assert behind_the_call(f"X = 1\n{call}") == behind_the_call("X = 1\n") == []
+    folders = ("docs", "evidence", "examples", "papers", "python")
+    files = [file for folder in folders for file in (CRATES.parent / folder).rglob("*.py")]
+    found = {str(file): behind_the_call(file.read_text(encoding="utf-8")) for file in files}
+    assert files
+    assert {file: names for file, names in found.items() if names} == {}

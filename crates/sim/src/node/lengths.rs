@@ -15,7 +15,7 @@ const LOT: usize = 256;
 /// and their use.
 const FAR: usize = 12;
 const NEAR: usize = 6;
-/// So many links' statistics are in the cache: nothing is fetched.
+/// Number of links whose statistics are in the cache, so that nothing is fetched.
 const CACHED: usize = 64;
 
 /// A queue is not as long as before.
