@@ -135,6 +135,8 @@ pub struct Around<'a> {
     pub space: f64,
     /// Contents of the scenario's flow lists.
     pub listed: Listed,
+    /// The source's load on the wire at the busiest links between switches, and how many of these there are.
+    pub fabric: Option<(f64, f64)>,
 }
 
 /// Round trips of a connection besides those of its handshake and of more windows than one: of its data,

@@ -13,7 +13,7 @@ use switchbed_scenario::protocols::Protocols;
 use switchbed_scenario::scheme::Value;
 use switchbed_scenario::topology::graph::Graph;
 use switchbed_scenario::topology::ports::is_host;
-use switchbed_scenario::traffic::{Around, Entry, Expected, Frames, Listed};
+use switchbed_scenario::traffic::{Around, Entry, Expected, Frames, Links, Listed};
 use switchbed_scenario::transport::{LossDetection, Pacing};
 use switchbed_scenario::{Host, NicFifo, NicQueue, Transport};
 use switchbed_scenario::{QueueProbe, Scenario, SchemeChoice};
@@ -145,9 +145,14 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
         true => f64::INFINITY,
         false => switch.pool.unwrap_or(switch.buffer).as_f64(),
     };
+    // Links between switches may be busier than hosts' are.
+    let graph = (topology.switch_groups().len() > 1).then(|| Graph::new(topology, Span::ZERO));
+    let links = graph.as_ref().and_then(|graph| Links::new(graph, topology.host_rates()));
     let expected = |(entry, traffic): (usize, &Entry)| {
         let frames = Frames::of(protocols.get(entry as u32, 0));
-        traffic.expected(&Around { topology, until_s: until, rtt_s, frames, space, listed })
+        let factors = frames.factors(traffic.sizes(), traffic.persists());
+        let fabric = links.as_ref().and_then(|links| links.crowded(&traffic.source, factors));
+        traffic.expected(&Around { topology, until_s: until, rtt_s, frames, space, listed, fabric })
     };
     let mut sources: Vec<Expected> = traffic.iter().enumerate().map(expected).collect();
     let dead = dead::lines(scenario);
@@ -287,7 +292,7 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
         ("models of connections", models, MODEL_BYTES),
         ("paused connections", paused, PAUSED_BYTES),
         ("messages under way", sum(|source| source.under_way), UNDER_WAY_BYTES),
-        ("sprayed connections", sprayed(scenario, &protocols, &sources, lasts), SPRAYED_BYTES),
+        ("sprayed connections", sprayed(scenario, &protocols, &sources, until), SPRAYED_BYTES),
         ("messages of schedules", scheduled, SCHEDULED_BYTES),
         ("operations of schedules", sum(|source| source.scheduled.1), OPERATION_BYTES),
         ("bytes of schedules' tables", sum(|source| source.tables.0), 1),
@@ -394,10 +399,10 @@ fn held_up(protocols: &Protocols, dead: Option<&(Graph, Vec<Dead>)>) -> f64 {
 }
 
 /// Connections whose packets may arrive in any order that have sent one: no more than their receivers' lines bring.
-fn sprayed(scenario: &Scenario, protocols: &Protocols, sources: &[Expected], lasts_s: f64) -> f64 {
+fn sprayed(scenario: &Scenario, protocols: &Protocols, sources: &[Expected], until_s: f64) -> f64 {
     let line = scenario.topology.host_rates().most().as_bps() as f64 / 8.0;
     // A connection that no packet has reached by the end keeps no state.
-    let packets = lasts_s * line / scenario.host.mtu().as_f64();
+    let packets = until_s * line / scenario.host.mtu().as_f64();
     let unordered = |protocol: &Protocol| {
         protocol.queue_pairs().is_some_and(|roce| roce.control.about().unordered())
     };
