@@ -43,8 +43,6 @@ class _State:
         """How many want none to raise now."""
         self.waits: int | None = None
         """The one that will."""
-        self.raised: int | None = None
-        """The last that did."""
 
 
 _STATE = _State()
@@ -65,14 +63,7 @@ def _stop(number: int, _frame: FrameType | None) -> None:
     if _STATE.held:
         _STATE.waits = number
     else:
-        _STATE.raised = number
         raise Stopped(number)
-
-
-def again() -> None:
-    """Raises the last signal again where a library made another error of it."""
-    if _STATE.raised is not None:
-        raise Stopped(_STATE.raised)
 
 
 @contextmanager
@@ -117,7 +108,7 @@ def leave(status: int) -> NoReturn:
             signal.signal(number, signal.SIG_DFL)
     if _STATE.waits is not None:
         status = 128 + _STATE.waits
-    _STATE.held, _STATE.waits, _STATE.raised = 0, None, None  # where commands run in one process
+    _STATE.held, _STATE.waits = 0, None  # where commands run in one process
     if any(thread.is_alive() for thread in busy):
         sys.stdout.flush()
         sys.stderr.flush()

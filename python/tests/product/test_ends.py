@@ -280,11 +280,12 @@ cli.main()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("sql", [ENDLESS, "select count(*) from range(100000000000)"])
 def test_a_signal_ends_a_query(
-    switchbed: Program, single: Path, tmp_path: Path, number: int
+    switchbed: Program, single: Path, tmp_path: Path, sql: str, number: int
 ) -> None:
     switchbed("sweep", single, "--set", "flows=5", "--store", "store")
-    asking = [sys.executable, "-c", ASKED, str(int(number)), "query", ENDLESS, "--store", "store"]
+    asking = [sys.executable, "-c", ASKED, str(int(number)), "query", sql, "--store", "store"]
     done = subprocess.run(
         asking, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
     )
