@@ -424,13 +424,17 @@ fn most(of: impl Iterator<Item = f64>) -> f64 {
     of.fold(0.0, f64::max)
 }
 
+/// Forecast packets over those that there are, about.
+const OVER: f64 = 1.1;
+
 /// Places of packets that stand twice as tables are copied, more than there are packets in the end.
 fn copied(packets: f64) -> f64 {
     if packets <= MOVED || packets > REMAPPED {
         return 0.0;
     }
-    // The second time with half of the places that the last doubling made.
-    (1.5 * ring(packets / 2.0) - packets).max(0.0)
+    // The second time with half of the places that the last doubling made. Packets are rather too many: they mostly
+    // do not reach a doubling that they would only just reach.
+    (1.5 * ring(packets / OVER / 2.0) - packets).max(0.0)
 }
 
 /// Places of a table that doubles, where it holds so many.
