@@ -425,7 +425,7 @@ fn most(of: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// Forecast packets over those that there are, about.
-const OVER: f64 = 1.1;
+const OVER: f64 = 1.02;
 
 /// Places of packets that stand twice as tables are copied, more than there are packets in the end.
 fn copied(packets: f64) -> f64 {
