@@ -98,7 +98,8 @@ def run_all(
                 signals.due()
                 progress_bar.show(tracks)
             signals.due()
-            progress_bar.show(tracks)
+            if tracks:
+                progress_bar.show(tracks)
         except BaseException as error:
             stopped_by = error
             pool.stop()

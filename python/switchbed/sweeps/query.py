@@ -2,11 +2,10 @@
 
 import glob
 import re
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from switchbed import directory, signals, tables
+from switchbed import directory, tables
 from switchbed._native import SCHEMA_VERSION, Mistake
 from switchbed.files import check
 from switchbed.store import Store, sweeps
@@ -20,56 +19,31 @@ def query(path: Path, sql: str) -> "pl.DataFrame":
     """The rows that DuckDB finds. `runs` has a row a run of every sweep; `flows`, `queues`,
     `ports`, … are the runs' tables with the run's key in `run`."""
     import duckdb
+    import polars as pl
 
     Store(path, create=False)
     if not sweeps(path):
         raise Mistake(f"{path}: has no sweep's table; sweep again")
     for run in sorted(path.glob("runs/*")):
         _current(run)
-    # Closed with its last reference: a call would wait for a query that does not end.
-    connection = duckdb.connect()
-    try:
-        # Views read files at once: made before the files are locked away.
-        _views(connection, path)
-        _shut(connection, path)
-        _select(connection, sql)
-        return _rows(connection, sql)
-    except duckdb.Error as error:
-        why = str(error).splitlines()[0] + _there(connection, sql, error)
-        damaged = next((p for p in path.absolute().glob("*/*") if str(p) in why), None)
-        if not isinstance(error, duckdb.DatabaseError):  # of a file's insides, without its name
-            damaged = _unreadable(connection, path)
-        advice = f"; remove {damaged} and sweep again" if damaged else ""
-        raise Mistake(f"query: {why}{advice}") from error
-
-
-def _rows(connection: "duckdb.DuckDBPyConnection", sql: str) -> "pl.DataFrame":
-    """Asks in another thread: DuckDB looks for signals seldom or never, by the query."""
-    import polars as pl
-
-    found: list[pl.DataFrame] = []
-    failed: list[BaseException] = []
-
-    def ask() -> None:
+    with duckdb.connect() as connection:
         try:
-            relation = connection.sql(sql)
-            if relation is None:
+            # Views read files at once: made before the files are locked away.
+            _views(connection, path)
+            _shut(connection, path)
+            _select(connection, sql)
+            found = connection.sql(sql)
+            if found is None:
                 raise Mistake("query: it gives no rows; ask with select")
-            _shown(relation)
-            found.append(pl.DataFrame(relation))
-        except BaseException as error:
-            failed.append(error)
-
-    thread = threading.Thread(target=ask, name=f"{signals.THREADS}_query")
-    thread.start()
-    try:
-        thread.join()
-    except BaseException:
-        connection.interrupt()
-        raise
-    if failed:
-        raise failed[0]
-    return found[0]
+            _shown(found)
+            return pl.DataFrame(found)
+        except duckdb.Error as error:
+            why = str(error).splitlines()[0] + _there(connection, sql, error)
+            damaged = next((p for p in path.absolute().glob("*/*") if str(p) in why), None)
+            if not isinstance(error, duckdb.DatabaseError):  # of a file's insides, without its name
+                damaged = _unreadable(connection, path)
+            advice = f"; remove {damaged} and sweep again" if damaged else ""
+            raise Mistake(f"query: {why}{advice}") from error
 
 
 VERSION = re.compile(r'"schema_version": *(-?\d+)')
