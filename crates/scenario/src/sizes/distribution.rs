@@ -15,9 +15,6 @@ pub struct Sizes {
     pub round_up_to: Option<Bytes>,
 }
 
-/// Shares of flows that estimates of means go by.
-const DRAWS: u32 = 1_024;
-
 /// Unit of a table's sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SizeUnit {
@@ -87,25 +84,16 @@ impl Sizes {
     /// The bytes that came before one of the same flow, at most `most`: their mean over all bytes of all flows. A window
     /// that opens by what has arrived is as large on average.
     pub(crate) fn mean_reach(&self, most: Bytes) -> f64 {
+        const DRAWS: u32 = 1_024;
         let most = most.as_f64();
+        let draw = |nth: u32| self.quantile((f64::from(nth) + 0.5) / f64::from(DRAWS)).as_f64();
         let (mut sum, mut bytes) = (0.0, 0.0);
-        for size in self.spread() {
+        for size in (0..DRAWS).map(draw) {
             let opens = size.min(most);
             sum += 0.5 * opens * opens + (size - opens) * most;
             bytes += size;
         }
         sum / bytes
-    }
-
-    /// The mean of what flows have sent of which each has sent `most` bytes or has ended.
-    pub(crate) fn mean_up_to(&self, most: f64) -> f64 {
-        self.spread().map(|size| size.min(most)).sum::<f64>() / f64::from(DRAWS)
-    }
-
-    /// Sizes of equal shares of flows.
-    fn spread(&self) -> impl Iterator<Item = f64> {
-        let draw = |nth| self.quantile((f64::from(nth) + 0.5) / f64::from(DRAWS)).as_f64();
-        (0..DRAWS).map(draw)
     }
 
     /// The mean of size / `unit` rounded up, in closed form.
@@ -187,11 +175,9 @@ mod tests {
         assert_eq!(same.mean_reach(Bytes::new(20_000)), 5_000.0);
         // The first tenth of its bytes at half of 1,000 on average, the others at 1,000.
         assert_eq!(same.mean_reach(Bytes::new(1_000)), 950.0);
-        assert_eq!((same.mean_up_to(1_000.0), same.mean_up_to(1e9)), (1_000.0, 10_000.0));
         // Half of the flows have nearly all bytes.
         let mixed = of(&[(1, 0.0), (1, 0.5), (10_000, 0.5), (10_000, 1.0)]);
         assert!((mixed.mean_reach(Bytes::new(20_000)) - 5_000.0).abs() < 1.0);
-        assert_eq!(mixed.mean_up_to(1_001.0), 501.0);
     }
 
     #[test]

@@ -169,8 +169,6 @@ impl Arrivals<'_> {
                 (queued, queued)
             }
         };
-        let fabric = self.queued_between(around, busy, flows);
-        let (queued, by_host) = (queued.max(fabric), by_host.max(fabric));
         let waiting = around.round_trips(per_s, mean_bytes);
         let open = flows.min(queued + waiting);
         // A pair that has a service of its own is one pair.
@@ -182,44 +180,19 @@ impl Arrivals<'_> {
         let line = rates.most().as_bps() as f64 / 8.0;
         let most = Bytes::new((line * CARD_S.min(FILLS * around.until_s)) as u64);
         let reach = sizes.iter().map(|table| table.mean_reach(most)).sum::<f64>();
-        // A line that flows share evenly is free for each at its rate less the load (processor sharing).
-        let lasts_s = flows / per_s;
-        let flowing = (busy < 1.0).then(|| {
-            let free = line * (1.0 - busy);
-            let sent = sizes.iter().map(|table| table.mean_up_to(free * lasts_s)).sum::<f64>();
-            per_s * sent / sizes.len() as f64 / free
-        });
         // Chance at many lines evens out, and a line that is seldom busy holds one flow.
-        let crowded = flowing.map_or(1.0, |flowing| (flowing / ends / CROWD).min(1.0));
+        let crowded = if busy < 1.0 { (busy / (1.0 - busy) / CROWD).min(1.0) } else { 1.0 };
         // A short run has not met its worst moment.
         let met = (flows * mean_bytes / MET_BYTES).sqrt().min(1.0);
         let in_cards = libm::pow(ends, 0.6) * crowded * met * reach / sizes.len() as f64;
         let in_cards = in_cards.min(open * most.as_f64());
-        let (receivers, mean_bytes) = (self.to.len() as f64, Some(mean_bytes));
-        let expected = Expected { receivers, lasts_s, in_cards, flowing, ..Expected::default() };
+        let (receivers, lasts_s, mean_bytes) =
+            (self.to.len() as f64, flows / per_s, Some(mean_bytes));
+        let expected = Expected { receivers, lasts_s, in_cards, ..Expected::default() };
         Expected { flows, open, mean_bytes, connections, ..expected }
-    }
-
-    /// Flows that wait at links between switches, where these are busier than hosts' links are by `busy`.
-    fn queued_between(&self, around: &Around<'_>, busy: f64, flows: f64) -> f64 {
-        let Some((load, lines)) = around.fabric.filter(|(load, _)| *load > busy) else {
-            return 0.0;
-        };
-        // Each flow waits on its way up, and comes down in good order.
-        let lines = (lines / 2.0).max(1.0);
-        // Handshakes wait at hosts' own links.
-        let part = if around.frames.opens() { 1.0 } else { BETWEEN };
-        let short = self.load.sizes.iter().all(|table| table.mean_bytes <= FIRST_WINDOW);
-        part * match short {
-            true => queued_short(load, flows, lines, false),
-            false => queued(load, flows / lines, false).0 * lines,
-        }
     }
 }
 
-/// Queue pairs that wait at busy links between switches, for each that would wait at a host's link. (Measured: at most
-/// 1.17.)
-const BETWEEN: f64 = 1.2;
 /// Part of a second whose data a card holds of flows that nothing holds back, by TCP small queues.
 const CARD_S: f64 = 1.0 / 1024.0;
 /// Flows at a line on average from which on its cards hold as much as they may.

@@ -135,8 +135,6 @@ pub struct Around<'a> {
     pub space: f64,
     /// Contents of the scenario's flow lists.
     pub listed: Listed,
-    /// The source's load on the wire at the busiest links between switches, and how many of these there are.
-    pub fabric: Option<(f64, f64)>,
 }
 
 /// Round trips of a connection besides those of its handshake and of more windows than one: of its data,
@@ -162,9 +160,6 @@ pub struct Expected {
     pub flows: f64,
     /// Flows under way at a time.
     pub open: f64,
-    /// Flows under way at a time on average, where they come one after another and lines carry them all: fewer at the
-    /// end of a short run, in which large flows have not ended yet.
-    pub flowing: Option<f64>,
     /// Hosts that these flows go to.
     pub receivers: f64,
     /// Flows that start together.
