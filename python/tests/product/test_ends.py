@@ -200,12 +200,11 @@ before that line comes."""
 
 def test_ctrl_c_at_any_line_of_a_run_ends_it(single: Path, tmp_path: Path) -> None:
     """Of ours that start, follow and end it, and of the standard library's that they call: a
-    thread begins, a pool is shut, a lock is taken."""
-    theirs = "futures/_base.py futures/thread.py threading.py"
-    files = f"{theirs} runner.py signals.py cli.py ending.py store.py"
+    thread begins, a lock is taken."""
+    files = "threading.py runner.py signals.py cli.py ending.py store.py"
     words = ["run", str(single), "--set", "flows=20", "--out", "out", "--json", "found.json"]
     done = subprocess.run(
-        [sys.executable, "-c", WITH_A_SIGNAL, "41", files, *words],
+        [sys.executable, "-c", WITH_A_SIGNAL, "29", files, *words],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -213,7 +212,7 @@ def test_ctrl_c_at_any_line_of_a_run_ends_it(single: Path, tmp_path: Path) -> No
         check=True,
     )
     ends = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(ends) > 8
+    assert len(ends) > 10
     for line, status in ends:
         place = tmp_path / str(line)
         errors = (place / "stderr").read_text()
