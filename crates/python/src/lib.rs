@@ -1,7 +1,7 @@
 //! The module `switchbed._native`: what Python sees of the crate `scenario`. Values that
 //! are read by people or scripts cross as JSON text, tables as Arrow columns.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 #![deny(unreachable_pub)]
 
 mod conformance;
@@ -10,6 +10,8 @@ mod drill;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod live;
 mod own;
+#[cfg(target_os = "linux")]
+mod pages;
 mod run;
 mod table;
 
@@ -20,6 +22,10 @@ use run::{Plan, Progress, Results};
 use std::path::PathBuf;
 use switchbed_scenario as scenario;
 use table::Table;
+
+#[cfg(target_os = "linux")]
+#[global_allocator]
+static ALLOCATOR: pages::Pages = pages::Pages;
 
 create_exception!(
     _native,

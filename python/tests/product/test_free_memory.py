@@ -44,6 +44,28 @@ def test_what_is_free_is_the_least_of_the_machines_and_every_groups(
     assert found == pytest.approx(expected_gb * GB, rel=1e-6)
 
 
+LOSSLESS = (
+    'switch={queues=8,discipline="dwrr",pool="12MB",pfc={priorities=[0]}}',
+    *("transport.kind=dcqcn", "flows=60000", "run.until=12ms"),
+)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        'port = "host3"\nup = false',
+        'port = "switch:3"\nup = false',
+        'port = "host3"\nstorm = 0\nlasts = "1s"',
+        'port = "switch:3"\nstorm = 0\nlasts = "1s"',
+        'link = "switch-host3"\nup = false\ndetect = "10us"\nconverge = "10us"',
+    ],
+)
+def test_flows_that_a_dead_line_keeps_are_forecast(event: str) -> None:
+    """A run took up to six times what was said, as pauses spread from the port to all hosts."""
+    run = connections.taken(f'{FLOWS}\n[[event]]\nat = "1ms"\n{event}\n', *LOSSLESS)
+    assert 0.99 <= connections.ratio(run) <= 1.13, run
+
+
 def test_without_linux_nothing_is_known(tmp_path: Path) -> None:
     assert free_memory.free(tmp_path) == float("inf")
 
@@ -154,6 +176,8 @@ bytes = "4MB"
         # Cards hold what no mark cuts, and ended flows give their logs back.
         (LARGE, ("transport.kind=dctcp",)),
         (LARGE, BBR),
+        # SACKed packets behind a retransmission that was lost are one record.
+        (LARGE, (*BBR, "host.profile=switchbed-0.1", "transport.rto_min=5ms")),
         (LARGE.replace("web-search", "1MB"), ("transport.kind=cubic",)),
         # Connections without what Linux adds.
         (connections.pairs(8_000), ("host.profile=switchbed-0.1",)),

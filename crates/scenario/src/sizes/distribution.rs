@@ -15,6 +15,9 @@ pub struct Sizes {
     pub round_up_to: Option<Bytes>,
 }
 
+/// Shares of flows that estimates of means go by.
+const DRAWS: u32 = 1_024;
+
 /// Unit of a table's sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SizeUnit {
@@ -84,16 +87,42 @@ impl Sizes {
     /// The bytes that came before one of the same flow, at most `most`: their mean over all bytes of all flows. A window
     /// that opens by what has arrived is as large on average.
     pub(crate) fn mean_reach(&self, most: Bytes) -> f64 {
-        const DRAWS: u32 = 1_024;
         let most = most.as_f64();
-        let draw = |nth: u32| self.quantile((f64::from(nth) + 0.5) / f64::from(DRAWS)).as_f64();
         let (mut sum, mut bytes) = (0.0, 0.0);
-        for size in (0..DRAWS).map(draw) {
+        for size in self.spread() {
             let opens = size.min(most);
             sum += 0.5 * opens * opens + (size - opens) * most;
             bytes += size;
         }
         sum / bytes
+    }
+
+    /// The mean of what flows have sent of which each has sent `most` bytes or has ended.
+    pub(crate) fn mean_up_to(&self, most: f64) -> f64 {
+        self.spread().map(|size| size.min(most)).sum::<f64>() / f64::from(DRAWS)
+    }
+
+    /// Bytes that a host's card holds on average of flows that come to it at `per_s` and are alone on a line of
+    /// `line` bytes a second, where `others` a second meet each, `lasts_s` after the first.
+    ///
+    /// Slow start lets out twice what arrives: the card has as much as it has sent, until a flow has no more. Where two
+    /// flows meet, marks or drops end that.
+    pub(crate) fn mean_alone(&self, per_s: f64, line: f64, others: f64, lasts_s: f64) -> f64 {
+        // Integrals of exp(-others * t) and of t * exp(-others * t) from 0.
+        let gone = |t: f64| -libm::expm1(-others * t) / others;
+        let risen = |t: f64| (gone(t) - t * libm::exp(-others * t)) / others;
+        let held = |size: f64| {
+            let (half, end) = ((0.5 * size / line).min(lasts_s), (size / line).min(lasts_s));
+            let falls = size * (gone(end) - gone(half)) - line * (risen(end) - risen(half));
+            line * risen(half) + falls
+        };
+        per_s * self.spread().map(held).sum::<f64>() / f64::from(DRAWS)
+    }
+
+    /// Sizes of equal shares of flows.
+    fn spread(&self) -> impl Iterator<Item = f64> {
+        let draw = |nth| self.quantile((f64::from(nth) + 0.5) / f64::from(DRAWS)).as_f64();
+        (0..DRAWS).map(draw)
     }
 
     /// The mean of size / `unit` rounded up, in closed form.
@@ -175,9 +204,32 @@ mod tests {
         assert_eq!(same.mean_reach(Bytes::new(20_000)), 5_000.0);
         // The first tenth of its bytes at half of 1,000 on average, the others at 1,000.
         assert_eq!(same.mean_reach(Bytes::new(1_000)), 950.0);
+        assert_eq!((same.mean_up_to(1_000.0), same.mean_up_to(1e9)), (1_000.0, 10_000.0));
         // Half of the flows have nearly all bytes.
         let mixed = of(&[(1, 0.0), (1, 0.5), (10_000, 0.5), (10_000, 1.0)]);
         assert!((mixed.mean_reach(Bytes::new(20_000)) - 5_000.0).abs() < 1.0);
+        assert_eq!(mixed.mean_up_to(1_001.0), 501.0);
+    }
+
+    #[test]
+    fn a_flow_alone_has_as_much_in_its_card_as_it_has_sent_or_has_left() {
+        let web = named("web-search").unwrap();
+        let (per_s, line, others, lasts_s) = (400.0, 1.25e9, 900.0, 2e-3);
+        let steps = 2_000;
+        let step = lasts_s / f64::from(steps);
+        let each = |nth| {
+            let age = (f64::from(nth) + 0.5) * step;
+            let held = |size: f64| (line * age).min(size - line * age).max(0.0);
+            let mean = web.spread().map(held).sum::<f64>() / f64::from(DRAWS);
+            mean * libm::exp(-others * age) * step
+        };
+        let summed = per_s * (0..steps).map(each).sum::<f64>();
+        let found = web.mean_alone(per_s, line, others, lasts_s);
+        assert!((found / summed - 1.0).abs() < 1e-3, "{found} {summed}");
+        // Nobody comes for long, and all has been sent.
+        let whole = web.mean_alone(1.0, line, 1e-3, 1.0);
+        let square = web.spread().map(|size| size * size).sum::<f64>() / f64::from(DRAWS);
+        assert!((whole / (square / 4.0 / line) - 1.0).abs() < 1e-3, "{whole}");
     }
 
     #[test]

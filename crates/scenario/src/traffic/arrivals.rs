@@ -164,11 +164,13 @@ impl Arrivals<'_> {
                 queued_by_host(busy, flows / ends, ends, opens) * ends,
             ),
             false => {
-                let (line, host) = queued(busy, flows / ends, opens);
+                let (line, host) = queued(busy, flows / ends, ends, opens);
                 let queued = line * ends + host * hosts as f64;
                 (queued, queued)
             }
         };
+        let fabric = self.queued_between(around, busy, flows);
+        let (queued, by_host) = (queued.max(fabric), by_host.max(fabric));
         let waiting = around.round_trips(per_s, mean_bytes);
         let open = flows.min(queued + waiting);
         // A pair that has a service of its own is one pair.
@@ -180,19 +182,52 @@ impl Arrivals<'_> {
         let line = rates.most().as_bps() as f64 / 8.0;
         let most = Bytes::new((line * CARD_S.min(FILLS * around.until_s)) as u64);
         let reach = sizes.iter().map(|table| table.mean_reach(most)).sum::<f64>();
+        // A line that flows share evenly is free for each at its rate less the load (processor sharing).
+        let lasts_s = flows / per_s;
+        let flowing = (busy < 1.0).then(|| {
+            let free = line * (1.0 - busy);
+            let sent = sizes.iter().map(|table| table.mean_up_to(free * lasts_s)).sum::<f64>();
+            per_s * sent / sizes.len() as f64 / free
+        });
         // Chance at many lines evens out, and a line that is seldom busy holds one flow.
-        let crowded = if busy < 1.0 { (busy / (1.0 - busy) / CROWD).min(1.0) } else { 1.0 };
+        let crowded = flowing.map_or(1.0, |flowing| (flowing / ends / CROWD).min(1.0));
         // A short run has not met its worst moment.
         let met = (flows * mean_bytes / MET_BYTES).sqrt().min(1.0);
         let in_cards = libm::pow(ends, 0.6) * crowded * met * reach / sizes.len() as f64;
         let in_cards = in_cards.min(open * most.as_f64());
-        let (receivers, lasts_s, mean_bytes) =
-            (self.to.len() as f64, flows / per_s, Some(mean_bytes));
-        let expected = Expected { receivers, lasts_s, in_cards, ..Expected::default() };
+        let (senders, receivers) = (self.from.len() as f64, self.to.len() as f64);
+        // Flows meet at their sender, at their receiver, and between switches.
+        let within = if around.topology.switch_groups().len() > 1 { 1.0 / ends } else { 0.0 };
+        let others = per_s * (1.0 / senders + 1.0 / receivers + within);
+        let alone =
+            sizes.iter().map(|table| table.mean_alone(per_s, line, others, lasts_s)).sum::<f64>();
+        let alone = alone / sizes.len() as f64;
+        let mean_bytes = Some(mean_bytes);
+        let expected =
+            Expected { receivers, lasts_s, in_cards, alone, flowing, ..Expected::default() };
         Expected { flows, open, mean_bytes, connections, ..expected }
+    }
+
+    /// Flows that wait at links between switches, where these are busier than hosts' links are by `busy`.
+    fn queued_between(&self, around: &Around<'_>, busy: f64, flows: f64) -> f64 {
+        let Some((load, lines)) = around.fabric.filter(|(load, _)| *load > busy) else {
+            return 0.0;
+        };
+        // Each flow waits on its way up, and comes down in good order.
+        let lines = (lines / 2.0).max(1.0);
+        // Handshakes wait at hosts' own links.
+        let part = if around.frames.opens() { 1.0 } else { BETWEEN };
+        let short = self.load.sizes.iter().all(|table| table.mean_bytes <= FIRST_WINDOW);
+        part * match short {
+            true => queued_short(load, flows, lines, false),
+            false => queued(load, flows / lines, lines, false).0 * lines,
+        }
     }
 }
 
+/// Queue pairs that wait at busy links between switches, for each that would wait at a host's link. (Measured: at most
+/// 1.17.)
+const BETWEEN: f64 = 1.2;
 /// Part of a second whose data a card holds of flows that nothing holds back, by TCP small queues.
 const CARD_S: f64 = 1.0 / 1024.0;
 /// Flows at a line on average from which on its cards hold as much as they may.
@@ -249,9 +284,9 @@ fn of_all(flows: f64, endless: f64) -> f64 {
     flows * endless / libm::cbrt(flows * flows * flows + endless * endless * endless)
 }
 
-/// Flows under way at a line that is offered a multiple of what it carries, by so many flows in all; and at a host by
-/// chance. Rather too many.
-fn queued(busy: f64, flows: f64, opens: bool) -> (f64, f64) {
+/// Flows under way at one of so many lines, each offered a multiple of what it carries, by so many flows in all; and at
+/// a host by chance. Rather too many.
+fn queued(busy: f64, flows: f64, ends: f64, opens: bool) -> (f64, f64) {
     // Flows of several windows: more of the line's time went to those that are not through.
     let remain = remain(busy, flows, opens) * if opens { 1.0 } else { 1.2 };
     // Near 1 as far as chance leads: as √n after n flows, at both ends' lines. (Measured: at most 3.2.)
@@ -260,11 +295,21 @@ fn queued(busy: f64, flows: f64, opens: bool) -> (f64, f64) {
         return (remain + by_chance, OPEN_A_HOST);
     }
     // A line that is busy for a part ρ of its time, shared evenly, has ρ / (1 − ρ) flows. Four times the mean leaves space
-    // for chance: sizes have heavy tails.
+    // for chance, as sizes have heavy tails; at many lines that evens out.
     let mean = busy / (1.0 - busy);
-    // As many flows at a time are met once in ρ^−n.
-    let most = 2.0 - libm::log(1.0 + flows) / libm::log(busy);
-    ((4.0 * mean).min(by_chance), most.min(OPEN_A_HOST))
+    let chance = (12.0 / ends.sqrt()).min(3.0);
+    (((1.0 + chance) * mean).min(by_chance), fullest(busy, flows))
+}
+
+/// Flows at a line, shared evenly and busy for a part of its time, at its fullest moment of so many flows: the mean.
+fn fullest(busy: f64, flows: f64) -> f64 {
+    // A part 1 − ρ of flows begin a busy time, of which one in ρ^−n comes to n flows more.
+    let (mut reached, mut times) = (0.0, flows * (1.0 - busy));
+    while reached < OPEN_A_HOST && times > 1e-3 {
+        reached -= libm::expm1(-times);
+        times *= busy;
+    }
+    reached
 }
 
 /// Parameters of an entry's processes; hosts in rising order, no host twice.

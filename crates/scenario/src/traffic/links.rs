@@ -30,6 +30,9 @@ pub struct Links<'a> {
     lines: HostRates,
 }
 
+/// Part of the highest load from which on a link is about as busy.
+const ABOUT: f64 = 0.9;
+
 /// Most steps that laying a demand out takes: a second or two.
 const MOST_STEPS: usize = 1_000_000_000;
 
@@ -64,6 +67,22 @@ impl<'g> Links<'g> {
             Some([demand.clone().times(there), demand.reversed().times(back)])
         };
         self.laid(traffic.into_iter().filter_map(both).flatten())
+    }
+
+    /// The load on the wire of the busiest links between switches, and how many are about as busy, one direction each.
+    /// The bytes on the wire for a byte of a source's payload go there and back.
+    pub fn crowded<S>(&self, source: &S, factors: (f64, f64)) -> Option<(f64, f64)>
+    where
+        S: Deref<Target = dyn Source>,
+    {
+        let loads = self.on_wire([(source, factors)]);
+        let ports = self.graph.switches.iter().flat_map(|(_, ports)| ports);
+        let between = loads.iter().skip(self.graph.access.len()).zip(ports);
+        let between = between.filter(|(_, cable)| matches!(cable.to, Node::Switch(_)));
+        let between: Vec<f64> = between.map(|(load, _)| *load).collect();
+        let most = between.iter().copied().fold(0.0, f64::max);
+        let busy = between.iter().filter(|load| **load >= ABOUT * most).count() as f64;
+        (most > 0.0).then_some((most, busy))
     }
 
     /// The loads of these demands together.

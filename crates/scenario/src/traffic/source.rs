@@ -135,6 +135,8 @@ pub struct Around<'a> {
     pub space: f64,
     /// Contents of the scenario's flow lists.
     pub listed: Listed,
+    /// The source's load on the wire at the busiest links between switches, and how many of these there are.
+    pub fabric: Option<(f64, f64)>,
 }
 
 /// Round trips of a connection besides those of its handshake and of more windows than one: of its data,
@@ -160,6 +162,9 @@ pub struct Expected {
     pub flows: f64,
     /// Flows under way at a time.
     pub open: f64,
+    /// Flows under way at a time on average, where they come one after another and lines carry them all: fewer at the
+    /// end of a short run, in which large flows have not ended yet.
+    pub flowing: Option<f64>,
     /// Hosts that these flows go to.
     pub receivers: f64,
     /// Flows that start together.
@@ -182,6 +187,8 @@ pub struct Expected {
     pub probes: f64,
     /// Bytes in cards of flows that come one after another, as far as neither marks nor delays hold them back.
     pub in_cards: f64,
+    /// Bytes in cards of those that meet no other flow, on average over all hosts.
+    pub alone: f64,
     /// Seconds until its last flow starts.
     pub lasts_s: f64,
 }

@@ -4,16 +4,17 @@
 //! out here, rather too many than too few.
 
 use crate::observe::monitors::{self, Ahead};
+use crate::run::dead::{self, Dead};
 use crate::transport::tcp::Config;
 use serde::Serialize;
-use std::collections::BTreeMap;
-use switchbed_scenario::event::{Change, LinkChange};
+use std::collections::{BTreeMap, BTreeSet};
 use switchbed_scenario::protocol::Protocol;
 use switchbed_scenario::protocols::Protocols;
 use switchbed_scenario::scheme::Value;
+use switchbed_scenario::topology::graph::Graph;
 use switchbed_scenario::topology::ports::is_host;
-use switchbed_scenario::traffic::{Around, Entry, Expected, Frames, Listed};
-use switchbed_scenario::transport::{LossDetection, Pacing};
+use switchbed_scenario::traffic::{Around, Entry, Expected, Frames, Links, Listed};
+use switchbed_scenario::transport::{CongestionControl, Hystart, LossDetection, Pacing};
 use switchbed_scenario::{Host, NicFifo, NicQueue, Transport};
 use switchbed_scenario::{QueueProbe, Scenario, SchemeChoice};
 use switchbed_units::{Bytes, Span};
@@ -34,16 +35,18 @@ const STARTS: f64 = 4_096.0;
 /// remember more), TCP's as RFC 5681 and 6675 have it, one without TCP, a queue pair's and what INT adds to that.
 const TCP_BYTES: u64 = 2_190;
 const PLAIN_TCP_BYTES: u64 = 1_510;
-const DATAGRAM_BYTES: u64 = 1_480;
-const PAIR_BYTES: u64 = 1_700;
-const INT_PAIR_BYTES: u64 = 1_840;
+const DATAGRAM_BYTES: u64 = 1_490;
+const PAIR_BYTES: u64 = 1_730;
+const INT_PAIR_BYTES: u64 = 1_870;
 /// Delivery rates and the model of a control that steers by one, more than another TCP connection.
 const MODEL_BYTES: u64 = 1_520;
 /// Part of the flows that come one after another which have their models at the fullest moment: others' handshakes are
 /// under way.
 const MODELLED: f64 = 0.65;
+/// A connection whose host is paused, with its flow's packets in the card.
+const PAUSED_BYTES: u64 = 2_340;
 /// A queue pair whose packets may arrive in any order, more than another; and its packets' states, once it has sent some.
-const SPRAY_BYTES: u64 = 390;
+const SPRAY_BYTES: u64 = 420;
 const SPRAYED_BYTES: u64 = 1_100;
 /// A queue pair that waits for its turn in its card, more than another.
 const TURN_BYTES: u64 = 200;
@@ -55,6 +58,11 @@ const RING: f64 = 4.0;
 /// State of losses in both halves of a TCP connection: the sender's repair (120 bytes), the receiver's data beyond a
 /// hole (96), space for four ranges in each (64), and the allocator's share.
 const LOSING_BYTES: u64 = 385;
+/// Such a connection with its model and its records of what is missing; the part of flows with one, and the least
+/// timeouts that it waits for. (Measured: up to a fifth at lines between switches, which fill.)
+const STALLED_BYTES: u64 = 6_000;
+const STALLED: f64 = 0.22;
+const TIMEOUTS: f64 = 8.0;
 /// A collective's message with its operations, and what its ideal time goes by; and programs as such.
 const MESSAGE_BYTES: u64 = 520;
 const PROGRAMS_BYTES: u64 = 400_000;
@@ -65,14 +73,6 @@ const SCHEDULED_BYTES: u64 = 112;
 const OPERATION_BYTES: u64 = 16;
 /// An operation of the rank that has most, while that is read; messages take this memory later.
 const READ_BYTES: u64 = 80;
-/// Tables of operations that are read leave holes, until they are large enough to be given back as pages.
-const HOLES_BYTES: u64 = 14;
-const HOLES: f64 = 400_000.0;
-/// Records of flows of so many messages are too large for these holes: so many of so many bytes stay, where many ranks
-/// have left them, and else one.
-const PAGES: f64 = 400_000.0;
-const LEFT: f64 = 4.0;
-const PAGES_BYTES: u64 = 7_000_000;
 /// Such a message while it is under way, and a TCP connection of a schedule, more than another: flows that wait there.
 const UNDER_WAY_BYTES: u64 = 510;
 const QUEUED_BYTES: u64 = 1_300;
@@ -105,11 +105,6 @@ const FLOW_QUEUE_BYTES: u64 = 270;
 const PARTY_BYTES: u64 = 60;
 /// A packet in the network: what it is, what it carries, and its next event.
 const PACKET_BYTES: u64 = 150;
-/// Places of a packet in the two tables, which double and are copied then.
-const PLACES_BYTES: u64 = 128;
-/// Tables that were copied leave their last places empty, until these are large enough to be given back as pages.
-const MOVED_BYTES: u64 = 75;
-const MOVED: f64 = 8_192.0;
 /// A captured packet, as it is noted and as its file has it.
 const CAPTURED_BYTES: u64 = 240;
 /// The shortest packet that a line is full of: an ACK with its share of the data it is for.
@@ -136,14 +131,21 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
         true => f64::INFINITY,
         false => switch.pool.unwrap_or(switch.buffer).as_f64(),
     };
+    // Links between switches may be busier than hosts' are.
+    let graph = (topology.switch_groups().len() > 1).then(|| Graph::new(topology, Span::ZERO));
+    let links = graph.as_ref().and_then(|graph| Links::new(graph, topology.host_rates()));
     let expected = |(entry, traffic): (usize, &Entry)| {
         let frames = Frames::of(protocols.get(entry as u32, 0));
-        traffic.expected(&Around { topology, until_s: until, rtt_s, frames, space, listed })
+        let factors = frames.factors(traffic.sizes(), traffic.persists());
+        let fabric = links.as_ref().and_then(|links| links.crowded(&traffic.source, factors));
+        traffic.expected(&Around { topology, until_s: until, rtt_s, frames, space, listed, fabric })
     };
     let mut sources: Vec<Expected> = traffic.iter().enumerate().map(expected).collect();
-    for (nth, source) in sources.iter_mut().enumerate() {
-        source.connections += cut_off(scenario, &protocols, (nth, source));
-    }
+    let dead = dead::lines(scenario);
+    let stuck = dead.as_ref().map(|dead| dead::stuck(scenario, &protocols, &sources, dead));
+    let stuck = stuck.unwrap_or_default();
+    sources.iter_mut().zip(&stuck).for_each(|(source, stuck)| source.connections += stuck.cut_off);
+    let paused: f64 = stuck.iter().map(|stuck| stuck.paused).sum();
     // A run without an end of its own lasts about as long as its flows start.
     let lasts = match run.until {
         Some(_) => until,
@@ -178,8 +180,9 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
     // The stack whose hosts let windows open furthest.
     let windows = scenario.host.each().map(|host| {
         let each = traffic.iter().zip(&sources).zip(&tcps).map(|((entry, of), tcp)| {
+            let network = in_network(scenario, &protocols, std::slice::from_ref(of));
             let of = (of, entry.persists(), lasts);
-            tcp.map_or(others, |tcp| Flows::new(scenario, (host, tcp), of).windows())
+            tcp.map_or(others, |tcp| Flows::new(scenario, (host, tcp), of).windows(network))
         });
         let sum = each.fold(Windows::default(), |a, b| a.with(b, |a, b| a + b));
         let space = topology.host_links() as f64 * room_of(host);
@@ -187,11 +190,8 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
     });
     let windows = windows.fold(Windows::default(), |a, b| a.with(b, f64::max));
     let network = in_network(scenario, &protocols, &sources);
-    let packets =
-        (network + windows.in_cards).min(windows.data.max(network)) + held_up(scenario, &protocols);
-    // Where flows come one after another, the tables have grown before connections and records are at their most.
-    let at_once = sources.iter().any(|source| source.together > 0.0);
-    let copied = if at_once { copied(packets) } else { 0.0 };
+    let packets = (network + windows.in_cards).min(windows.data.max(network))
+        + held_up(&protocols, dead.as_ref());
     let each_flow = |tcp: &Option<&Transport>| match tcp {
         Some(_) => TCP_FLOW_BYTES,
         None => FLOW_BYTES,
@@ -259,13 +259,7 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
     // Messages of a schedule wait in their connection where TCP carries them.
     let queued = sources.iter().zip(&tcps).filter(waits).map(|(of, _)| of.connections).sum();
     let (messages, scheduled) = (sum(|source| source.messages), sum(|source| source.scheduled.0));
-    let operations = 2.0 * scheduled + sum(|source| source.scheduled.1);
     let longest = most(sources.iter().map(|of| of.tables.1));
-    let left = match (scheduled > PAGES, 4.0 * longest < operations) {
-        (false, _) => 0.0,
-        (true, true) => LEFT,
-        (true, false) => 1.0,
-    };
     let later = scheduled * SCHEDULED_BYTES as f64 / READ_BYTES as f64;
     let parts = parts.chain([
         ("programs", f64::from(u8::from(messages > 0.0)), PROGRAMS_BYTES),
@@ -273,22 +267,19 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
         ("schedules", f64::from(u8::from(scheduled > 0.0)), SCHEDULES_BYTES),
         ("connections of schedules", queued, QUEUED_BYTES),
         ("models of connections", models, MODEL_BYTES),
+        ("paused connections", paused, PAUSED_BYTES),
         ("messages under way", sum(|source| source.under_way), UNDER_WAY_BYTES),
-        ("sprayed connections", sprayed(scenario, &protocols, &sources, lasts), SPRAYED_BYTES),
+        ("sprayed connections", sprayed(scenario, &protocols, &sources, until), SPRAYED_BYTES),
         ("messages of schedules", scheduled, SCHEDULED_BYTES),
         ("operations of schedules", sum(|source| source.scheduled.1), OPERATION_BYTES),
         ("bytes of schedules' tables", sum(|source| source.tables.0), 1),
         ("operations of a rank that is read", (longest - later).max(0.0), READ_BYTES),
-        ("holes of schedules", operations.min(HOLES), HOLES_BYTES),
-        ("holes that records leave", left, PAGES_BYTES),
         ("segments in logs", windows.logged, SENT_BYTES),
         ("segments in models", windows.modelled, DEPARTED_BYTES),
         ("queue pairs in cards", turns, TURN_BYTES),
         ("connections that lose packets", losing, LOSING_BYTES),
+        ("connections that wait for timeouts", stalled(&sources, &tcps), STALLED_BYTES),
         ("packets", packets, PACKET_BYTES),
-        // Above this the allocator gives back pages, and leaves no hole.
-        ("places of packets", packets.min(MOVED), MOVED_BYTES),
-        ("places of packets that are copied", copied, PLACES_BYTES),
         ("rows of series", rows(often(measure.series_every) * measured * queues), SERIES_BYTES),
         ("rows of goodput", rows(often(measure.goodput_every) * queues), GOODPUT_BYTES),
         ("probes", rows(sum(|source| source.probes)), PROBE_BYTES),
@@ -369,66 +360,21 @@ fn connection(scenario: &Scenario, protocol: &Protocol) -> u64 {
     }
 }
 
-/// Answers of queue pairs that wait in hosts' cards since an event took their line down or pauses them.
-fn held_up(scenario: &Scenario, protocols: &Protocols) -> f64 {
-    let holds = |change: &Change| {
-        matches!(change, Change::Link { up: false, port } if port.starts_with("host"))
-            || matches!(
-                change,
-                Change::Storm { .. }
-                    | Change::OfLink { what: LinkChange::Up { up: false, .. }, .. }
-            )
-    };
-    let events = scenario.event.iter().filter(|event| holds(&event.change)).count();
-    match protocols.queue_pairs().next() {
-        Some(_) => events as f64 * CARD_PACKETS,
-        None => 0.0,
+/// Packets of queue pairs that wait in hosts' cards and in front of a line since an event took the line down or pauses it.
+fn held_up(protocols: &Protocols, dead: Option<&(Graph, Vec<Dead>)>) -> f64 {
+    match (protocols.queue_pairs().next(), dead) {
+        (Some(_), Some((_, lines))) => {
+            lines.iter().map(|line| line.event).collect::<BTreeSet<_>>().len() as f64 * CARD_PACKETS
+        }
+        _ => 0.0,
     }
-}
-
-/// Part of a connection that its sender and what it repeats are: of packets in any order it remembers each.
-const CUT_OFF: f64 = 0.9;
-const CUT_OFF_UNORDERED: f64 = 1.25;
-
-/// Connections of flows from and to hosts whose line is down: none of these ends until it is up again.
-fn cut_off(scenario: &Scenario, protocols: &Protocols, (nth, source): (usize, &Expected)) -> f64 {
-    let entry = &scenario.traffic[nth];
-    let Some(demand) = entry.demand(&scenario.topology.host_rates()) else { return 0.0 };
-    if entry.persists() || source.lasts_s <= 0.0 {
-        return 0.0;
-    }
-    let share = |side: &[(u32, f64)], host: u32| {
-        let all: f64 = side.iter().map(|(_, of)| of).sum();
-        side.iter().filter(|(of, _)| *of == host).map(|(_, of)| of / all).sum::<f64>()
-    };
-    let mut flows = 0.0;
-    for (begun, event) in scenario.event.iter().enumerate() {
-        let Change::Link { port, up: false } = &event.change else { continue };
-        let Some(host) = port.strip_prefix("host").and_then(|number| number.parse().ok()) else {
-            continue;
-        };
-        let up = scenario.event[begun..].iter().find_map(|later| match &later.change {
-            Change::Link { port: of, up: true } if of == port => Some(later.at.as_secs_f64()),
-            _ => None,
-        });
-        let until = up.unwrap_or(f64::INFINITY).min(source.lasts_s);
-        let part = (until - event.at.as_secs_f64()).max(0.0) / source.lasts_s;
-        flows += source.flows * part * (share(&demand.from, host) + share(&demand.to, host));
-    }
-    let unordered =
-        |of: &Protocol| of.queue_pairs().is_some_and(|of| of.control.about().unordered());
-    let of_each = match protocols.of_entry(nth as u32).any(unordered) {
-        true => CUT_OFF_UNORDERED,
-        false => CUT_OFF,
-    };
-    of_each * flows.min(source.flows)
 }
 
 /// Connections whose packets may arrive in any order that have sent one: no more than their receivers' lines bring.
-fn sprayed(scenario: &Scenario, protocols: &Protocols, sources: &[Expected], lasts_s: f64) -> f64 {
+fn sprayed(scenario: &Scenario, protocols: &Protocols, sources: &[Expected], until_s: f64) -> f64 {
     let line = scenario.topology.host_rates().most().as_bps() as f64 / 8.0;
     // A connection that no packet has reached by the end keeps no state.
-    let packets = lasts_s * line / scenario.host.mtu().as_f64();
+    let packets = until_s * line / scenario.host.mtu().as_f64();
     let unordered = |protocol: &Protocol| {
         protocol.queue_pairs().is_some_and(|roce| roce.control.about().unordered())
     };
@@ -448,12 +394,6 @@ fn endless(sources: &[Expected]) -> f64 {
 /// The greatest of several, or 0.
 fn most(of: impl Iterator<Item = f64>) -> f64 {
     of.fold(0.0, f64::max)
-}
-
-/// Places of packets that stand twice as tables are copied, more than there are packets in the end.
-fn copied(packets: f64) -> f64 {
-    // The second time with half of the places that the last doubling made.
-    if packets > MOVED { (1.5 * ring(packets / 2.0) - packets).max(0.0) } else { 0.0 }
 }
 
 /// Places of a table that doubles, where it holds so many.
@@ -479,16 +419,15 @@ const SMALL_S: f64 = 1.0 / 1024.0;
 /// Segments of a model's window (`bbr_quantization_budget`), and its gain in slow start over the way there and back.
 const QUANTA: f64 = 3.0;
 const STARTUP: f64 = 2.89;
-/// Places of a ring that doubles for each packet that it holds, on average.
-const HELD: f64 = 1.44;
-/// Places where windows of a model fall and rise again.
+/// Places of a ring that grows by a quarter for each packet that it holds, with what smaller rings have left; and where
+/// windows fall and rise again.
+const HELD: f64 = 1.5;
 const HELD_LATER: f64 = 2.0;
 
-/// Packets in cards for each that flows one after another have under way on average, at a line of its own; and segments
-/// that are out for each of these. (Measured: 0.9 to 2.4 without a model, 2.4 to 5.2 with one, and 1.2 to 1.65.)
+/// Packets in cards for each that flows one after another have under way on average, at a line of its own. (Measured:
+/// 0.9 to 2.4 without a model, and 2.4 to 5.2 with one.)
 const UNMARKED_LATER: f64 = 2.4;
 const MODELLED_LATER: f64 = 5.2;
-const LATER_OUT: f64 = 1.4;
 
 /// A source's TCP flows, in packets of host.mtu.
 struct Flows<'a> {
@@ -551,6 +490,15 @@ impl<'a> Flows<'a> {
         self.tcp.control.about().model
     }
 
+    /// Whether slow start ends as its own card makes round trips longer.
+    fn leaves_slow_start(&self) -> bool {
+        match self.tcp.hystart {
+            Hystart::Off => false,
+            Hystart::Linux => matches!(self.tcp.control, CongestionControl::Cubic(_)),
+            Hystart::PlusPlus => !self.model(),
+        }
+    }
+
     /// Packets of a segment that is handed to the card at most.
     fn segment(&self) -> f64 {
         let lso = &self.host.lso;
@@ -605,27 +553,34 @@ impl<'a> Flows<'a> {
 
     /// Packets in cards of flows that come one after another.
     fn later(&self) -> f64 {
-        let held = self.of.in_cards / self.host.mtu.as_f64();
-        match (self.model(), self.marked) {
-            (true, _) => MODELLED_LATER * held,
+        let mtu = self.host.mtu.as_f64();
+        let held = self.of.in_cards / mtu;
+        let met = match (self.model(), self.marked) {
+            (true, _) => return MODELLED_LATER * held,
             // Cards hold what windows let out that no mark cuts.
             (false, false) => UNMARKED_LATER * held,
-            (false, true) => 0.0,
-        }
+            // No switch marks a flow that meets none.
+            (false, true) => {
+                UNMARKED_LATER * held * self.of.flowing.map_or(0.0, |_| alone(self.of))
+            }
+        };
+        if self.leaves_slow_start() { met } else { met.max(self.of.alone / mtu) }
     }
 
     /// How far windows open. Flows that come one after another differ much in size: most are over before their windows
     /// are large.
-    fn windows(&self) -> Windows {
+    ///
+    /// The source has `network` packets in the network.
+    fn windows(&self, network: f64) -> Windows {
         let Flows { of, size, first, .. } = *self;
         let (in_card, data, out) = self.together();
         let others = (of.open - of.together).max(0.0);
         // The first window is known; where a larger one ends up is not.
-        let rings = (HELD * out).clamp(ring(out.min(first)), ring(out));
-        // For each packet in a card more are out: data beyond a hole waits for the hole.
+        let rings = (HELD * out).max(ring(out.min(first)));
         let later = self.later();
-        let held = if self.model() { HELD_LATER } else { HELD };
-        let kept = held * LATER_OUT * later;
+        // Segments are out until their ACKs have come back. Those of a small flow are in places that it has anyway.
+        let long = if of.together > 0.0 { 0.0 } else { (1.0 - RING / size).max(0.0) };
+        let kept = HELD_LATER * (later + network) * long;
         // A second try opens others, while the first ones repeat what they lost.
         let opened = of.together.min(of.connections).min(2.0 * self.opens);
         let tcp = self.tcp;
@@ -682,17 +637,86 @@ fn marked_bytes(scenario: &Scenario) -> Option<Bytes> {
     }
 }
 
+/// Deviations of a number of flows that come at random by which it is larger at its most.
+const CHANCE: f64 = 4.0;
+/// Queues in a network of several tiers for each at a receiver.
+const WITHIN: f64 = 1.25;
+
+/// Part of a queue that flows with models fill which come one after another. (Measured.)
+const MODELLED_QUEUE: f64 = 0.67;
+
+/// Flows at a port where some meet.
+const MEETING: f64 = 3.0;
+
+/// Flows of a source that meet none.
+fn flowing_alone(source: &Expected) -> f64 {
+    flowing(source) * alone(source)
+}
+
+/// Flows of a source that are under way at its fullest moment.
+fn flowing(source: &Expected) -> f64 {
+    source.flowing.map_or(source.open, |mean| (mean + CHANCE * mean.sqrt()).min(source.open))
+}
+
+/// Part of a source's flows that meet none at their receiver.
+fn alone(source: &Expected) -> f64 {
+    libm::exp(-flowing(source) / source.receivers.max(1.0))
+}
+
+/// Ports at which a source's flows meet, of receivers and `within` the network. One flow alone has its queue in its
+/// sender's card.
+fn meetings(source: &Expected, within: f64) -> f64 {
+    if source.flowing.is_none() {
+        return source.open.min(source.receivers);
+    }
+    let each = flowing(source) / source.receivers.max(1.0);
+    within * source.receivers * (1.0 - alone(source) * (1.0 + each))
+}
+
+/// Connections of flows that come one after another whose model ignores losses, and of which a retransmission is lost:
+/// without RACK it waits for a timeout, while later data piles up.
+fn stalled(sources: &[Expected], tcps: &[Option<&Transport>]) -> f64 {
+    let waits = |(source, tcp): (&Expected, &Option<&Transport>)| {
+        let tcp = tcp
+            .filter(|tcp| tcp.control.about().model && tcp.loss_detection != LossDetection::Rack)?;
+        let large = source.flowing? > 0.0
+            && source.mean_bytes? > tcp.mss.as_f64() * f64::from(tcp.initial_window);
+        let a_second = source.flows / source.lasts_s.max(f64::MIN_POSITIVE);
+        let timed = (a_second * TIMEOUTS * tcp.rto_min.as_secs_f64()).min(source.flows);
+        large.then_some(STALLED * timed)
+    };
+    sources.iter().zip(tcps).filter_map(waits).sum()
+}
+
+/// Whether senders know a queue's length or delay, and keep it short: it holds a round trip of each flow's first data.
+fn goes_by_delay(protocol: &Protocol) -> bool {
+    let about = protocol.queue_pairs().map(|of| of.control.about());
+    about.is_some_and(|about| about.int || about.stamps)
+}
+
+/// Whether marks are nothing to a protocol's senders: they fill a queue until packets are dropped.
+fn ignores_marks(protocol: &Protocol) -> bool {
+    match (protocol.queue_pairs(), protocol.tcp()) {
+        (Some(_), _) => false,
+        (None, Some(tcp)) => !tcp.ecn || tcp.control.about().model,
+        (None, None) => true,
+    }
+}
+
 /// Packets in the network: of each flow as many as the way there and back holds, and in front of each receiver a
 /// queue; but of a flow not more than it has on average, and of no more flows than there are lines to hosts.
 fn in_network(scenario: &Scenario, protocols: &Protocols, sources: &[Expected]) -> f64 {
     let Scenario { topology, switch, host, transport, .. } = scenario;
     let held = way_bytes(scenario);
-    let queue = marked_bytes(scenario).unwrap_or(switch.buffer);
-    let open: f64 = sources.iter().map(|source| source.open).sum();
+    let marked = marked_bytes(scenario).filter(|_| !protocols.all().iter().any(ignores_marks));
+    // Slow start passes a threshold by what a round trip brings.
+    let marked = marked.map(|marked| marked.as_f64() + held);
+    let queue = marked.map_or(switch.buffer.as_f64(), |marked| marked.min(switch.buffer.as_f64()));
+    let open: f64 = sources.iter().map(flowing).sum();
     let receivers = sources.iter().map(|source| source.receivers).fold(0.0, f64::max);
     let sending = sources.iter().filter(|source| source.open > 0.0);
     let mean = |source: &Expected| source.mean_bytes.unwrap_or(f64::INFINITY);
-    let bytes = sending.map(|source| source.open * mean(source)).sum::<f64>() / open.max(1.0);
+    let bytes = sending.map(|source| flowing(source) * mean(source)).sum::<f64>() / open.max(1.0);
     let receive_window = |protocol: &Protocol| match protocol {
         Protocol::Transport(own) => own.receive_window,
         Protocol::QueuePairs(_) => transport.receive_window,
@@ -700,9 +724,23 @@ fn in_network(scenario: &Scenario, protocols: &Protocols, sources: &[Expected]) 
     let most = protocols.all().iter().map(receive_window).max().unwrap_or(u32::MAX);
     let window = |held: f64| (held.min(bytes) / host.mtu().as_f64()).min(most.into());
     let lines = open.min(topology.hosts().into());
-    let most = lines * window(held + queue.as_f64());
+    let most = lines * window(held + queue);
     // A queue holds packets of all flows to its receiver.
-    let queues = open.min(receivers);
-    let queued = queues * queue.as_f64().min(bytes * open / queues.max(1.0)) / host.mtu().as_f64();
+    let within = if topology.switch_groups().len() > 1 { WITHIN } else { 1.0 };
+    let queues = sources.iter().map(|source| meetings(source, within)).sum::<f64>();
+    let queues = queues.min(within * receivers);
+    // A model's flow fills its own way in slow start, and drains a queue before it is full.
+    let models =
+        protocols.all().iter().filter_map(Protocol::tcp).any(|of| of.control.about().model);
+    let random: f64 = sources.iter().filter(|of| of.flowing.is_some()).map(flowing_alone).sum();
+    let (full, started) = match models && random > 0.0 {
+        true => (MODELLED_QUEUE, STARTUP * random * window(held)),
+        false => (1.0, 0.0),
+    };
+    let queue = match random > 0.0 && protocols.all().iter().all(goes_by_delay) {
+        true => queue.min(MEETING * held),
+        false => queue * full,
+    };
+    let queued = started + queues * queue.min(bytes * open / queues.max(1.0)) / host.mtu().as_f64();
     (lines * window(held) + queued).min(most)
 }

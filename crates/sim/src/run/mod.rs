@@ -1,5 +1,6 @@
 //! Runs one scenario to its end, with word of its progress.
 
+mod dead;
 mod decided;
 pub(crate) mod impossible;
 mod inert;

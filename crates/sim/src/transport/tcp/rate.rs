@@ -9,7 +9,7 @@
 use super::loss::Phase;
 use super::sender::Sender;
 use super::{Config, Flags, Segment};
-use crate::transport::ranges::give_back;
+use crate::transport::ranges::{KEPT, give_back};
 use std::collections::VecDeque;
 use switchbed_congestion::{Connection, Delivered, LostPacket, Model, RateSample, Repair};
 use switchbed_units::{Span, Time};
@@ -111,6 +111,52 @@ impl Deliveries {
             ack_delayed: false,
             begun: false,
         }
+    }
+
+    /// A packet goes out for the first time.
+    fn depart(&mut self, packet: Departed) {
+        if self.out.len() == self.out.capacity() && self.out.len() >= KEPT {
+            self.merge();
+            // A ring that is almost full again would soon be searched again.
+            self.out.reserve_exact(self.out.capacity() / 4);
+        }
+        self.out.push_back(packet);
+    }
+
+    /// Packets from `from` to `end` go out again: a repaired segment may hold several, and each is in the network from
+    /// now on.
+    fn depart_again(&mut self, from: u64, departed: Departed) {
+        let mut nth = self.out.partition_point(|packet| packet.end <= from);
+        while let Some(packet) = self.out.get_mut(nth).filter(|packet| packet.end <= departed.end) {
+            *packet = Departed { end: packet.end, sacked: packet.sacked, ..departed };
+            nth += 1;
+        }
+    }
+
+    /// Gives each run of SACKed packets one place, as Linux does (tcp_shift_skb_data): up to a receive window of them
+    /// waits behind a retransmission that was lost, too. Of a SACKed packet only the end and whether it was sent again
+    /// matter later.
+    #[cold]
+    fn merge(&mut self) {
+        let mut last = 0;
+        for nth in 1..self.out.len() {
+            let (packet, before) = (self.out[nth], &mut self.out[last]);
+            if before.sacked && packet.sacked {
+                (before.end, before.again) = (packet.end, before.again || packet.again);
+            } else {
+                last += 1;
+                self.out[last] = packet;
+            }
+        }
+        self.out.truncate(last + 1);
+    }
+
+    /// The packet that holds the byte before `end`, and where it begins.
+    fn holding(&self, end: u64, una: u64) -> Option<(u64, Departed)> {
+        let nth = self.out.partition_point(|packet| packet.end < end);
+        // A packet begins where the one before it ends; the first one at what is acknowledged.
+        let from = if nth == 0 { una } else { self.out[nth - 1].end };
+        self.out.get(nth).map(|&packet| (from, packet))
     }
 
     /// A packet has arrived (tcp_rate_skb_delivered).
@@ -295,14 +341,9 @@ impl Sender {
             sacked: false,
         };
         if again {
-            // A repaired segment may hold several packets: each is in the network from now on.
-            let mut nth = rates.out.partition_point(|packet| packet.end <= from);
-            while let Some(packet) = rates.out.get_mut(nth).filter(|packet| packet.end <= end) {
-                *packet = Departed { end: packet.end, sacked: packet.sacked, ..departed };
-                nth += 1;
-            }
+            rates.depart_again(from, departed);
         } else {
-            rates.out.push_back(departed);
+            rates.depart(departed);
         }
         if let Some(conn) = self.connection(config, now) {
             if begins {
@@ -381,10 +422,7 @@ impl Sender {
         let una = self.una;
         let Some(rates) = self.rates() else { return };
         rates.lost += 1;
-        let nth = rates.out.partition_point(|packet| packet.end < end);
-        let Some(&packet) = rates.out.get(nth) else { return };
-        // A packet begins where the one before it ends; the first one at what is acknowledged.
-        let from = if nth == 0 { una } else { rates.out[nth - 1].end };
+        let Some((from, packet)) = rates.holding(end, una) else { return };
         let lost = LostPacket {
             from,
             end: packet.end,
@@ -432,26 +470,33 @@ impl Sender {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transport::ranges::Ranges;
+    use proptest::prelude::*;
 
     /// Bytes of the stream: the first, and the one behind the last.
     type Bytes = (u64, u64);
+
+    /// A packet that ends at `end`, of departure `nth`.
+    fn departed(end: u64, nth: u64) -> Departed {
+        Departed {
+            end,
+            at: Time::from_ps(nth * 1_000_000),
+            first_at: Time::ZERO,
+            delivered: 0,
+            delivered_at: Time::ZERO,
+            app_limited: false,
+            in_flight: nth as u32,
+            lost: 0,
+            again: false,
+            sacked: false,
+        }
+    }
 
     /// Three packets of 1,000 bytes are out; a block SACKs bytes, of which these are new.
     fn arrived(blocks: &[(Bytes, Bytes)]) -> (u32, Vec<bool>) {
         let mut rates = Deliveries::of(1_000);
         for nth in 1..=3 {
-            rates.out.push_back(Departed {
-                end: 1_000 * nth,
-                at: Time::ZERO,
-                first_at: Time::ZERO,
-                delivered: 0,
-                delivered_at: Time::ZERO,
-                app_limited: false,
-                in_flight: 0,
-                lost: 0,
-                again: false,
-                sacked: false,
-            });
+            rates.out.push_back(Departed { at: Time::ZERO, ..departed(1_000 * nth, 0) });
         }
         for &(block, new) in blocks {
             rates.sacked(block, new, Time::from_ps(1));
@@ -472,5 +517,103 @@ mod tests {
         let last = ((1_000, 3_000), (2_000, 3_000));
         assert_eq!(arrived(&[blocks[0], blocks[1], last]), (2, vec![false, true, true]));
         assert_eq!(arrived(&[((0, 3_000), (0, 3_000))]), (3, vec![true; 3]));
+    }
+
+    /// Packets' bytes in the test below.
+    const PACKET: u64 = 1_000;
+
+    /// Parts of samples and losses that depend on the packets that are out.
+    fn seen(rates: &mut Deliveries, scoreboard: &Ranges, sent: u64, now: Time) -> String {
+        let gaps = |end: &u64| scoreboard.containing(end - PACKET).is_none();
+        let missing = (rates.una / PACKET + 1..=sent / PACKET).map(|nth| nth * PACKET).filter(gaps);
+        let missing: Vec<_> = missing.map(|end| rates.holding(end, rates.una)).collect();
+        format!("{:?} {missing:?} {}", rates.sample(now), rates.out.is_empty())
+    }
+
+    proptest! {
+        /// A connection whose SACKed packets are merged after each step, beside one whose never are. The receiver
+        /// keeps what it has SACKed.
+        #[test]
+        fn merged_packets_tell_what_packets_tell(
+            steps in prop::collection::vec((0..6_u8, 0..40_u64, 1..6_u64), 1..120),
+        ) {
+            let (mut one, mut all) = (Deliveries::of(PACKET as u32), Deliveries::of(PACKET as u32));
+            all.out.reserve(10_000);
+            let (mut scoreboard, mut sent) = (Ranges::default(), 0);
+            for (step, (kind, at, packets)) in steps.into_iter().enumerate() {
+                let (una, nth) = (one.una, step as u64 + 1);
+                let now = Time::from_ps(nth * 1_000_000);
+                let (start, bytes) = (una + at * PACKET, packets * PACKET);
+                let (news, end) = (sent.max(una), (start + bytes).min(sent));
+                for rates in [&mut one, &mut all] {
+                    (rates.latest, rates.newly, rates.rtt_us) = (None, 0, None);
+                }
+                match kind {
+                    0 | 1 => {
+                        for end in (1..=packets).map(|nth| news + nth * PACKET) {
+                            for rates in [&mut one, &mut all] {
+                                let delivered = rates.delivered;
+                                rates.depart(Departed { delivered, ..departed(end, nth) });
+                            }
+                            sent = end;
+                        }
+                    }
+                    2 | 3 if start < end => {
+                        let (mut at, new) = (start, scoreboard.clone());
+                        while at < end {
+                            let gap = new.gap_from(at);
+                            if gap.0 >= end {
+                                break;
+                            }
+                            one.sacked((start, end), gap, now);
+                            all.sacked((start, end), gap, now);
+                            at = gap.1;
+                        }
+                        scoreboard.insert(start, end);
+                    }
+                    4 => {
+                        // The first missing packets from there on.
+                        let (from, to) = scoreboard.gap_from(start);
+                        let end = (from + bytes).min(to).min(sent);
+                        if from < end {
+                            let delivered = one.delivered;
+                            let again = Departed { again: true, delivered, ..departed(end, nth) };
+                            one.depart_again(from, again);
+                            all.depart_again(from, again);
+                        }
+                    }
+                    _ => {
+                        // An ACK covers all that the receiver holds in one piece.
+                        let to = scoreboard.containing(end.max(una)).map_or(end.max(una), |held| held.1);
+                        scoreboard.remove_below(to);
+                        one.acknowledged(to, now);
+                        all.acknowledged(to, now);
+                    }
+                }
+                one.merge();
+                prop_assert!(one.out.iter().zip(one.out.iter().skip(1)).all(|(a, b)| !(a.sacked && b.sacked)));
+                prop_assert_eq!(
+                    seen(&mut one, &scoreboard, sent, now),
+                    seen(&mut all, &scoreboard, sent, now)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_ring_holds_what_is_missing_however_much_was_sacked() {
+        let mut rates = Deliveries::of(PACKET as u32);
+        for nth in 1..=100_000 {
+            rates.depart(departed(nth * PACKET, nth));
+            // All but the first packet arrives, a hundred packets later.
+            if nth > 101 {
+                let (from, to) = ((nth - 101) * PACKET, (nth - 100) * PACKET);
+                rates.sacked((from, to), (from, to), Time::from_ps(1));
+            }
+        }
+        assert!(rates.out.capacity() <= 200, "{}", rates.out.capacity());
+        assert_eq!(rates.delivered, 99_899);
+        rates.acknowledged(100_000 * PACKET, Time::from_ps(2));
+        assert_eq!((rates.delivered, rates.out.len()), (100_000, 0));
     }
 }

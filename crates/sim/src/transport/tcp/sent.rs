@@ -1,6 +1,6 @@
 //! A log of the segments that are out: when each was sent last, and what became of it.
 
-use crate::transport::ranges::give_back;
+use crate::transport::ranges::{give_back, make_space};
 use std::collections::VecDeque;
 use switchbed_units::Time;
 
@@ -57,6 +57,7 @@ impl SentLog {
     /// New data up to `end` goes out.
     pub(super) fn push(&mut self, end: u64, at: Time) {
         self.count += 1;
+        make_space(&mut self.segments);
         self.segments.push_back(Sent {
             end,
             at,
