@@ -56,10 +56,10 @@ resource.setrlimit(resource.RLIMIT_AS, (6_000_000_000, 6_000_000_000))
 def peak():
     status = Path("/proc/self/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) * 1024
-_native.plans(Path(sys.argv[1]).with_name("warm.toml"), [])
+_native.plans(Path(sys.argv[1]), [])
 before = peak()
 # The run of a schedule also takes the memory that its check takes.
-(plan,) = _native.plans(Path(sys.argv[1]), sys.argv[2:])
+(plan,) = _native.plans(Path(sys.argv[2]), sys.argv[3:])
 plan.run(_native.Progress(), any_memory=True)
 parts = json.loads(plan.memory)
 forecast = sum(part["count"] * part["each"] for part in parts)
@@ -112,8 +112,15 @@ def taken(traffic: str, *sets: str, goal: str = "") -> dict[str, int]:
         scenario = Path(folder) / "scenario.toml"
         (Path(folder) / "schedule.goal").write_text(goal)
         scenario.write_text(SCENARIO + traffic)
-        scenario.with_name("warm.toml").write_text(SCENARIO + FLOWS)
-        command = [sys.executable, "-c", RUN, str(scenario), LEAN, *sets]
+        return run_of(scenario, LEAN, *sets)
+
+
+def run_of(scenario: Path, *sets: str) -> dict[str, int]:
+    """Bytes before a file's run, those that it took, and those that were forecast for it."""
+    with tempfile.TemporaryDirectory() as folder:
+        warm = Path(folder) / "warm.toml"
+        warm.write_text(SCENARIO + FLOWS)
+        command = [sys.executable, "-c", RUN, str(warm), str(scenario), *sets]
         done = subprocess.run(command, capture_output=True, check=True, text=True)
     found: dict[str, int] = json.loads(done.stdout)
     return found

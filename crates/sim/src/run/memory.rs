@@ -42,7 +42,7 @@ const INT_PAIR_BYTES: u64 = 1_870;
 const MODEL_BYTES: u64 = 1_520;
 /// Part of the flows that come one after another which have their models at the fullest moment: others' handshakes are
 /// under way.
-const MODELLED: f64 = 0.65;
+const MODELLED: f64 = 0.78;
 /// A connection whose host is paused, with its flow's packets in the card.
 const PAUSED_BYTES: u64 = 2_340;
 /// A queue pair whose packets may arrive in any order, more than another; and its packets' states, once it has sent some.
