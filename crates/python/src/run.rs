@@ -11,10 +11,10 @@ use pyo3::types::PyTuple;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use switchbed_scenario as scenario;
 use switchbed_scenario::topology::map::Map;
-use switchbed_sim::{Division, Unfinished};
+use switchbed_sim::{Division, Part, Unfinished};
 
 /// One simulation, resolved and ready to run. `plans` makes it.
 #[pyclass(frozen, module = "switchbed._native")]
@@ -24,6 +24,8 @@ pub struct Plan {
     lines: bool,
     index: usize,
     plan: Arc<scenario::Plan>,
+    /// The forecast of its memory: for large networks that takes as long as they are built.
+    parts: OnceLock<Vec<Part>>,
 }
 
 /// Name, text, folder, overrides, whether messages have lines, place among the runs.
@@ -40,7 +42,7 @@ impl Plan {
         let source = Arc::new(source);
         let plan = |(index, plan)| {
             let (source, plan) = (source.clone(), Arc::new(plan));
-            Plan { source, lines, index, plan }
+            Plan { source, lines, index, plan, parts: OnceLock::new() }
         };
         Ok(plans.into_iter().enumerate().map(plan).collect())
     }
@@ -58,9 +60,12 @@ fn with_line(mut mistake: scenario::Mistake, source: &scenario::Source, lines: b
 impl Plan {
     /// The memory that it will take, in bytes.
     fn forecast(&self) -> u64 {
-        let parts = switchbed_sim::memory(&self.plan.scenario, self.plan.listed);
-        let bytes = parts.iter().map(|part| part.count.saturating_mul(part.each));
+        let bytes = self.parts().iter().map(|part| part.count.saturating_mul(part.each));
         bytes.fold(0, u64::saturating_add)
+    }
+
+    fn parts(&self) -> &[Part] {
+        self.parts.get_or_init(|| switchbed_sim::memory(&self.plan.scenario, self.plan.listed))
     }
 }
 
@@ -120,7 +125,7 @@ impl Plan {
     /// The memory that it will take, part by part, as JSON: `what`, `count`, bytes of `each`.
     #[getter]
     fn memory(&self) -> String {
-        json(&switchbed_sim::memory(&self.plan.scenario, self.plan.listed))
+        json(&self.parts())
     }
     /// Return a context in which results of this run are held, by this process or on their way to it: what the process
     /// grows by is then no excess of other runs.
@@ -247,7 +252,8 @@ impl Plan {
     ) -> PyResult<Self> {
         let source = scenario::Source { file, text, folder: folder.into(), overrides };
         let plan = source.plan(index).map_err(|mistake| with_line(mistake, &source, lines))?;
-        Ok(Plan { source: Arc::new(source), lines, index, plan: Arc::new(plan) })
+        let (source, plan) = (Arc::new(source), Arc::new(plan));
+        Ok(Plan { source, lines, index, plan, parts: OnceLock::new() })
     }
 }
 

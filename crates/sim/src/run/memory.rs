@@ -35,7 +35,7 @@ const STARTS: f64 = 4_096.0;
 /// remember more), TCP's as RFC 5681 and 6675 have it, one without TCP, a queue pair's and what INT adds to that.
 const TCP_BYTES: u64 = 2_190;
 const PLAIN_TCP_BYTES: u64 = 1_510;
-const DATAGRAM_BYTES: u64 = 1_490;
+const DATAGRAM_BYTES: u64 = 1_470;
 const PAIR_BYTES: u64 = 1_730;
 const INT_PAIR_BYTES: u64 = 1_870;
 /// Delivery rates and the model of a control that steers by one, more than another TCP connection.
@@ -110,6 +110,10 @@ const CAPTURED_BYTES: u64 = 240;
 /// The shortest packet that a line is full of: an ACK with its share of the data it is for.
 const SHORT_BYTES: f64 = 500.0;
 
+/// Steps of laying loads on links that a forecast takes: some milliseconds. In larger networks hosts' links are taken
+/// for the busiest.
+const MOST_STEPS: u64 = 10_000_000;
+
 /// A part of a run's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Part {
@@ -132,7 +136,10 @@ pub fn memory(scenario: &Scenario, listed: Listed) -> Vec<Part> {
         false => switch.pool.unwrap_or(switch.buffer).as_f64(),
     };
     // Links between switches may be busier than hosts' are.
-    let graph = (topology.switch_groups().len() > 1).then(|| Graph::new(topology, Span::ZERO));
+    let groups = topology.switch_groups();
+    let switches = groups.iter().map(|group| u64::from(group.count.unwrap_or(1))).sum::<u64>();
+    let soon = switches.saturating_mul(topology.switch_ports()) <= MOST_STEPS;
+    let graph = (groups.len() > 1 && soon).then(|| Graph::new(topology, Span::ZERO));
     let links = graph.as_ref().and_then(|graph| Links::new(graph, topology.host_rates()));
     let expected = |(entry, traffic): (usize, &Entry)| {
         let frames = Frames::of(protocols.get(entry as u32, 0));
