@@ -1,8 +1,8 @@
 """`make bench-memory`: bytes of memory that a port, a flow, a connection, a sample and a captured
 packet take, and whole runs, beside what a run says beforehand (crates/sim/src/run/memory.rs). The
 bytes of each are the difference of two runs' peaks over that of their numbers; a run is the whole
-command with `--out`, so that its tables are made and written. Writes results.json, of which
-docs/performance.md has a table.
+command, which makes its tables and writes none. Writes results.json, of which docs/performance.md
+has a table.
 """
 
 import json
@@ -115,9 +115,9 @@ TEXT = """\
 ## Memory
 
 What grows with a run, as measured and as `switchbed run` and `scenario check --memory` reckon with
-before it starts. Measured is the difference of the peaks of two whole commands, tables made and
-written as Parquet, over the difference of their numbers; {machine}; Switchbed {switchbed}.
-`make bench-memory` repeats it.
+before it starts. Measured is the difference of the peaks of two whole commands over the
+difference of their numbers; {machine}; Switchbed {switchbed}. `make bench-memory` repeats it.
+Writing tables as Parquet takes 50 MB more, and little by row.
 
 | | bytes each, measured | reckoned with |
 | --- | --- | --- |
@@ -143,19 +143,17 @@ refused, with the sum, unless `--any-memory` (`any_memory=True` in Python) is gi
 side are counted together: the `--jobs` largest."""
 
 
-def peak(scenario: Path, sets: tuple[str, ...], tables: bool = True) -> tuple[int, dict[str, int]]:
+def peak(scenario: Path, sets: tuple[str, ...]) -> tuple[int, dict[str, int]]:
     """A run's peak in bytes, and what is reckoned with for each part."""
-    with tempfile.TemporaryDirectory() as out:
-        given = [word for key in sets for word in ("--set", key)]
-        command = [str(Path(sys.executable).with_name("switchbed")), "run", str(scenario), *given]
-        command += ["--json", "-", "--jobs", "1", "--any-memory"]
-        command += ["--out", f"{out}/found"] if tables else []
-        done = subprocess.run(
-            [sys.executable, str(HERE / "measured.py"), *command],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            check=True,
-        )
+    given = [word for key in sets for word in ("--set", key)]
+    command = [str(Path(sys.executable).with_name("switchbed")), "run", str(scenario), *given]
+    command += ["--json", "-", "--jobs", "1", "--any-memory"]
+    done = subprocess.run(
+        [sys.executable, str(HERE / "measured.py"), *command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        check=True,
+    )
     (plan,) = _native.plans(scenario, list(sets))
     parts = {part["what"]: part["each"] for part in json.loads(plan.memory)}
     return int(json.loads(done.stdout)["peak_rss_bytes"]), parts
@@ -166,13 +164,13 @@ def alone() -> int:
     with tempfile.TemporaryDirectory() as folder:
         scenario = Path(folder) / "scenario.toml"
         scenario.write_text(SCENARIO + PORTS_ALONE)
-        return peak(scenario, (LEAN,), tables=False)[0]
+        return peak(scenario, (LEAN,))[0]
 
 
 def whole(name: str, program: int) -> dict[str, Any]:
     """A whole run beside what was said of it."""
     file, sets = RUNS[name]
-    found, _ = peak(file, sets, tables=False)
+    found, _ = peak(file, sets)
     return {"what": name, "bytes": found - program, "reckoned": said(name)}
 
 

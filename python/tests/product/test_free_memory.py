@@ -344,7 +344,7 @@ def schedule(folder: Path, operations: int) -> Path:
 def test_an_operation_takes_few_bytes_and_they_are_forecast(tmp_path: Path) -> None:
     sizes = (100_000, 400_000)
     scenarios = [schedule(tmp_path / str(operations), operations) for operations in sizes]
-    few, many = (memory.peak(scenario, (), tables=False)[0] for scenario in scenarios)
+    few, many = (memory.peak(scenario, ())[0] for scenario in scenarios)
     # They took over 200 before operations and records were packed.
     assert (many - few) / (sizes[1] - sizes[0]) < 130
     program = memory.alone()

@@ -20,7 +20,7 @@ impl Monitor for Changes {
         let window = self.until.as_secs_f64().min(run.lasts_s) - self.from.as_secs_f64();
         let packets = window.max(0.0) * run.packets_per_s * self.ports.len() as f64;
         // Each packet changes its queue twice, as it comes and as it leaves.
-        Some(("rows of changes", 2.0 * packets, 80))
+        Some(("rows of changes", 2.0 * packets, 52))
     }
     fn observe(&self, site: &mut Site) -> Asked {
         let links = site.links(&self.ports)?;

@@ -19,7 +19,7 @@ impl Monitor for Convergence {
     /// A flow's rate in a window and its row.
     fn rows(&self, run: &Ahead) -> Option<(&'static str, f64, u64)> {
         let windows = run.lasts_s / self.window.as_secs_f64();
-        Some(("rows of rates", windows * run.open, 100))
+        Some(("rows of rates", windows * run.open, 54))
     }
     fn observe(&self, site: &mut Site) -> Asked {
         let space = Space::new(site.scenario.measure.samples);

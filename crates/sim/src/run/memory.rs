@@ -81,11 +81,11 @@ const SCHEDULES_BYTES: u64 = 800_000;
 /// Packets that a card takes: Linux's `fq`, and others of what waits for a line that is down or paused.
 const CARD_PACKETS: f64 = 10_000.0;
 /// A sample of a queue and its row in `series`.
-const SERIES_BYTES: u64 = 110;
+const SERIES_BYTES: u64 = 112;
 /// An interval of a class and its row in `goodput`.
-const GOODPUT_BYTES: u64 = 110;
-/// A probe and its row.
-const PROBE_BYTES: u64 = 60;
+const GOODPUT_BYTES: u64 = 86;
+/// A probe and its row, while tables are made.
+const PROBE_BYTES: u64 = 126;
 /// A host, a port with its link and its row, and a queue of a switch's port, before the first packet.
 const HOST_BYTES: u64 = 840;
 const PORT_BYTES: u64 = 2_030;
@@ -106,7 +106,7 @@ const PARTY_BYTES: u64 = 60;
 /// A packet in the network: what it is, what it carries, and its next event.
 const PACKET_BYTES: u64 = 150;
 /// A captured packet, as it is noted and as its file has it.
-const CAPTURED_BYTES: u64 = 240;
+const CAPTURED_BYTES: u64 = 226;
 /// The shortest packet that a line is full of: an ACK with its share of the data it is for.
 const SHORT_BYTES: f64 = 500.0;
 
