@@ -388,7 +388,7 @@ def print_rows(rows: Sequence[dict[str, Any]]) -> None:
     print_frame(list(rows[0]), [list(row.values()) for row in rows])
 
 
-def print_frame(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+def print_frame(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Columns and their rows, as a table."""
     console, table = ruled(*columns)
     for row in rows:

@@ -7,10 +7,10 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 ENDING = tuple(getattr(signal, name) for name in NAMES if hasattr(signal, name))
@@ -21,6 +21,9 @@ THREADS = "run"
 """How the names of threads begin that no command waits for once it is stopped."""
 LAST_S = 0.1
 """Seconds that threads get to end by themselves."""
+TICK_S = 0.1
+"""How often a thread that waits looks for signals: Polars's handler of SIGINT restarts waits."""
+Found = TypeVar("Found")
 
 
 class Stopped(KeyboardInterrupt):
@@ -83,6 +86,44 @@ def due() -> None:
     if _STATE.waits is not None:
         number, _STATE.waits = _STATE.waits, None
         raise Stopped(number)
+
+
+def apart(work: Callable[[], Found], interrupt: Callable[[], object]) -> Found:
+    """Does the work in a thread, for a library that does not look for signals. A command leaves it
+    behind (`leave`); a program that catches Ctrl-C goes on once `interrupt` has ended the work."""
+    found: list[Found] = []
+    failed: list[BaseException] = []
+
+    # `Thread.join` takes a thread for ended where Ctrl-C ends the wait (Python 3.11), and an
+    # interpreter that ends with a library at work in a thread aborts.
+    ended = threading.Event()
+
+    def done() -> None:
+        try:
+            found.append(work())
+        except BaseException as error:
+            failed.append(error)
+        finally:
+            ended.set()
+
+    # A signal's exception would leave the thread half begun.
+    with held():
+        thread = threading.Thread(target=done, name=f"{THREADS}_apart")
+        try:
+            thread.start()
+            while not ended.wait(TICK_S):
+                due()
+        except Stopped:
+            raise
+        except KeyboardInterrupt:
+            # More than once: work that has only begun to begin does not notice.
+            while not ended.is_set():
+                interrupt()
+                ended.wait(LAST_S)
+            raise
+    if failed:
+        raise failed[0]
+    return found[0]
 
 
 def over() -> None:

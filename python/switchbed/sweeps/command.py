@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from switchbed import library, options, printing, profiles, signals, terminal
+from switchbed import library, options, printing, profiles, signals
 from switchbed._native import Plan
 from switchbed.store import Store
 from switchbed.sweeps.engine import Engine
@@ -86,6 +86,6 @@ def query(path: Path, sql: str, json_to: str | None, csv_to: str | None) -> None
     if csv_to is not None:
         options.write(asking.as_csv(frame), csv_to)
     if json_to is not None:
-        options.write(terminal.clean_json(frame.write_json()) + "\n", json_to)
+        options.write(asking.as_json(frame), json_to)
     if csv_to is None and json_to is None:
-        printing.print_frame(frame.columns, frame.rows())
+        printing.print_frame(frame.columns, frame.iter_rows())

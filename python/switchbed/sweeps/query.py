@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from switchbed import directory, tables
+from switchbed import directory, signals, tables, terminal
 from switchbed._native import SCHEMA_VERSION, Mistake
 from switchbed.files import check
 from switchbed.store import Store, sweeps
@@ -18,32 +18,41 @@ if TYPE_CHECKING:
 def query(path: Path, sql: str) -> "pl.DataFrame":
     """The rows that DuckDB finds. `runs` has a row a run of every sweep; `flows`, `queues`,
     `ports`, … are the runs' tables with the run's key in `run`."""
-    import duckdb
-    import polars as pl
+    # Half an import is an error of the library's.
+    with signals.held():
+        import duckdb
+        import polars as _polars  # noqa: F401
 
     Store(path, create=False)
     if not sweeps(path):
         raise Mistake(f"{path}: has no sweep's table; sweep again")
     for run in sorted(path.glob("runs/*")):
         _current(run)
-    with duckdb.connect() as connection:
-        try:
-            # Views read files at once: made before the files are locked away.
-            _views(connection, path)
-            _shut(connection, path)
-            _select(connection, sql)
-            found = connection.sql(sql)
-            if found is None:
-                raise Mistake("query: it gives no rows; ask with select")
-            _shown(found)
-            return pl.DataFrame(found)
-        except duckdb.Error as error:
-            why = str(error).splitlines()[0] + _there(connection, sql, error)
-            damaged = next((p for p in path.absolute().glob("*/*") if str(p) in why), None)
-            if not isinstance(error, duckdb.DatabaseError):  # of a file's insides, without its name
-                damaged = _unreadable(connection, path)
-            advice = f"; remove {damaged} and sweep again" if damaged else ""
-            raise Mistake(f"query: {why}{advice}") from error
+    connection = duckdb.connect()
+    return signals.apart(lambda: _rows(connection, path, sql), connection.interrupt)
+
+
+def _rows(connection: "duckdb.DuckDBPyConnection", path: Path, sql: str) -> "pl.DataFrame":
+    import duckdb
+    import polars as pl
+
+    try:
+        # Views read files at once: made before the files are locked away.
+        _views(connection, path)
+        _shut(connection, path)
+        _select(connection, sql)
+        found = connection.sql(sql)
+        if found is None:
+            raise Mistake("query: it gives no rows; ask with select")
+        _shown(found)
+        return pl.DataFrame(found)
+    except duckdb.Error as error:
+        why = str(error).splitlines()[0] + _there(connection, sql, error)
+        damaged = next((p for p in path.absolute().glob("*/*") if str(p) in why), None)
+        if not isinstance(error, duckdb.DatabaseError):  # of a file's insides, without its name
+            damaged = _unreadable(connection, path)
+        advice = f"; remove {damaged} and sweep again" if damaged else ""
+        raise Mistake(f"query: {why}{advice}") from error
 
 
 VERSION = re.compile(r'"schema_version": *(-?\d+)')
@@ -131,7 +140,18 @@ def as_csv(found: "pl.DataFrame") -> str:
     nested = next((name for name, kind in found.schema.items() if kind.is_nested()), None)
     if nested is not None:
         raise Mistake(f"--csv: the column {nested} is a list or a structure: --json holds it")
-    return found.write_csv()
+    parts = (part.write_csv(include_header=False) for part in found.iter_slices(ROWS))
+    return "".join([found.clear().write_csv(), *parts])
+
+
+def as_json(found: "pl.DataFrame") -> str:
+    """The rows as JSON, and the end of its line."""
+    parts = (terminal.clean_json(part.write_json())[1:-1] for part in found.iter_slices(ROWS))
+    return f"[{','.join(parts)}]\n"
+
+
+ROWS = 100_000
+"""Rows that Polars writes at a time: it looks for no signals meanwhile."""
 
 
 def _there(connection: "duckdb.DuckDBPyConnection", sql: str, error: Exception) -> str:

@@ -261,6 +261,78 @@ def test_a_signal_ends_a_sweep(command: list[str], sweep: Path, tmp_path: Path) 
     assert not list(tmp_path.glob("switchbed-store/sweeps/.*"))
 
 
+ENDLESS = "with recursive t as (select 1 as n union all select n + 1 from t) select count(*) from t"
+QUERIES = {
+    "recursion": ENDLESS,
+    "range": "select count(*) from range(100000000000)",
+    "rows": "select * from range(1000000000)",
+}
+ASKED = """
+import os, sys, threading
+from switchbed import cli
+from switchbed.sweeps import query
+
+def select(*arguments, of=query._select):
+    of(*arguments)
+    threading.Timer(0.5, os.kill, (os.getpid(), number)).start()
+
+number = int(sys.argv.pop(1))
+query._select = select
+cli.main()
+"""
+"""A query that gets a signal half a second after it has been read."""
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a store of a run."""
+    folder = tmp_path_factory.mktemp("asked")
+    (folder / "lossy.toml").write_text(LOSSY)
+    done = [sys.executable, "-m", "switchbed", "sweep", "lossy.toml", "--quiet"]
+    subprocess.run(done, cwd=folder, capture_output=True, check=True)
+    return folder
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("sql", QUERIES.values(), ids=QUERIES)
+def test_a_signal_ends_a_query(asked: Path, sql: str, number: int) -> None:
+    words = [sys.executable, "-c", ASKED, str(int(number)), "query", sql, "--csv", "found.csv"]
+    begin = time.monotonic()
+    done = subprocess.run(
+        words, cwd=asked, capture_output=True, text=True, timeout=HANGS_S, check=False
+    )
+    assert time.monotonic() - begin < 0.5 + 2 * AT_ONCE_S
+    assert (done.returncode, done.stdout) == (128 + number, "")
+    assert done.stderr.strip() == "switchbed: interrupted"
+    assert not list(asked.glob("*found*"))
+
+
+OF_A_PROGRAM = """
+import os, signal, sys, threading
+
+import duckdb, polars
+from pathlib import Path
+from switchbed.sweeps.query import query
+
+for sql in sys.argv[1:]:
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    try:
+        query(Path("switchbed-store"), sql)
+    except KeyboardInterrupt:
+        print("interrupted", threading.active_count())
+print(query(Path("switchbed-store"), "select 7 as n").item())
+"""
+
+
+def test_ctrl_c_in_a_query_is_a_program_s_to_catch(asked: Path) -> None:
+    words = [sys.executable, "-c", OF_A_PROGRAM, *QUERIES.values()]
+    done = subprocess.run(
+        words, cwd=asked, capture_output=True, text=True, timeout=HANGS_S, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.split() == ["interrupted", "1"] * len(QUERIES) + ["7"]
+
+
 LOADED = """
 import sys
 from switchbed import cli, runner
