@@ -7,7 +7,6 @@ import os
 import platform
 import re
 import shutil
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -20,8 +19,6 @@ from switchbed.runner import Outcome, Sweep
 
 MANIFEST, SUMMARY, MACHINE = "manifest.json", "summary.json", "machine.json"
 FORMAT = "switchbed-results"
-SIGN = ".switchbed-draft"
-"""A file by which a draft is known as ours."""
 
 
 class Directory:
@@ -35,31 +32,25 @@ class Directory:
         self._force = force
         self._form = form
         self._is_sweep = is_sweep
-        # Beside its place: a rename within a file system is one step.
-        self._draft = path.parent / f".{path.name}.{os.getpid()}.partial"
-        self._lock: int | None = None
-        self._made = False
+        self._beside = files.Draft(path)
         remove_stale(path)
 
     def __enter__(self) -> Self:
         try:
-            with self._writing(), signals.held():
-                self._draft.mkdir(parents=True)
-                self._made = True
-                (self._draft / SIGN).touch()
-                # Held until the end, however that comes: whose is free has died.
-                self._lock = _locked(self._draft)
+            with self._writing():
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                self._beside.__enter__()
             return self
         except BaseException:  # Ctrl-C, this early
             self.__exit__()
             raise
 
     def __exit__(self, *_: object) -> None:
-        with signals.held():
-            if self._made:  # else it is somebody else's
-                remove(self._draft)
-        if self._lock is not None:
-            os.close(self._lock)
+        self._beside.__exit__()
+
+    @property
+    def _draft(self) -> Path:
+        return self._beside.folder
 
     def keep(self, plan: Plan, results: Results, outcome: Outcome) -> None:
         """Writes one run's files: here where it is the only one, else into its folder."""
@@ -76,9 +67,9 @@ class Directory:
     def commit(self, sweep: Sweep, wall_s: float, jobs: int, threads: int) -> None:
         """Puts the directory in its place."""
         with self._writing(), signals.held():
-            (self._draft / SIGN).unlink()
+            (self._draft / files.SIGN).unlink()
             for unfinished in self._draft.glob(".*"):
-                remove(unfinished)
+                files.remove(unfinished)
             self._finish(sweep, wall_s, jobs, threads)
             # Again: something may have been put there while the runs took their time.
             check(self._path, force=self._force)
@@ -148,8 +139,8 @@ def write_run(
         traces.mkdir(exist_ok=True)
         # A colon is not allowed in names on Windows.
         (traces / f"{name.replace(':', '-')}.pcapng").write_bytes(pcapng)
-    files = (path for path in place.rglob("*") if path.is_file() and path.name != SIGN)
-    own = [str(path.relative_to(place)) for path in files]
+    written = (path for path in place.rglob("*") if path.is_file() and path.name != files.SIGN)
+    own = [str(path.relative_to(place)) for path in written]
     listed = {"files": sorted([*own, MANIFEST, SUMMARY, MACHINE])}
     write_json(place / MANIFEST, head() | manifest | listed)
     write_json(place / SUMMARY, outcome.summary)
@@ -158,8 +149,8 @@ def write_run(
 def _keep_sources(place: Path, scenario: dict[str, Any]) -> dict[str, str | None]:
     """Copies the source of schemes in Python. Returns each file's hash (`sources.digest`), and
     `None` for classes that no file holds."""
-    files = [scheme["params"]["file"] for scheme in sources.schemes(scenario)]
-    kept: dict[str, str | None] = {file: None for file in files if sources.holds(file)}
+    named = [scheme["params"]["file"] for scheme in sources.schemes(scenario)]
+    kept: dict[str, str | None] = {file: None for file in named if sources.holds(file)}
     for i, file in enumerate(sources.files(scenario)):
         folder = f"{i}-{file.stem}"
         for name, content in sources.of(file).items():
@@ -170,79 +161,20 @@ def _keep_sources(place: Path, scenario: dict[str, Any]) -> dict[str, str | None
     return kept
 
 
-def remove(folder: Path) -> None:
-    """Removes a folder, be it that a thread which was given up still writes there."""
-    # A writer may add a file between the listing and the removal.
-    for _ in range(3):
-        shutil.rmtree(folder, ignore_errors=True)
-        if not folder.exists():
-            return
-
-
 def remove_stale(path: Path) -> None:
     """Removes the drafts of runs that were killed before they could put them at `path`, and puts
     back what one of them was killed replacing."""
-    name = re.compile(re.escape(f".{path.name}.") + r"(\d+)\.(partial|old)")
-    try:
-        found = [(draft, name.fullmatch(draft.name)) for draft in path.parent.iterdir()]
-    except OSError:
-        return  # no such directory yet, or none that can be read: said when it is written to
-    for draft, named in found:
-        if named is None:
-            continue
-        # A process that lives may have made its draft and not have locked it yet. One of our own
-        # number is of somebody dead: in containers all have the same.
-        if int(named[1]) != os.getpid() and lives(int(named[1])):
-            continue
-        # A run that was killed as it put its draft in place had taken the sign away.
-        signed = named[2] == "partial" and (draft / SIGN).is_file()
-        if not (signed or _is_ours(draft)):
-            continue  # a user's directory of such a name
-        lock = _locked(draft)
-        if lock is not None:
-            if named[2] == "old" and not path.exists():
-                draft.rename(path)
-            else:
-                shutil.rmtree(draft, ignore_errors=True)
-            os.close(lock)
+    # A run that was killed as it put its draft in place had taken the sign away.
+    for draft in files.stale(path, _is_ours):
+        if draft.suffix == ".old" and not path.exists():
+            draft.rename(path)
+        else:
+            shutil.rmtree(draft, ignore_errors=True)
 
 
 def _is_ours(path: Path) -> bool:
     """Whether a directory holds what its manifest lists, as one of ours, and nothing else."""
     return _manifest(path) is not None and _entries(path) <= _written(path)
-
-
-def lives(pid: int) -> bool:
-    """Whether there is such a process here."""
-    if sys.platform == "win32":  # which does not tell, and takes signal 0 for Ctrl-C
-        return True
-    try:
-        # Signal 0 is delivered to nobody and only asks.
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        pass  # somebody else's
-    return True
-
-
-def _locked(folder: Path) -> int | None:
-    """A lock on a directory that lasts as long as the file descriptor is open; `None` if
-    another process has it, or there is none to be had."""
-    try:
-        import fcntl
-    except ImportError:  # Windows: a killed run's draft stays until somebody removes it
-        return None
-    try:
-        found = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError:
-        return None
-    try:
-        fcntl.flock(found, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(found)
-        return None
-    return found
 
 
 def summary(sweep: Sweep) -> dict[str, Any]:

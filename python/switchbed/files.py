@@ -4,12 +4,16 @@ import errno
 import json
 import os
 import re
+import shutil
 import stat
-from collections.abc import Iterable, Iterator
+import sys
+import weakref
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
+from switchbed import signals
 from switchbed._native import Mistake
 
 if TYPE_CHECKING:
@@ -112,15 +116,156 @@ def whole(path: Path, option: str = "") -> Iterator[Path]:
             return
         # A link stays one; `Path.resolve` raises no OSError where links go round in a circle.
         place = Path(os.path.realpath(path))
-        import tempfile
-
-        with tempfile.TemporaryDirectory(prefix=f".{place.stem}.", dir=place.parent) as scratch:
-            draft = Path(scratch) / place.name
+        for dead in stale(place):
+            remove(dead)
+        with Draft(place) as scratch:
+            draft = scratch.folder / place.name
             yield draft
             if forced() or _is_ours(place):
                 draft.replace(place)
             else:
                 _put(draft, place)
+
+
+SIGN = ".switchbed-draft"
+"""File that marks a draft's folder as one of ours."""
+LONGEST_NAME = 200
+"""Bytes of a place's name in its draft's name; file systems allow 255 in all."""
+
+
+class Draft:
+    """A hidden folder beside a place, where what will be at the place is written; a rename within
+    a file system is one step. The folder is gone when the context ends, unless it was renamed. What
+    a killed process leaves is removed by the next write to the place (`stale`)."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        self._folder: Path | None = None
+        self._end: weakref.finalize[..., Self] | None = None
+
+    @property
+    def folder(self) -> Path:
+        """The folder, while the context lasts."""
+        assert self._folder is not None
+        return self._folder
+
+    def __enter__(self) -> Self:
+        try:
+            with signals.held():
+                self._folder = self._made()
+                # Locked before it is signed: a signed folder without a lock is a dead process's.
+                lock = _locked(self._folder)
+                # Also where a signal comes between the context's last line and its end.
+                self._end = weakref.finalize(self, _give_up, self._folder, lock)
+                self._end.atexit = False  # a forked process's end is not the draft's
+                (self._folder / SIGN).touch()
+            return self
+        except BaseException:  # Ctrl-C, this early
+            self.__exit__()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self._give_up()
+        except signals.Stopped:  # before it was held; the next does not come this soon
+            self._give_up()
+            raise
+
+    def _give_up(self) -> None:
+        with signals.held():
+            if self._end is not None:
+                self._end()
+
+    def _made(self) -> Path:
+        begins = f"{_hidden(self._place)}.{os.getpid()}"
+        nth = 0
+        while True:
+            folder = self._place.parent / f"{begins}{f'.{nth}' if nth else ''}.partial"
+            try:
+                folder.mkdir()
+            except FileExistsError:
+                nth += 1  # another thread's, or of a dead process with this number
+            else:
+                return folder
+
+
+def _give_up(folder: Path, lock: int | None) -> None:
+    remove(folder)
+    if lock is not None:
+        os.close(lock)
+
+
+def stale(place: Path, is_ours: Callable[[Path], bool] = lambda _: False) -> Iterator[Path]:
+    """Drafts of a place whose processes have died, each locked until the next is asked for. A
+    folder counts if it is signed, or if `is_ours` says so; others are users' with such names."""
+    name = re.compile(re.escape(_hidden(place)) + r"\.(\d+)(?:\.\d+)?\.(partial|old)")
+    try:
+        found = [(draft, name.fullmatch(draft.name)) for draft in place.parent.iterdir()]
+    except OSError:
+        return  # no such directory yet, or none that can be read: said when it is written to
+    for draft, named in found:
+        if named is None:
+            continue
+        # A process that lives may have made its draft and not have locked it yet. One of our own
+        # number is of somebody dead: in containers all have the same.
+        if int(named[1]) != os.getpid() and lives(int(named[1])):
+            continue
+        signed = named[2] == "partial" and (draft / SIGN).is_file()
+        if not (signed or is_ours(draft)):
+            continue
+        lock = _locked(draft)
+        if lock is not None:
+            try:
+                yield draft
+            finally:
+                os.close(lock)
+
+
+def _hidden(place: Path) -> str:
+    """How names of a place's drafts begin."""
+    return "." + os.fsencode(place.name)[:LONGEST_NAME].decode(errors="ignore")
+
+
+def remove(folder: Path) -> None:
+    """Removes a folder, be it that a thread which was given up still writes there."""
+    # A writer may add a file between the listing and the removal.
+    for _ in range(3):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+
+
+def lives(pid: int) -> bool:
+    """Whether there is such a process here."""
+    if sys.platform == "win32":  # which does not tell, and takes signal 0 for Ctrl-C
+        return True
+    try:
+        # Signal 0 is delivered to nobody and only asks.
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass  # somebody else's
+    return True
+
+
+def _locked(folder: Path) -> int | None:
+    """A lock on a directory that lasts as long as the file descriptor is open; `None` if
+    another process has it, or there is none to be had."""
+    try:
+        import fcntl
+    except ImportError:  # Windows: a killed run's draft stays until somebody removes it
+        return None
+    try:
+        found = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(found, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(found)
+        return None
+    return found
 
 
 def _put(draft: Path, place: Path) -> None:

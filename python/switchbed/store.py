@@ -182,7 +182,7 @@ class Store:
 
     def end(self) -> None:
         """Leaves nothing that is not whole."""
-        directory.remove(self._drafts)
+        files.remove(self._drafts)
 
     def sweep(self) -> None:
         """Sweeps up what processes that no longer live have begun."""
@@ -260,7 +260,7 @@ def _is_dead(draft: Path) -> bool:
     host, pid, _ = ["", "", *draft.name.rsplit("-", 2)][-3:]
     # Of another machine only the age of a draft can be seen.
     if host == socket.gethostname() and pid.isdigit():
-        return not directory.lives(int(pid))
+        return not files.lives(int(pid))
     try:
         return time.time() - draft.stat().st_mtime > STALE_S
     except FileNotFoundError:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -20,7 +20,7 @@ import pytest
 from conftest import AT_ONCE_S, Program
 from forked import HANGS_S
 
-from switchbed import directory, signals
+from switchbed import directory, files, signals
 
 SLOW = ("--set", "flows=30_000")
 """Makes a run last for a while."""
@@ -144,16 +144,31 @@ def test_a_signal_keeps_what_has_finished(
     assert not list(tmp_path.glob(".out*"))
 
 
-def test_a_signal_as_a_result_directory_is_begun_leaves_no_draft(tmp_path: Path) -> None:
+def _directory(place: Path) -> AbstractContextManager[object]:
+    return directory.Directory(place, force=False, form="parquet", is_sweep=False)
+
+
+@pytest.mark.parametrize("begin", [_directory, files.whole], ids=["directory", "file"])
+@pytest.mark.parametrize("body", [False, True], ids=["begun", "begun and ended"])
+def test_a_signal_as_a_result_is_begun_or_ended_leaves_no_draft(
+    tmp_path: Path, begin: Callable[[Path], AbstractContextManager[object]], body: bool
+) -> None:
     """At any line of it."""
     for line in itertools.count(1):
         left = Countdown(line)
         sys.settrace(left.trace)
         try:
-            with directory.Directory(tmp_path / "out", force=False, form="parquet", is_sweep=False):
-                sys.settrace(None)
+            with begin(tmp_path / "out") as draft:
+                if not body:
+                    sys.settrace(None)
+                if isinstance(draft, Path):
+                    draft.write_text("{}")
         except signals.Stopped:
             pass
+        finally:
+            sys.settrace(None)
+            draft = None  # as the command's end lets go of it
+        (tmp_path / "out").unlink(missing_ok=True)
         assert not list(tmp_path.iterdir()), left.place
         if left.lines:
             break

@@ -11,6 +11,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +25,7 @@ from forked import Forks
 from switchbed import Plan, Progress, files, plans
 from switchbed._native import Mistake
 from switchbed.cli import cli
-from switchbed.directory import SIGN
+from switchbed.files import SIGN
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -420,6 +421,34 @@ def test_a_draft_beside_is_nobodys(tmp_path: Path) -> None:
         draft.write_text("{}")
     assert sum(path.read_bytes() == PRECIOUS for path in tmp_path.iterdir()) == 3
     assert (tmp_path / "out.json").read_text() == "{}"
+
+
+def test_a_killed_writers_draft_is_removed_by_the_next_write(tmp_path: Path) -> None:
+    place = tmp_path / "out.json"
+    dies = "import os, sys\nfrom pathlib import Path\nfrom switchbed import files\n"
+    dies += "with files.whole(Path(sys.argv[1])) as draft:\n"
+    dies += "    draft.write_text('x')\n    os.kill(os.getpid(), 9)\n"
+    for name in ("out.json", "other.json", "n" * 250):
+        done = subprocess.run([sys.executable, "-c", dies, tmp_path / name], check=False)
+        assert done.returncode == -signal.SIGKILL
+    (mine := tmp_path / f".out.json.{2**31 - 2}.partial").mkdir()
+    (mine / "out.json").write_bytes(PRECIOUS)
+    left = {path.name for path in tmp_path.iterdir()}
+    with files.whole(place) as draft:
+        begun = {path.name for path in tmp_path.iterdir()}
+        # A draft that is being written is nobody's to remove, here neither.
+        with files.whole(place) as other:
+            other.write_text("other")
+        draft.write_text("{}")
+    assert place.read_text() == "{}"
+    assert {path.name for path in tmp_path.iterdir()} >= {mine.name, "out.json"}
+    gone = left - begun
+    assert [re.sub(r"\d+", "N", name) for name in gone] == [".out.json.N.partial"]
+    assert (mine / "out.json").read_bytes() == PRECIOUS
+    for name in ("other.json", "n" * 250):
+        with files.whole(tmp_path / name) as draft:
+            draft.write_text("{}")
+    assert [path for path in tmp_path.iterdir() if path.name.startswith(".")] == [mine]
 
 
 def test_a_directory_named_like_a_draft_survives(switchbed: Program, ready: Path) -> None:
