@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 def query(path: Path, sql: str) -> "pl.DataFrame":
     """The rows that DuckDB finds. `runs` has a row a run of every sweep; `flows`, `queues`,
     `ports`, … are the runs' tables with the run's key in `run`."""
-    # Half an import is an error of the library's.
-    with signals.held():
-        import duckdb
-        import polars as _polars  # noqa: F401
+    # Half an import is an error of the library's, and a whole one takes half a second.
+    signals.apart(_load, lambda: None)
+    import duckdb
 
     Store(path, create=False)
     if not sweeps(path):
@@ -30,6 +29,11 @@ def query(path: Path, sql: str) -> "pl.DataFrame":
         _current(run)
     connection = duckdb.connect()
     return signals.apart(lambda: _rows(connection, path, sql), connection.interrupt)
+
+
+def _load() -> None:
+    import duckdb  # noqa: F401
+    import polars as pl  # noqa: F401
 
 
 def _rows(connection: "duckdb.DuckDBPyConnection", path: Path, sql: str) -> "pl.DataFrame":
