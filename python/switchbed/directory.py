@@ -67,12 +67,13 @@ class Directory:
     def commit(self, sweep: Sweep, wall_s: float, jobs: int, threads: int) -> None:
         """Puts the directory in its place."""
         with self._writing(), signals.held():
-            (self._draft / files.SIGN).unlink()
             for unfinished in self._draft.glob(".*"):
-                files.remove(unfinished)
+                if unfinished.name != files.SIGN:
+                    files.remove(unfinished)
             self._finish(sweep, wall_s, jobs, threads)
             # Again: something may have been put there while the runs took their time.
             check(self._path, force=self._force)
+            (self._draft / files.SIGN).unlink()
             self._replace()
 
     def _finish(self, sweep: Sweep, wall_s: float, jobs: int, threads: int) -> None:

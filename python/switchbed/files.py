@@ -9,7 +9,7 @@ import stat
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -141,7 +141,7 @@ class Draft:
     def __init__(self, place: Path) -> None:
         self._place = place
         self._folder: Path | None = None
-        self._end: weakref.finalize[..., Self] | None = None
+        self._end: weakref.finalize[..., Draft] | None = None
 
     @property
     def folder(self) -> Path:
@@ -152,13 +152,8 @@ class Draft:
     def __enter__(self) -> Self:
         try:
             with signals.held():
-                self._folder = self._made()
-                # Locked before it is signed: a signed folder without a lock is a dead process's.
-                lock = _locked(self._folder)
-                # Also where a signal comes between the context's last line and its end.
-                self._end = weakref.finalize(self, _give_up, self._folder, lock)
-                self._end.atexit = False  # a forked process's end is not the draft's
-                (self._folder / SIGN).touch()
+                while not self._begun():
+                    pass
             return self
         except BaseException:  # Ctrl-C, this early
             self.__exit__()
@@ -175,6 +170,21 @@ class Draft:
         with signals.held():
             if self._end is not None:
                 self._end()
+
+    def _begun(self) -> bool:
+        """Whether no other process took the folder for a dead one's while it was empty."""
+        self._folder = self._made()
+        # Locked before it is signed: a signed folder without a lock is a dead process's.
+        lock = _locked(self._folder, wait=True)
+        # Also where a signal comes between the context's last line and its end.
+        self._end = weakref.finalize(self, _give_up, self._folder, lock)
+        self._end.atexit = False  # a forked process's end is not the draft's
+        try:
+            (self._folder / SIGN).touch()
+        except FileNotFoundError:
+            self._end()
+            return False
+        return True
 
     def _made(self) -> Path:
         begins = f"{_hidden(self._place)}.{os.getpid()}"
@@ -210,15 +220,26 @@ def stale(place: Path, is_ours: Callable[[Path], bool] = lambda _: False) -> Ite
         # number is of somebody dead: in containers all have the same.
         if int(named[1]) != os.getpid() and lives(int(named[1])):
             continue
-        signed = named[2] == "partial" and (draft / SIGN).is_file()
-        if not (signed or is_ours(draft)):
-            continue
         lock = _locked(draft)
         if lock is not None:
             try:
-                yield draft
+                if (named[2] == "partial" and _is_signed(draft)) or is_ours(draft):
+                    yield draft
             finally:
                 os.close(lock)
+
+
+def _is_signed(draft: Path) -> bool:
+    """Whether it is our user's and signed, or empty: a process can die before it signs."""
+    try:
+        return _owned(draft) and ((draft / SIGN).is_file() or not any(draft.iterdir()))
+    except OSError:
+        return False
+
+
+def _owned(path: Path) -> bool:
+    # In a folder like /tmp anybody could lay out drafts for root to remove.
+    return not hasattr(os, "geteuid") or path.lstat().st_uid == os.geteuid()
 
 
 def _hidden(place: Path) -> str:
@@ -230,6 +251,13 @@ def remove(folder: Path) -> None:
     """Removes a folder, be it that a thread which was given up still writes there."""
     # A writer may add a file between the listing and the removal.
     for _ in range(3):
+        with suppress(OSError):
+            # The sign last, by which the next write knows what is left if this process is killed.
+            for entry in [each for each in folder.iterdir() if each.name != SIGN]:
+                if entry.is_dir() and not entry.is_symlink():
+                    shutil.rmtree(entry, ignore_errors=True)
+                else:
+                    entry.unlink()
         shutil.rmtree(folder, ignore_errors=True)
         if not folder.exists():
             return
@@ -249,9 +277,9 @@ def lives(pid: int) -> bool:
     return True
 
 
-def _locked(folder: Path) -> int | None:
+def _locked(folder: Path, *, wait: bool = False) -> int | None:
     """A lock on a directory that lasts as long as the file descriptor is open; `None` if
-    another process has it, or there is none to be had."""
+    another process has it and `wait` is false, or there is none to be had."""
     try:
         import fcntl
     except ImportError:  # Windows: a killed run's draft stays until somebody removes it
@@ -261,7 +289,7 @@ def _locked(folder: Path) -> int | None:
     except OSError:
         return None
     try:
-        fcntl.flock(found, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(found, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except OSError:
         os.close(found)
         return None
