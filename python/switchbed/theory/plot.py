@@ -14,13 +14,23 @@ PACKETS = 1500
 COLOURS = (style.BLACK, style.BLUE, style.VERMILION, style.GREEN)
 
 
+MOST_FLOWS = 100_000
+"""Most points of a line."""
+
+
 def eecn_fig4(bdp: float, thresholds: tuple[float, ...] = (20, 40, 65, 100)) -> Figure:
     """Figure 4 of the E-ECN paper: T_a,max against the number of flows, a line a threshold;
     faint: the paper's approximation. `bdp` in packets, which the paper does not give."""
     figure = Figure(figsize=(7, 4.5), layout="constrained", dpi=150)
     axes = figure.subplots()
-    last = eecn.flows_max(bdp)
-    flows = list(range(1, max(last, eecn.flows_max(bdp, "paper")) + 1))
+    last = max(eecn.flows_max(bdp, form) for form in eecn.FORMS)
+    if not 1 <= last <= MOST_FLOWS:
+        few = "too few for the limit of a flow" if last < 1 else "limits of too many flows"
+        raise Mistake(
+            f"theory plot e-ecn: C·RTT is {bdp:.4g} packets, {few}: name others by --rate, --rtt "
+            "or --packet"
+        )
+    flows = list(range(1, last + 1))
     for k, dashes, colour in zip(thresholds, style.DASHES, COLOURS, strict=False):
         for form in eecn.FORMS:
             found = [eecn.t_a_max(n, bdp, k, form) for n in flows]
