@@ -38,6 +38,15 @@ class Quantity(click.ParamType[float]):
 RATE = Quantity("RATE", _native.rate_bps)
 TIME = Quantity("TIME", lambda text: _native.time_ps(text) / 1e12)
 SIZE = Quantity("SIZE", _native.size_bytes)
+
+
+def _packet(text: str) -> float:
+    if not (size := _native.size_bytes(text)):
+        raise ValueError("a packet has at least 1 byte")
+    return size
+
+
+PACKET = Quantity("SIZE", _packet)
 FRACTION = Quantity("FRACTION", foreign.fraction)
 NUMBER = Quantity("FLOAT", foreign.real)
 
@@ -67,7 +76,7 @@ rtt = click.option(
     "--rtt", type=TIME, required=True, help="Round trip without queueing, such as 100us."
 )
 packet = click.option(
-    "--packet", type=SIZE, default=1500, show_default="1500B", help="A packet's size."
+    "--packet", type=PACKET, default=1500, show_default="1500B", help="A packet's size."
 )
 
 

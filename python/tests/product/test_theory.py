@@ -285,6 +285,7 @@ def test_every_table_is_json_and_csv_too(
         (("cedm", "--rate", "100Gbps", "--rtt", "100us"), "do not fit"),
         (("mq-ecn", *LINK, "--quanta", "1500B,x"), "--quanta"),
         (("plot", "e-ecn", "--out", "figure.xyz"), ".pdf, .png or .svg"),
+        (("plot", "cedm", "--out", "figure.pdf", "--packet", "0B"), "a packet has at least 1 byte"),
         (("plot", "e-ecn", "--out", "figure.pdf", "--packet", "10GB"), "packets, too few for"),
         (("plot", "e-ecn", "--out", "figure.pdf", "--rtt", "1000s"), "limits of too many flows"),
         (("plot", "e-ecn", "--out", "no/such/figure.pdf"), "no/such"),
