@@ -511,6 +511,8 @@ load = 0.5 -> load = 1.2
     15: traffic.load is 1.2: a load over 1 never drains; write overload = true to mean it
 load = 0.5 -> load = 0
     15: traffic.load is 0: a load is greater than 0
+load = 0.5 -> load = 1e308
+    15: traffic.load is 1e308: a load is at most 1e9
 load = 0.5 -> load = -0.5
     15: traffic.load is -0.5: it must be at least 0
 load = 0.5 -> load = inf

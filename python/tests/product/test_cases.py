@@ -846,6 +846,7 @@ def test_incasts_have_receivers_senders_and_times_drawn(switchbed: Program, case
         ({"load": 0.02}, "traffic.load is 0.02: rounds start at random at a load, or by every"),
         ({"load": 0, "every": None}, "traffic.load is 0: a load is greater than 0"),
         ({"load": 1.5, "every": None}, "times what it carries, which never drains"),
+        ({"load": 1e308, "every": None}, "a load is at most 1e9"),
         ({"from": "0-1", "to": [0, 1], "fan_in": 2}, "at most 1 hosts"),
         ({"from": [0], "to": [0, 1]}, "host 0 is the only sender"),
     ],

@@ -46,12 +46,17 @@ params! {
 
 /// Days that a clock of 64 bits of picoseconds lasts.
 const CLOCK_DAYS: f64 = 213.0;
+/// Highest load of a source: those of several sources add up to a finite number.
+pub(super) const MOST_LOAD: f64 = 1e9;
 
 impl Load {
     /// Whether it is one; it says of an overload alone that it is meant.
     pub(super) fn complete(&mut self) -> Result<(), Unfit> {
         if self.load == 0.0 {
             return Err(Unfit::new(key!(load), "a load is greater than 0"));
+        }
+        if self.load > MOST_LOAD {
+            return Err(Unfit::new(key!(load), "a load is at most 1e9"));
         }
         if self.load > 1.0 && self.overload != Some(true) {
             let why = "a load over 1 never drains; write overload = true to mean it";

@@ -1,5 +1,6 @@
 //! Incast: many senders at once to one receiver, round after round.
 
+use super::arrivals::MOST_LOAD;
 use super::flow::{Begun, Drawn, Wrong};
 use super::keys::{check_classes, check_flows_each};
 use super::{Around, Carried, ConnectionUse, Demand, Expected, FlowStart, HostSet, Hosts};
@@ -140,6 +141,9 @@ impl Source for Incast {
             }
         }
         self.overload = self.overload.filter(|&meant| meant);
+        if self.load.is_some_and(|load| load > MOST_LOAD) {
+            return Err(Unfit::new("load", "a load is at most 1e9"));
+        }
         self.check_senders()?;
         self.check_times(site)?;
         check_flows_each(self.flows_each, self.from.len())?;
